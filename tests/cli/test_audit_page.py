@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import rocket_golden
+from browser import Browser
 from verb_run import Run
 
 VERB = "audit"
@@ -94,3 +95,13 @@ def test_a_page_shows_the_log_of_several_directories(run: Run, tmp_path: Path) -
     assert (ended.code, ended.err) == (0, "")
     page = Page((tmp_path / "page" / "audit.html").read_text("utf-8"))
     assert [page.fills.count(f"var(--{kind})") for kind in ("log", "gap", "index")] == [7, 0, 5]
+
+
+def test_a_page_on_a_telephone(run: Run, store: Path, tmp_path: Path, browser: Browser) -> None:
+    """Nothing is beyond the edge: offsets, times and the ends of commands."""
+    (store / "commitlog" / f"{32768:020}").unlink()
+    run(store, "--report", tmp_path / "page")
+    browser.open((tmp_path / "page" / "audit.html").as_uri(), width=390)
+    wide = "[...document.querySelectorAll('.scroll, pre, body')].filter(item => item.scrollWidth > item.clientWidth).length"
+    assert browser.value("document.querySelectorAll('.scroll, pre').length") >= 3
+    assert browser.value(wide) == 0

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 from store_bytes import BEGIN as T
 from store_bytes import Entry, checkpoint, ext_unit, index_file, put, record, unit
 from verb_run import Run
@@ -98,6 +99,27 @@ def test_a_plot(run: Run, store: Path, tmp_path: Path, suffix: str) -> None:
     assert data.startswith(b"<?xml" if suffix == "svg" else b"\x89PNG")
     run(store / "index" / INDEX, "--plot", target)
     assert target.read_bytes() == data
+
+
+def test_ticks_of_whole_numbers(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One to ten chains, slots or entries have no tick at 2.5, which would read 2."""
+    seen: list[float] = []
+
+    def look(figure: Figure, *_args: object, **_options: object) -> None:
+        chains, slots, times = figure.axes
+        seen.extend([*chains.get_yticks(), *slots.get_xticks(), *times.get_xticks()])
+
+    monkeypatch.setattr(Figure, "savefig", look)
+    monkeypatch.setattr(Path, "replace", lambda *_: None)
+    for count in range(1, 11):
+        file = put(
+            tmp_path,
+            "store/index/1",
+            index_file(count, 20, [Entry(key, 100 * key, 0) for key in range(count)]),
+        )
+        assert run(file, "--geometry", f"{count},20", "--plot", tmp_path / "p.svg").code == 0
+    assert seen
+    assert [tick for tick in seen if tick != round(tick)] == []
 
 
 def test_a_plot_of_a_file_without_entries_and_of_wild_times(run: Run, tmp_path: Path) -> None:

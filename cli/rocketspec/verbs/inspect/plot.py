@@ -79,6 +79,11 @@ def draw(file: StoreFile, geometry: Geometry, filled: Occupancy, target: Path) -
             part.unlink(missing_ok=True)
 
 
+def _whole() -> MaxNLocator:
+    """Ticks at whole numbers alone, even if there is room for one only."""
+    return MaxNLocator(integer=True, min_n_ticks=1)
+
+
 def _empty(axes: Axes, text: str) -> None:
     axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes)
     axes.set_xticks([])
@@ -100,9 +105,9 @@ def _draw_chains(axes: Axes, filled: Occupancy) -> None:
     if max(bars.values()) > 100 * min(bars.values()):
         axes.set_yscale("log")
     else:
-        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.yaxis.set_major_locator(_whole())
     axes.yaxis.set_major_formatter(_THOUSANDS)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(_whole())
     axes.grid(axis="y", color=_GRID)
     axes.set_xlabel("entries in the chain")
     axes.set_ylabel("chains")
@@ -121,7 +126,7 @@ def _draw_slots(axes: Axes, geometry: Geometry, filled: Occupancy) -> None:
     axes.xaxis.set_major_formatter(_THOUSANDS)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.grid(axis="y", color=_GRID)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(_whole())
     axes.set_xlabel("slot")
     axes.set_ylabel("used")
 
@@ -158,7 +163,7 @@ def _draw_times(axes: Axes, filled: Occupancy) -> None:
     axes.xaxis.set_major_formatter(_THOUSANDS)
     axes.margins(x=0.01, y=0.12)
     axes.grid(color=_GRID)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(_whole())
     axes.set_xlabel("entry")
     axes.set_ylabel("UTC" if dated else "ms since the epoch")
 
