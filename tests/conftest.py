@@ -26,6 +26,19 @@ if TYPE_CHECKING:
 NODE_TOOLS = Path(__file__).parent / "project" / "run_pyright.py"
 SPARK = "tests/spark/"
 LINT, PYRIGHT = (Path(__file__).parent / "project" / f"test_{name}.py" for name in ("lint", "pyright"))
+WITHOUT_SESSION = tuple(
+    f"{SPARK}test_{name}.py"
+    for name in (
+        "cluster",
+        "connect",
+        "files",
+        "output",
+        "sources_parts",
+        "store_options",
+        "stream_of_stores",
+    )
+)
+"""Files of Spark's folder that take nothing of the session that the others share."""
 UNITS = {
     "spark": (SPARK,),
     "site": ("tests/website/test_site.py", "tests/website/test_in_a_browser.py"),
@@ -78,9 +91,10 @@ class _Scheduling(LoadFileScheduling):  # type: ignore[misc]
     def _split_scope(self, nodeid: str) -> str:
         if nodeid.startswith(SPLIT):
             return nodeid
-        return next(
-            (unit for unit in UNITS if nodeid.startswith(UNITS[unit])), str(super()._split_scope(nodeid))
-        )
+        unit = next((unit for unit in UNITS if nodeid.startswith(UNITS[unit])), None)
+        if unit is None or nodeid.startswith(WITHOUT_SESSION):
+            return str(super()._split_scope(nodeid))
+        return unit
 
 
 @pytest.hookimpl(optionalhook=True)

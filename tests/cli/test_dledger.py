@@ -54,21 +54,6 @@ def test_inspect(verb: Verb, store: Path) -> None:
         assert json.loads(verb("inspect", store / LOG, "--at", at, "--json").out)["structure"] == structure
 
 
-def test_query(verb: Verb, store: Path) -> None:
-    line = next(line for line in truth("dledger") if line["type"] == "query" and line["messages"])
-    window = ("--begin", line["begin"], "--end", line["end"], "--max", line["max_num"])
-    done = verb("query", store, "--topic", line["topic"], "--key", line["key"], *window, "--json")
-    assert [row["phy_offset"] for row in json.loads(done.out)["messages"]] == line["messages"]
-
-
-def test_diff(verb: Verb, store: Path, tmp_path: Path) -> None:
-    data = bytearray((store / LOG).read_bytes())
-    data[48 + 20 + 7] ^= 1  # the queue offset of the first record
-    (tmp_path / f"{0:020}").write_bytes(data)
-    done = verb("diff", store / LOG, tmp_path / f"{0:020}")
-    assert (done.code, done.out) == (1, "record 48 queue_offset (byte 68): 0 | 1\n1 difference\n")
-
-
 @pytest.mark.parametrize("part", ["dledger-n0", "dledger-n0/data", "dledger-n0/index"])
 @pytest.mark.parametrize("name", ["audit", "audit --restart", "query --topic T --key k"])
 def test_the_directory_of_a_member_is_not_a_store(verb: Verb, store: Path, name: str, part: str) -> None:

@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-import rocket_golden
 from rocket_columnar.store import read_broker_conf
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
@@ -90,20 +89,3 @@ def test_output_that_exists_is_replaced_when_forced(run: Run, store: Path, tmp_p
     assert not (out / "index" / "mark").exists()
     assert (out / "mine").exists()
     assert not list(out.glob(".*"))
-
-
-def test_a_rebuild_that_fails_restores_what_was_there(run: Run, store: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert run(store, "-o", out).code == 0
-    before = sorted(path.name for path in (out / "index").iterdir())
-    shutil.rmtree(store / "commitlog")
-    assert run(store, "-o", out, "--force").code == 2
-    assert sorted(path.name for path in (out / "index").iterdir()) == before
-
-
-def test_another_store_is_never_replaced(run: Run, store: Path, tmp_path: Path) -> None:
-    other = rocket_golden.open_store("small-roll", tmp_path)
-    code, _, err = run(store, "-o", other, "--force")
-    assert code == 2
-    assert "which is part of a store; choose another directory" in err
-    assert (other / "index").exists()

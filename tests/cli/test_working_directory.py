@@ -76,8 +76,9 @@ def test_an_interrupt_while_the_command_starts(store: Path, module: str) -> None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-@pytest.mark.parametrize("verb", ["decode", "rebuild"])
+@pytest.mark.parametrize(
+    ("name", "verb"), [("SIGINT", "decode"), ("SIGTERM", "rebuild"), ("SIGHUP", "decode")]
+)
 def test_a_signal_leaves_no_unfinished_output(store: Path, tmp_path: Path, name: str, verb: str) -> None:
     out = tmp_path / "out"
     command: list[str | Path] = [BESIDE, verb, store, "-o", out, "--rate", "0.02"]  # 200 KB in ten seconds
@@ -92,19 +93,22 @@ def test_a_signal_leaves_no_unfinished_output(store: Path, tmp_path: Path, name:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="descriptors are POSIX")
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_streams(store: Path, tmp_path: Path, closed: str) -> None:
-    for arguments, status in (
-        ("decode", 0),
-        ("audit --restart", 0),
-        ("decode -o out", 0),
-        ("query --topic T", 2),
-    ):
-        verb, _, rest = arguments.partition(" ")
-        line = f"{BESIDE} {verb} {store} {rest} {closed}"
-        done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S602
-        assert done.returncode == status, done.stderr
-        assert "Traceback" not in done.stderr
+@pytest.mark.parametrize(
+    ("arguments", "status", "closed"),
+    [
+        ("decode", 0, ">&-"),
+        ("decode", 0, "<&- >&- 2>&-"),
+        ("decode -o out", 0, "<&-"),
+        ("audit --restart", 0, "<&- >&- 2>&-"),
+        ("query --topic T", 2, "2>&-"),
+    ],
+)
+def test_closed_streams(store: Path, tmp_path: Path, arguments: str, status: int, closed: str) -> None:
+    verb, _, rest = arguments.partition(" ")
+    line = f"{BESIDE} {verb} {store} {rest} {closed}"
+    done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S602
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
@@ -122,12 +126,10 @@ def test_output_that_the_disk_does_not_take_is_reported(store: Path) -> None:
     [
         ("0", "--help"),
         ("7", "decode --help"),
-        *(
-            ("1", one)
-            for one in ("--help", "decode --help", "inspect .", "audit .", "query . --topic T --key k")
-        ),
+        ("1", "--help"),
+        ("1", "inspect ."),
         ("0", "audit ."),
-        ("7", "inspect ."),
+        ("1", "query . --topic T --key k"),
     ],
 )
 def test_a_terminal_of_a_column_and_a_locale_of_ascii(store: Path, columns: str, arguments: str) -> None:

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import pytest
-from rocket_conformance.mutants import CATALOGUE, MUTANTS, Outcome, figures, hunt
+from rocket_conformance.mutants import CATALOGUE, MUTANTS, figures, hunt
 
 from tools.mutant_matrix import (
-    Row,
     inputs_digest,
     read_digest,
     read_score,
@@ -46,20 +45,6 @@ def test_figures_in_words() -> None:
     coverage, score = figures(3, 4).splitlines()
     assert coverage.startswith("Clause coverage ")
     assert score == "Mutant score 3 of 4 (75%): wrong implementations that the suite notices."
-
-
-def test_a_survivor_shows() -> None:
-    mutant = MUTANTS[0]
-    outcome = Outcome(mutant.name, mutant.clause, None, "pass", False, 7, 12)
-    document = render([Row(outcome, None)], "0" * 64)
-    assert f"| {mutant.name} | {mutant.clause} | **survives** |  |" in document
-    assert (read_score(document), read_digest(document)) == ((0, 1), "0" * 64)
-
-
-@pytest.mark.parametrize("text", ["", "<!-- figures -->\n"])
-def test_a_readme_without_markers_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"the page has no lines"):
-        with_figures(text, MATRIX)
 
 
 @pytest.mark.soak

@@ -22,7 +22,7 @@ SELECT = tuple(f"IDX-{family}-*/[!s]*" for family in ("SEL", "PUT", "FILE", "FUL
 @cache
 def reported(defect: str) -> Report:
     """The report of the port with this defect; several tests look at one."""
-    options = Options(select=SELECT, level="must", examples=10, shrink_seconds=2, restarts=4)
+    options = Options(select=SELECT, level="must", examples=5, shrink_seconds=1, restarts=2)
     if defect not in SILENT and defect != "factor-37":  # one that walks a damaged chain may not come back
         with open_handler(page_port.PagePort(defect)) as transport:
             return run(transport, options)
@@ -32,7 +32,7 @@ def reported(defect: str) -> Report:
 
 
 def reported_queue(defect: str) -> Report:
-    options = Options(select=["CQ-*"], level="must", examples=10, shrink_seconds=2)
+    options = Options(select=["CQ-*"], level="must", examples=5, shrink_seconds=1)
     with open_handler(page_port.PagePort(defect)) as transport:
         return run(transport, options)
 

@@ -1,17 +1,13 @@
-"""Wrong implementations of queue, service, log and checkpoint: the clause is named, and the replay file shows it."""
+"""Wrong implementations of queue, service, log and checkpoint: clause and field are named."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rocket_conformance.comparison import specified
-from rocket_conformance.counterexamples import read_replay
-from rocket_conformance.judging import judge
 from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.report import Report
 from rocket_conformance.running import Options, run
-from rocket_conformance.transport import Job, open_handler
+from rocket_conformance.transport import open_handler
 
 
 class Wrong(ReferenceAdapter):
@@ -56,26 +52,13 @@ WRONG = (
 
 def report_of(adapter: ReferenceAdapter, clause: str, folder: Path) -> Report:
     with open_handler(adapter) as transport:
-        return run(transport, Options(select=[f"{clause}/*"], shrink_seconds=0, examples=5), report=folder)
+        return run(transport, Options(select=[f"{clause}/[!p]*"], shrink_seconds=0), report=folder)
 
 
 @pytest.mark.parametrize(("wrong", "clause", "field"), WRONG, ids=[clause for _, clause, _ in WRONG])
-def test_a_divergence_is_named_and_its_replay_file_fails_again(
-    wrong: Wrong, clause: str, field: str, tmp_path: Path
-) -> None:
+def test_a_divergence_is_named(wrong: Wrong, clause: str, field: str, tmp_path: Path) -> None:
     report = report_of(wrong, clause, tmp_path / "out")
-    diverged = [line for line in report.cases if line.verdict == "diverged" and "/prop-" not in line.id]
+    diverged = [line for line in report.cases if line.verdict == "diverged"]
     assert diverged
     for line in diverged:
         assert (line.divergence[0]["clause"], line.divergence[0]["field"]) == (clause, field)
-        replay = tmp_path / "out" / str(line.replay)
-        assert json.loads(replay.read_bytes())["divergence"] == list(line.divergence)
-        case, expected = specified(read_replay(replay), tmp_path / "reference")
-        for number, (adapter, verdict) in enumerate(((wrong, "diverged"), (ReferenceAdapter(), "pass"))):
-            place = tmp_path / f"{number}"
-            with open_handler(adapter) as transport:
-                for job, reply in transport.run([Job("1", place, case.ops, case.files)]):
-                    assert judge(case, expected, job, reply).verdict == verdict
-            for path in sorted(place.rglob("*"), reverse=True):
-                path.rmdir() if path.is_dir() else path.unlink()
-            place.rmdir()

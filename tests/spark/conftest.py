@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,12 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from far_storage import hdfs, s3  # noqa: F401 - started once a run
 from short_lived import SHORT_LIVED
+from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, put, record, unit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-HASH_SLOT_NUM, INDEX_NUM = 7, 12
-BEGIN = 1_700_000_000_000
 
 
 @pytest.fixture(scope="session")
@@ -34,52 +30,24 @@ def spark(java: str) -> Iterator[SparkSession]:
     session.stop()
 
 
-def index_file() -> bytes:
-    """Three entries of hashes 8, 9 and 15 in 7 slots: 8 and 15 share slot 1."""
-    header = struct.pack(">qqqqii", BEGIN, BEGIN + 9_000, 0, 300, 2, 4)
-    slots = struct.pack(">7i", 0, 3, 2, 0, 0, 0, 0)
-    entries = [(0, 0, 0, 0), (8, 0, 0, 0), (9, 200, 5, 0), (15, 300, 9, 1)]
-    packed = b"".join(struct.pack(">iqii", *entry) for entry in entries)
-    return header + slots + packed.ljust(20 * INDEX_NUM, b"\0")
-
-
-def record(offset: int, topic: bytes, queue_offset: int, body: bytes, properties: bytes) -> bytes:
-    """A commit-log record with IPv4 hosts."""
-    crc = zlib.crc32(body) & 0x7FFFFFFF
-    host = bytes([127, 0, 0, 1]) + struct.pack(">i", 10911)
-    tail = struct.pack(">i", len(body)) + body + bytes([len(topic)]) + topic
-    tail += struct.pack(">h", len(properties)) + properties
-    fixed = struct.pack(">iiiqqiq", crc, 0, 0, queue_offset, offset, 0, BEGIN) + host
-    fixed += struct.pack(">q", BEGIN + 1) + host + struct.pack(">iq", 0, 0)
-    return struct.pack(">iI", 8 + len(fixed) + len(tail), 0xDAA320A7) + fixed + tail
-
-
 def write_store(directory: Path) -> Path:
-    """A store with a file of every kind, two index files and two queues."""
-    names = ("20260101000000000", "20260101000001000")
-    records = [
-        record(0, b"T", 0, b"one", b"TAGS\1A\2KEYS\1k1 k2\2UNIQ_KEY\1U1\2"),
-        record(0, b"T", 1, b"", b""),
-    ]
-    records[1] = record(len(records[0]), b"T", 1, b"", b"")
-    log = b"".join(records)
-    units = struct.pack(">qiq", 0, len(records[0]), 65) + struct.pack(
-        ">qiq", len(records[0]), len(records[1]), 0
+    """A store with a file of every kind, two index files and two queues.
+
+    The entries of an index file have the hashes 8, 9 and 15 in 7 slots: 8 and 15 share slot 1.
+    """
+    entries = [Entry(8, 0, 0), Entry(9, 200, 5), Entry(15, 300, 9)]
+    first = record(0, body=b"one", properties=b"TAGS\1A\2KEYS\1k1 k2\2UNIQ_KEY\1U1\2")
+    log = first + record(len(first), queue_offset=1, body=b"")
+    units = unit(0, len(first), 65) + unit(len(first), len(log) - len(first))
+    for name in ("20260101000000000", "20260101000001000"):
+        put(directory, f"index/{name}", index_file(7, 12, entries))
+    put(directory, f"consumequeue/T/0/{0:020}", units)
+    put(directory, f"consumequeue/T/1/{40:020}", unit(0, 0x7FFFFFFF) + units[20:])
+    put(
+        directory, f"consumequeue_ext/T/0/{0:020}", ext_unit(65, BEGIN, b"\1\2\3\4") + b"\xff\xff" + bytes(14)
     )
-    ext = struct.pack(">hqqh", 24, 65, BEGIN, 4) + b"\1\2\3\4"
-    files = {
-        **{f"index/{name}": index_file() for name in names},
-        "consumequeue/T/0/00000000000000000000": units,
-        "consumequeue/T/1/00000000000000000040": struct.pack(">qiq", 0, 0x7FFFFFFF, 0) + units[20:],
-        "consumequeue_ext/T/0/00000000000000000000": ext + b"\xff\xff" + bytes(14),
-        "commitlog/00000000000000000000": log
-        + struct.pack(">iI", 1024 - len(log), 0xCBD43194).ljust(1024 - len(log), b"\0"),
-        "checkpoint": struct.pack(">qqq", BEGIN, BEGIN + 1, 0).ljust(4096, b"\0"),
-    }
-    for name, content in files.items():
-        path = directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+    put(directory, f"commitlog/{0:020}", log + blank(1024 - len(log)))
+    put(directory, "checkpoint", checkpoint(BEGIN, BEGIN + 1, 0))
     return directory
 
 

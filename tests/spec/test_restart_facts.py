@@ -29,6 +29,7 @@ def scripts_of(path: Path) -> list[bytes]:
 
 
 @pytest.mark.java
+@pytest.mark.soak
 def test_the_restarts_are_fresh(maven: str, tmp_path: Path) -> None:
     recorded = scripts_of(REAL / "restarts.json")
     differing = dict(enumerate(recorded))
@@ -146,7 +147,3 @@ def test_several_log_directories(stores: dict[str, list[State]]) -> None:
         333,
     ]  # b, which has 400, is not read
     assert stores["paths, one name twice"][0]["result"] is True
-
-
-def queue_names(state: State) -> set[str]:
-    return {"/".join(name.split("/")[1:3]) for name in state["files"] if name.startswith("consumequeue/")}

@@ -1,35 +1,30 @@
 """`rocketspec spec list` and `spec show`, as a user runs them."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 from rocket_conformance.cases import directed_cases
 from rocket_conformance.mutants import MUTANTS
 from rocket_spec.clauses import clauses
+from verb_run import Run, runner
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rocketspec", "spec", *arguments],
-        capture_output=True, encoding="utf-8", check=False,
-        env={**os.environ, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"},
-    )  # fmt: skip
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    return runner("spec", capfd, monkeypatch, width=100)
 
 
-def test_list_shows_every_clause() -> None:
+def test_list_shows_every_clause(run: Run) -> None:
     done = run("list")
-    assert done.returncode == 0
-    assert done.stderr == ""
-    assert all(f" {name} " in done.stdout for name in clauses())
-    assert f"{len(clauses())} clauses" in done.stdout
+    assert done.code == 0
+    assert done.err == ""
+    assert all(f" {name} " in done.out for name in clauses())
+    assert f"{len(clauses())} clauses" in done.out
 
 
-def test_list_as_json_is_a_clause_a_line() -> None:
+def test_list_as_json_is_a_clause_a_line(run: Run) -> None:
     done = run("list", "--json", "--family", "idx-put", "--level", "must")
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    rows = [json.loads(line) for line in done.out.splitlines()]
     expected = [c for c in clauses().values() if c.family == "IDX-PUT" and c.level == "MUST"]
     assert [row["id"] for row in rows] == [clause.id for clause in expected]
     assert [row["text"] for row in rows] == [clause.text for clause in expected]
@@ -38,21 +33,21 @@ def test_list_as_json_is_a_clause_a_line() -> None:
     }  # fmt: skip
 
 
-def test_a_family_ends_at_a_hyphen() -> None:
-    rows = [json.loads(line) for line in run("list", "--json", "--family", "CQ").stdout.splitlines()]
+def test_a_family_ends_at_a_hyphen(run: Run) -> None:
+    rows = [json.loads(line) for line in run("list", "--json", "--family", "CQ").out.splitlines()]
     assert {row["family"] for row in rows} >= {"CQ-UNIT", "CQ-FILE", "CQ-TAGS", "CQ-EXT"}
     assert all(row["family"].startswith("CQ-") for row in rows)
-    assert run("list", "--family", "IDX-S").returncode == 2
+    assert run("list", "--family", "IDX-S").code == 2
 
 
-def test_a_choice_without_a_clause_ends_with_1() -> None:
+def test_a_choice_without_a_clause_ends_with_1(run: Run) -> None:
     done = run("list", "--json", "--family", "CKP", "--level", "unspecified")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.code, done.out) == (1, "")
 
 
-def test_show_prints_text_source_and_evidence() -> None:
+def test_show_prints_text_source_and_evidence(run: Run) -> None:
     done = run("show", "idx-put-5")
-    assert done.returncode == 0
+    assert done.code == 0
     for part in (
         "IDX-PUT-5",
         "MUST",
@@ -61,14 +56,14 @@ def test_show_prints_text_source_and_evidence() -> None:
         "IndexFile.putKey 104-107",
         "Evidence: case",
     ):
-        assert part in " ".join(done.stdout.split())
-    assert json.loads(run("show", "STORE-1", "--json").stdout)["golden"].startswith("tests/reference/")
+        assert part in " ".join(done.out.split())
+    assert json.loads(run("show", "STORE-1", "--json").out)["golden"].startswith("tests/reference/")
 
 
-def test_coverage_counts_what_is_named_after_a_clause() -> None:
+def test_coverage_counts_what_is_named_after_a_clause(run: Run) -> None:
     done = run("coverage", "--json", "--family", "CKP")
-    rows = {row["id"]: row for row in map(json.loads, done.stdout.splitlines())}
-    assert done.returncode == 0
+    rows = {row["id"]: row for row in map(json.loads, done.out.splitlines())}
+    assert done.code == 0
     assert list(rows) == [clause.id for clause in clauses().values() if clause.family == "CKP"]
     named = [case.id for case in directed_cases() if case.clauses[0] == "CKP-2"]
     assert rows["CKP-2"]["directed"] == len(named)
@@ -80,12 +75,12 @@ def test_coverage_counts_what_is_named_after_a_clause() -> None:
     )
 
 
-def test_coverage_ends_with_shares() -> None:
+def test_coverage_ends_with_shares(run: Run) -> None:
     done = run("coverage")
-    assert done.returncode == 0
+    assert done.code == 0
     asked = [clause for clause in clauses().values() if clause.level != "UNSPECIFIED"]
     cases = sum(clause.evidence == "case" for clause in asked)
-    *_, whole, by_cases, by_golden, misread, totals = done.stdout.splitlines()
+    *_, whole, by_cases, by_golden, misread, totals = done.out.splitlines()
     assert whole == f"with evidence: {len(asked)} of {len(asked)} clauses (100 %)"
     assert by_cases == f"by cases: {cases} of {len(asked)} clauses ({100 * cases / len(asked):.0f} %)"
     assert by_golden.startswith(f"by golden tests: {len(asked) - cases} of ")
@@ -103,17 +98,8 @@ def test_coverage_ends_with_shares() -> None:
         (("list", "--family", "IDX-PUTS"), "unknown family 'IDX-PUTS'; did you mean IDX-PUT,"),
     ],
 )
-def test_what_is_unknown_gets_one_line_and_exit_2(arguments: tuple[str, ...], message: str) -> None:
+def test_what_is_unknown_gets_one_line_and_exit_2(run: Run, arguments: tuple[str, ...], message: str) -> None:
     done = run(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert len(done.stderr.splitlines()) == 1
-    assert message in done.stderr
-
-
-@pytest.mark.parametrize(
-    "arguments", [("--help",), ("list", "--help"), ("show", "--help"), ("coverage", "--help")]
-)
-def test_help_has_an_example(arguments: tuple[str, ...]) -> None:
-    done = run(*arguments)
-    assert done.returncode == 0
-    assert "Example" in done.stdout or arguments == ("--help",)
+    assert (done.code, done.out) == (2, "")
+    assert len(done.err.splitlines()) == 1
+    assert message in done.err

@@ -1,7 +1,7 @@
 """Every reader of the store's files, behind one face: rows as dicts with the fields of the layout tables.
 
-Four readers that share no code beyond the layout tables: the reference, the engine, the reader that Kaitai
-compiled, the Construct schema. The fifth opinion, the real Java's, is the golden truth.
+Three readers that share no code beyond the layout tables: the reference, the reader that Kaitai compiled, the Construct
+schema. The real Java's opinion is the golden truth; the engine's is held to it by `tests/columnar/decode/test_golden.py`.
 """
 
 import ipaddress
@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import rocket_reference as reference
-from rocket_columnar.decode import decode
-from rocket_columnar.store import find_files
 from rocket_spec import construct_schemas as construct
 from rocket_spec import kaitai
 from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT, Geometry
@@ -63,20 +61,6 @@ def host(address: bytes, port: int) -> str:
     """As the tables write a host."""
     ip = ipaddress.ip_address(address)
     return f"[{ip}]:{port}" if ip.version == 6 else f"{ip}:{port}"
-
-
-def engine(kind: str, path: Path, geometry: Geometry) -> Iterable[Row]:
-    """The engine's rows."""
-    table = {
-        "index_header": "index_headers", "index_entry": "index_entries", "queue_unit": "consume_queue",
-        "ext_unit": "consume_queue_ext", "log_record": "commit_log", "checkpoint": "checkpoint",
-    }[kind]  # fmt: skip
-    given = geometry if table.startswith("index") else None
-    for _, batch in decode(find_files(path), tables=[table], geometry=given):
-        for row in batch.to_pylist():
-            if isinstance(row.get("properties"), list):
-                row["properties"] = dict(row["properties"])
-            yield row
 
 
 def from_reference(kind: str, path: Path, geometry: Geometry) -> Iterable[Row]:
@@ -192,7 +176,6 @@ def slots(reader: str, path: Path, geometry: Geometry) -> dict[int, int]:
 
 READERS: Final[dict[str, Reader]] = {
     "reference": from_reference,
-    "engine": engine,
     "kaitai": from_kaitai,
     "construct": from_construct,
 }

@@ -1,4 +1,4 @@
-"""The walk of a new user: the lines of README and of each tutorial, in the order of the pages."""
+"""The walk of a new user: the lines of README and of the tutorials that no other test runs whole."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from page_run import Command, Edit, File, steps
-from runbook import blocks
 
 ROOT: Final = Path(__file__).parents[2]
 BROKER: Final = "127.0.0.1:9876"
@@ -143,42 +142,10 @@ def judge() -> Steps:
     return [Line(line, line) for line in lines]
 
 
-def recovery() -> Steps:
-    """The variables, what is wrong, and the cures of an index and of queues that are gone."""
-    (look,) = re.findall(r"```sh\n(rocketspec inspect .*?)```", read("docs/recovery.md"), re.DOTALL)
-    values = "STORE=mixed CONF=broker.conf TOPIC=Orders KEY=order-1003\n"
-    conf = (
-        "storePathRootDir=mixed\nstorePathCommitLog=mixed/commitlog\n"
-        "maxHashSlotNum=61\nmaxIndexNum=200\nmappedFileSizeConsumeQueue=400\n"
-    )
-    found: Steps = [Prepare("rocketspec golden unpack mixed ."), File("broker.conf", conf)]
-    found.append(Line(look.strip(), values + look))
-    for number, folder in ((3, "index"), (4, "consumequeue")):
-        found.append(Prepare(f"rm -rf mixed/{folder} old rebuilt"))
-        found += [Line(text.strip(), f"set -e\n{values}{text}") for text in blocks(number)]
-    return found
-
-
 def pipeline() -> Steps:
     """The gate, with the report of a right port before a wrong one."""
     clone = "cp -R ../clone/docs/ci ci"
     return [*port(), Prepare(clone), *shown_steps("docs/ci.md")]
-
-
-def fleet() -> Steps:
-    """The jobs of the page, but for the one on S3."""
-    lines = re.findall(r"^rocketspec spark .*$", read("docs/spark.md"), re.MULTILINE)
-    found: Steps = [
-        Prepare(
-            "rocketspec golden unpack mixed . && rocketspec golden unpack ext . && rocketspec golden unpack small-roll ."
-        ),
-        Prepare("mkdir -p data/broker-a data/broker-b && mv mixed store && mv ext data/broker-a/store"),
-        Prepare("mv small-roll data/broker-b/store"),
-    ]
-    for line in lines:
-        if "s3://" not in line:
-            found += [Line(line, line.replace("/data", "data").replace("~/", "")), Prepare("rm -rf tables")]
-    return found
 
 
 def walk() -> dict[str, Steps]:
@@ -187,7 +154,5 @@ def walk() -> dict[str, Steps]:
         "README.md": readme(),
         "docs/tutorial.md": [install(""), *shown_steps("docs/tutorial.md")],
         "docs/judge-a-store.md": [install(""), *judge()],
-        "docs/recovery.md": [install("engine"), *recovery()],
         "docs/ci.md": [install(""), *pipeline()],
-        "docs/spark.md": [install("spark"), *fleet()],
     }

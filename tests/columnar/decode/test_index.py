@@ -71,23 +71,6 @@ def test_all_entries_are_none_of_an_empty_file(tmp_path: Path) -> None:
     assert rows(file(tmp_path, bytes(GEOMETRY.file_size)), all_entries=True) == []
 
 
-@pytest.mark.parametrize("batch_rows", [1, 2, 3, 4])
-def test_batch_size_changes_no_row(tmp_path: Path, batch_rows: int) -> None:
-    put(tmp_path, "index/20260101000000001", index_file(S, N, PUTS[:1]))
-    file(tmp_path)
-    folder = tmp_path / "index"
-    assert rows(folder, batch_rows=batch_rows) == rows(folder)
-    assert rows(folder, "index_headers", batch_rows=batch_rows) == rows(folder, "index_headers")
-
-
-@pytest.mark.parametrize(("limit", "count"), [(0, 0), (1, 1), (4, 4), (100, 4)])
-def test_limit_counts_the_rows_of_a_table(tmp_path: Path, limit: int, count: int) -> None:
-    put(tmp_path, "index/20260101000000001", index_file(S, N, PUTS[:1]))
-    file(tmp_path)
-    for batch_rows in (1, 2, 100):
-        assert len(rows(tmp_path / "index", limit=limit, batch_rows=batch_rows)) == count
-
-
 def test_table_without_rows_comes_as_an_empty_batch(tmp_path: Path) -> None:
     files = find_files(file(tmp_path, patched(36, "i", 0)))
     found = list(decode(files, geometry=GEOMETRY))

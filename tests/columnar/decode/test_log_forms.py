@@ -121,31 +121,6 @@ def test_records_of_many_shapes(window: int, tmp_path: Path, monkeypatch: pytest
     assert len(both_ways(tmp_path / "commitlog")) == 2000
 
 
-@pytest.mark.parametrize("batch_rows", [1, 7])
-def test_batches_have_as_many_rows_at_most(batch_rows: int, tmp_path: Path) -> None:
-    put(tmp_path, f"commitlog/{FIRST}", varied(50))
-    assert len(both_ways(tmp_path / "commitlog", batch_rows=batch_rows)) == 50
-
-
-@pytest.mark.parametrize(
-    "columns",
-    [
-        ["tags_code"],
-        ["topic"],
-        ["keys", "file"],
-        ["tags"],
-        ["uniq_key", "body_crc"],
-        ["prepared_transaction_offset", "reconsume_times", "flag", "born_timestamp"],
-        ["crc_ok"],
-        ["properties", "store_host"],
-        ["body"],
-    ],
-)
-def test_columns_alone(columns: list[str], tmp_path: Path) -> None:
-    put(tmp_path, f"commitlog/{FIRST}", varied(300))
-    assert len(both_ways(tmp_path / "commitlog", columns=columns)) == 300
-
-
 def test_record_longer_than_the_window(tmp_path: Path) -> None:
     data = bytearray()
     for size in (10, 9 << 20, 20, 30):

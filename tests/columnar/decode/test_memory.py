@@ -1,8 +1,5 @@
 """Large files in bounded memory: sparse ones of the sizes that brokers make, and what decoding loads."""
 
-import json
-import subprocess
-import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -92,23 +89,3 @@ def test_consume_queue_of_a_gibibyte(
     with bounded():
         rows = sum(batch.num_rows for _, batch in decode(find_files(path, "queue")))
     assert rows == 3_000_000
-
-
-def test_decoding_and_writing_load_neither_pandas_nor_numba(tmp_path: Path) -> None:
-    put(tmp_path, f"store/commitlog/{FIRST}", record(0))
-    put(tmp_path, f"store/consumequeue/T/0/{FIRST}", unit(0, 96))
-    script = (
-        "import json, sys\n"
-        "from pathlib import Path\n"
-        "from rocket_columnar.store import find_files\n"
-        "from rocket_columnar.decode.tables import decode\n"
-        "from rocket_columnar.decode.writers import write\n"
-        "root = Path(sys.argv[1])\n"
-        "for fmt in ('jsonl', 'csv', 'arrow', 'parquet'):\n"
-        "    write(decode(find_files(root / 'store')), root / 'out', fmt)\n"
-        "print(json.dumps(sorted({'pandas', 'numba', 'rich', 'rocket_reference'} & set(sys.modules))))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    assert json.loads(done.stdout) == []

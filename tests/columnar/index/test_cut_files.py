@@ -48,14 +48,3 @@ with IndexFile.open_for_reading(pathlib.Path({str(path)!r}), {tuple(geometry)!r}
 """
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "an error\n")
-
-
-@pytest.mark.parametrize("entries", [10_000, 100_000])
-def test_a_single_key_reads_a_few_pages(entries: int, tmp_path: Path) -> None:
-    path, geometry = made(tmp_path, entries)
-    with IndexFile.open_for_reading(path, geometry) as index:
-        assert index.entry(entries) is not None
-        assert index.slot(5) == 6
-        image = index._image
-        assert image is not None
-        assert len(image._held) < 8

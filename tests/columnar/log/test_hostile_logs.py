@@ -8,11 +8,10 @@ from typing import Any, ClassVar, SupportsIndex
 
 import pytest
 from rocket_columnar import fast
-from rocket_columnar.decode import decode
 from rocket_columnar.formats import Bad, Record
 from rocket_columnar.log import Gap, RequestScan, TopicNames, Walk
-from rocket_columnar.store import Source, find_files, open_reader
-from store_bytes import blank, put, record
+from rocket_columnar.store import Source, open_reader
+from store_bytes import put, record
 
 MAGIC = bytes.fromhex("daa320a7")
 
@@ -139,30 +138,6 @@ def test_a_large_record_that_the_disk_holds_is_one(tmp_path: Path) -> None:
     with open_reader(path) as reader:
         for bodies in (False, True):
             assert isinstance(Walk(reader, 0, bodies=bodies).record(0), Record)
-
-
-@pytest.mark.parametrize("size", [1 << 37, 1 << 40])
-def test_a_log_of_a_terabyte_with_records_at_both_ends_is_read_in_a_few_reads(
-    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, last = record(0), record(size - 4096)
-    path = put(tmp_path, f"commitlog/{0:020}", first)
-    with path.open("r+b") as file:
-        file.truncate(size)
-        file.seek(size - 4096)
-        file.write(last + blank(4096 - len(last)))
-    reads: list[int] = []
-    real = os.preadv
-
-    def preadv(descriptor: int, buffers: Any, offset: int) -> int:
-        reads.append(sum(map(len, buffers)))
-        return real(descriptor, buffers, offset)
-
-    monkeypatch.setattr("rocket_columnar.store.reader._PREADV", preadv)
-    (log,) = find_files(tmp_path)
-    rows = [row for _, batch in decode([log], on_gap=lambda _: None) for row in batch.to_pylist()]
-    assert [row["phy_offset"] for row in rows] == [0, size - 4096]
-    assert sum(reads) < 2 << 20
 
 
 @pytest.mark.parametrize("filling", [b"\0", b"\x55", MAGIC])

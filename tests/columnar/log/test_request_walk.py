@@ -100,72 +100,31 @@ def test_text_that_is_no_utf8_and_a_delay_that_is_no_number(tmp_path: Path) -> N
     assert same(plain, compiled)
 
 
+LETTERS = "\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff"
+"""The first and last characters of one, two, three and four bytes."""
+MALFORMED = "c181 e09fbf eda080 f08fbfbf f4908080 f5808080 80 c3 e4 e4b8 f0 f0a0 f0a0ae"
+"""Bytes that are no UTF-8, in hexadecimal: too long, surrogates, beyond the last character, cut off."""
+PAIRS = (
+    b" \2 KEYS KEYS\1 KEYS\1\2 KEYS\1a\2KEYS\1 KEYS\1a\2KEYS\1b KEYS\1\1 UNIQ_KEY UNIQ_KEY\1 UNIQ_KEYS\1a "
+    b"INNER_MULTI_DISPATCH\1a INNER_MULTI_DISPATCH\1 INNER_MULTI_DISPATCHX\1a"
+).split(b" ")
+
+
 def test_texts_of_all_lengths(tmp_path: Path) -> None:
     """Keys, tags, topics and whole properties across the bounds of what a loop takes at once, with and without ASCII."""
-    texts = [
-        letter * length
-        for length in (1, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 130)
-        for letter in ("a", "é")
-    ]
-    texts += [
-        "\x7f",
-        "\x80",
-        "\u07ff",
-        "\u0800",
-        "\ud7ff",
-        "\ue000",
-        "\uffff",
-        "\U00010000",
-        "\U0010ffff",
-        "0123456789abcde世",
-    ]
-    malformed = [
-        b"\xc1\x81",
-        b"\xe0\x9f\xbf",
-        b"\xed\xa0\x80",
-        b"\xf0\x8f\xbf\xbf",
-        b"\xf4\x90\x80\x80",
-        b"\xf5\x80\x80\x80",
-        b"\x80",
-    ]
-    malformed += [
-        whole[:size]
-        for whole in (b"\xc3\xa9", b"\xe4\xb8\x96", b"\xf0\xa0\xae\xb7")
-        for size in range(1, len(whole))
-    ]
-    values = [text.encode() for text in texts] + malformed
-    pairs = []
+    lengths = (1, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 130)
+    texts = [letter * length for length in lengths for letter in ("a", "\xe9")]
+    values = [text.encode() for text in (*texts, *LETTERS, "0123456789abcde\u4e16")]
+    values += map(bytes.fromhex, MALFORMED.split())
+    pairs = [*PAIRS, b"KEYS\1 "]
     for value in values:
         pairs += [b"KEYS\1" + value, b"KEYS\1" + value + b" b " + value + b"  c", b"TAGS\1" + value]
-        pairs += [
-            b"UNIQ_KEY\1" + value + b"\2WAIT\1true\2KEYS\1x",
-            b"P\1" + value + b"\2TAGS\1t\2",
-            value + b"\1v\2KEYS\1k",
-        ]
+        pairs += [b"UNIQ_KEY\1" + value + b"\2WAIT\1true\2KEYS\1x", b"P\1" + value + b"\2TAGS\1t\2"]
+        pairs.append(value + b"\1v\2KEYS\1k")
     pairs += [b"K\1" + b"v" * length + b"\2KEYS\1a b" for length in range(40, 70)]
     pairs += [b"KEYS\1" + b"a " * length for length in range(28, 36)]
-    pairs += [
-        b"",
-        b"\2",
-        b"KEYS",
-        b"KEYS\1",
-        b"KEYS\1\2",
-        b"KEYS\1a\2KEYS\1",
-        b"KEYS\1a\2KEYS\1b",
-        b"KEYS\1 ",
-        b"KEYS\1\1",
-        b"UNIQ_KEY",
-    ]
-    pairs += [
-        b"UNIQ_KEY\1",
-        b"UNIQ_KEYS\1a",
-        b"INNER_MULTI_DISPATCH\1a",
-        b"INNER_MULTI_DISPATCH\1",
-        b"INNER_MULTI_DISPATCHX\1a",
-    ]
-    topics = [b"t" * length for length in (1, 7, 8, 9, 63, 64, 65, 127)] + [
-        b"a" * 70 + letter + b"a" * 56 for letter in (b"b", b"c")
-    ]
+    topics = [b"t" * length for length in (1, 7, 8, 9, 63, 64, 65, 127)]
+    topics += [b"a" * 70 + letter + b"a" * 56 for letter in (b"b", b"c")]
     data = b""
     for number, properties in enumerate(pairs):
         data += record(len(data), topic=topics[number % len(topics)], properties=properties)

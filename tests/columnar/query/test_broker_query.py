@@ -271,16 +271,6 @@ def test_what_is_no_store(tmp_path: Path, root: Path) -> None:
         query(tmp_path / "none", "T", "k")
 
 
-def test_nothing_is_written(root: Path) -> None:
-    before = {
-        path: (path.stat().st_mtime_ns, path.read_bytes()) for path in root.rglob("*") if path.is_file()
-    }
-    query(root, "T", "k", geometry=GEOMETRY)
-    query(root, "T", "k", exact=True, geometry=GEOMETRY)
-    after = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in root.rglob("*") if path.is_file()}
-    assert before == after
-
-
 def damage(root: Path, data: bytes | None = None, length: int | None = None, name: str = SECOND) -> None:
     path = root / "index" / name
     path.write_bytes(path.read_bytes()[:length] if data is None else data)

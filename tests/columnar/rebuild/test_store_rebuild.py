@@ -118,19 +118,6 @@ def test_a_queue_file_size_is_rounded_up_to_whole_units(tmp_path: Path) -> None:
     assert [path.stat().st_size for path in files(tmp_path / "new/consumequeue")] == [60]
 
 
-def test_a_repeated_logical_offset_is_skipped_and_a_gap_appended_where_it_is(tmp_path: Path) -> None:
-    """Logical offsets 0, 1, 1, 4 by `ConsumeQueue.putMessagePositionInfo`: the second 1 is skipped, 4 goes to place 2."""
-    records: list[bytes] = []
-    for logical in (0, 1, 1, 4):
-        records.append(record(sum(map(len, records)), queue_offset=logical))
-    put(tmp_path / "store", f"commitlog/{0:020}", b"".join(records).ljust(4096, b"\0"))
-    rebuild(tmp_path / "store", tmp_path / "new", geometry=Geometry(4, 8), queue_file_size=100)
-    (made,) = files(tmp_path / "new/consumequeue")
-    starts = [0, len(records[0]), sum(map(len, records[:3]))]
-    sizes = [len(records[number]) for number in (0, 1, 3)]
-    assert made.read_bytes() == b"".join(map(unit, starts, sizes)) + bytes(40)
-
-
 def test_a_keyless_message_behind_a_full_file_rolls_it(tmp_path: Path) -> None:
     """IDX-SVC-3, IDX-FILE-2: three entries fill a file of four; the next message makes a seeded one, without a key."""
     records = small(tmp_path / "store")
@@ -225,9 +212,3 @@ def test_directories_that_will_not_do(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no room for entries"):
         rebuild(store, tmp_path / "new", geometry=Geometry(4, 1))
     assert not (tmp_path / "new").exists()
-
-
-def test_without_a_log_there_is_nothing_to_rebuild_from(tmp_path: Path) -> None:
-    put(tmp_path / "store", f"consumequeue/T/0/{0:020}", bytes(100))
-    with pytest.raises(UsageError, match="no commit log"):
-        rebuild(tmp_path / "store", tmp_path / "new")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from rocket_columnar.restart import LostUnits, restart
-from store_bytes import BEGIN, checkpoint, ext_unit, put, record, unit
+from store_bytes import BEGIN, checkpoint, put, record, unit
 
 
 @pytest.fixture
@@ -38,15 +38,6 @@ def store_of(root: Path, queues: int, queue_size: int) -> Path:
     return root
 
 
-@pytest.mark.parametrize("size", [10**10, 10**11])
-def test_sparse_queues_are_read_as_far_as_they_hold_units(
-    size: int, tmp_path: Path, reads: list[int]
-) -> None:
-    plan = restart(store_of(tmp_path, 3, size))
-    assert (plan.refused, plan.deletions, plan.lost_units) == (None, (), ())
-    assert sum(reads) < 2 << 20
-
-
 @pytest.mark.parametrize("queues", [20, 200])
 def test_each_queue_takes_a_few_reads(queues: int, tmp_path: Path, reads: list[int]) -> None:
     plan = restart(store_of(tmp_path, queues, 6_000_000))
@@ -68,16 +59,6 @@ def test_units_after_a_hole_are_lost_and_found_without_reading_it(
     assert [(deletion.action, deletion.offset) for deletion in plan.deletions] == [("truncate", 20)]
     reason = "the unit at logical offset 1 is not accepted by 4.9.3"
     assert plan.lost_units == (LostUnits("T", 0, at, 2, 1 << 40, reason),)
-    assert sum(reads) < 2 << 20
-
-
-@pytest.mark.parametrize("size", [10**10, 10**11])
-def test_a_sparse_ext_file_is_walked_as_far_as_it_holds_units(
-    size: int, tmp_path: Path, reads: list[int]
-) -> None:
-    root = store_of(tmp_path, 1, 6_000_000)
-    os.truncate(put(root, f"consumequeue_ext/T/0/{0:020}", ext_unit(1, BEGIN, b"")), size)
-    assert restart(root).refused is None
     assert sum(reads) < 2 << 20
 
 
