@@ -30,7 +30,6 @@ def places(exchanges: list[Exchange]) -> list[tuple[str, str]]:
         ("send({'id': message['id'], 'results': [{}]})", "Operations", "result 0 (key.hash) has no hash"),
         ("send({'id': message['id'], 'results': [1]})", "Operations", "result 0 (key.hash) is not an object"),
         ("send(answer(message) | {'files': ['x']})", "rule 7", "'x' is not a role and a path"),
-        ("print('tail', file=sys.stderr); sys.exit(3)", "rule 12", "exited with code 3; the end of its stderr:\ntail"),
         ("time.sleep(60)", "rule 1", "is stdout flushed"),
     ],
 )  # fmt: skip
@@ -39,6 +38,15 @@ def test_a_wrong_line_is_explained(adapter: AdapterMaker, code: str, place: str,
     found = [broken for exchange in check_adapter(command, case_timeout=1.0) for broken in exchange.broken]
     assert found[0].place == place
     assert text in found[0].text
+
+
+def test_a_process_that_ends_in_a_case_crashes_and_breaks_no_rule(adapter: AdapterMaker, verb: Verb) -> None:
+    command = adapter("def handle(count, message):\n    print('panic: index', file=sys.stderr); sys.exit(3)")
+    found = [item for item in check_adapter(command) if item.verdict]
+    assert {item.verdict for item in found} == {"crash"}
+    assert all("exited with code 3; the end of its stderr:\npanic: index" in item.differences[0] for item in found)
+    assert places(list(check_adapter(command))) == []
+    assert "the protocol is followed, but " in verb("adapter", "check", "--", *command).out
 
 
 @pytest.mark.parametrize(

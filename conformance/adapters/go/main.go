@@ -1,6 +1,6 @@
 // A starter adapter for adapter protocol 1: standard library only, one object a line on stdin and stdout.
 //
-// Copy the folder, and put calls to your own code where this file calls index_file.go, the example. Everything
+// Copy the folder, and put calls to your own code where this file calls the package example. Everything
 // marked YOURS is what you change; the rest is the protocol. 64-bit integers travel as decimal strings, 32-bit ones
 // as numbers. Stdout belongs to the protocol: write your log to stderr.
 package main
@@ -16,20 +16,22 @@ import (
 	"path/filepath"
 	"strconv"
 	"unicode/utf16"
+
+	"rocketspec-adapter/example" // YOURS
 )
 
-const name, version = "my-index", "0.1.0" // YOURS
+const adapterName, adapterVersion = "my-index", "0.1.0" // YOURS
 
-// message is anything that the suite sends.
-type message struct {
+// suiteMessage is anything that the suite sends.
+type suiteMessage struct {
 	Cmd string            `json:"cmd"`
 	ID  string            `json:"id"`
 	Dir string            `json:"dir"`
 	Ops []json.RawMessage `json:"ops"`
 }
 
-// operation holds the fields of every operation; each uses its own.
-type operation struct {
+// suiteOp holds the fields of every operation; each uses its own.
+type suiteOp struct {
 	Op             string   `json:"op"`
 	Key            string   `json:"key"`
 	KeyUTF16       *string  `json:"key_utf16"`
@@ -49,67 +51,67 @@ type operation struct {
 	Initial        []string `json:"initial"`
 }
 
-type result = map[string]any
+type opResult = map[string]any
 
-type file struct {
+type listedFile struct {
 	Role string `json:"role"`
 	Path string `json:"path"`
 }
 
-// oneCase is a directory, and the index file that is open in it.
-type oneCase struct {
+// adapterCase is a directory, and the index file that is open in it.
+type adapterCase struct {
 	dir   string
-	index *IndexFile // YOURS
-	files []file
+	index *example.IndexFile // YOURS
+	files []listedFile
 }
 
-type handler = func(*oneCase, operation) (result, error)
+type opHandler = func(*adapterCase, suiteOp) (opResult, error)
 
 // What is here is declared. What else the store has goes the same way: queue.open, queue.put, service.open,
 // log.dispatch and so on, a handler each; PROTOCOL.md has their fields and results.
-var handlers = map[string]handler{
-	"key.hash":           keyHash,
-	"tags.code":          tagsCode,
-	"index.open":         indexOpen,
-	"index.put":          opened(indexPut),
-	"index.select":       opened(indexSelect),
-	"index.time_matched": opened(indexTimeMatched),
-	"index.header":       opened(indexHeader),
-	"index.full":         opened(indexFull),
-	"index.flush":        opened(indexFlush),
-	"index.close":        opened(indexClose),
+var opHandlers = map[string]opHandler{
+	"key.hash":           runKeyHash,
+	"tags.code":          runTagsCode,
+	"index.open":         runOpen,
+	"index.put":          whenOpen(runPut),
+	"index.select":       whenOpen(runSelect),
+	"index.time_matched": whenOpen(runTimeMatched),
+	"index.header":       whenOpen(runHeader),
+	"index.full":         whenOpen(runFull),
+	"index.flush":        whenOpen(runFlush),
+	"index.close":        whenOpen(runClose),
 }
 
-func keyHash(_ *oneCase, op operation) (result, error) {
-	units, err := keyOf(op)
-	return result{"hash": KeyHash(units)}, err // YOURS
+func runKeyHash(_ *adapterCase, op suiteOp) (opResult, error) {
+	units, err := keyUnits(op)
+	return opResult{"hash": example.KeyHash(units)}, err // YOURS
 }
 
-func tagsCode(_ *oneCase, op operation) (result, error) {
-	units, err := unitsOf(op.Tags, op.TagsUTF16)
-	return result{"tags_code": i64(int64(StringHash(units)))}, err // YOURS
+func runTagsCode(_ *adapterCase, op suiteOp) (opResult, error) {
+	units, err := utf16Units(op.Tags, op.TagsUTF16)
+	return opResult{"tags_code": decimal(int64(example.StringHash(units)))}, err // YOURS
 }
 
-func indexOpen(c *oneCase, op operation) (result, error) {
+func runOpen(c *adapterCase, op suiteOp) (opResult, error) {
 	c.release()
-	c.files = append(c.files, file{"index", op.File})
+	c.files = append(c.files, listedFile{"index", op.File})
 	path := filepath.Join(c.dir, op.File)
-	index, err := Open(path, op.HashSlotNum, op.IndexNum, op.EndPhyOffset, op.EndTimestamp, op.Load) // YOURS
+	index, err := example.Open(path, op.HashSlotNum, op.IndexNum, op.EndPhyOffset, op.EndTimestamp, op.Load) // YOURS
 	c.index = index
-	return result{}, err
+	return opResult{}, err
 }
 
-func indexPut(c *oneCase, op operation) (result, error) {
-	units, err := keyOf(op)
+func runPut(c *adapterCase, op suiteOp) (opResult, error) {
+	units, err := keyUnits(op)
 	if err != nil {
 		return nil, err
 	}
 	put, err := c.index.Put(units, op.PhyOffset, op.StoreTimestamp) // YOURS
-	return result{"put": put}, err
+	return opResult{"put": put}, err
 }
 
-func indexSelect(c *oneCase, op operation) (result, error) {
-	units, err := keyOf(op)
+func runSelect(c *adapterCase, op suiteOp) (opResult, error) {
+	units, err := keyUnits(op)
 	if err != nil {
 		return nil, err
 	}
@@ -117,58 +119,58 @@ func indexSelect(c *oneCase, op operation) (result, error) {
 	for _, text := range op.Initial {
 		offset, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return nil, malformed{err}
+			return nil, malformedError{err}
 		}
 		initial = append(initial, offset)
 	}
 	offsets, err := c.index.Select(initial, units, op.MaxNum, op.Begin, op.End) // YOURS
 	texts := []string{}
 	for _, offset := range offsets {
-		texts = append(texts, i64(offset))
+		texts = append(texts, decimal(offset))
 	}
-	return result{"offsets": texts}, err
+	return opResult{"offsets": texts}, err
 }
 
-func indexTimeMatched(c *oneCase, op operation) (result, error) {
-	return result{"matched": c.index.TimeMatched(op.Begin, op.End)}, nil // YOURS
+func runTimeMatched(c *adapterCase, op suiteOp) (opResult, error) {
+	return opResult{"matched": c.index.TimeMatched(op.Begin, op.End)}, nil // YOURS
 }
 
-func indexHeader(c *oneCase, _ operation) (result, error) {
+func runHeader(c *adapterCase, _ suiteOp) (opResult, error) {
 	header := c.index.Header // YOURS: the header in memory
-	return result{
-		"begin_timestamp":  i64(header.BeginTimestamp),
-		"end_timestamp":    i64(header.EndTimestamp),
-		"begin_phy_offset": i64(header.BeginPhyOffset),
-		"end_phy_offset":   i64(header.EndPhyOffset),
+	return opResult{
+		"begin_timestamp":  decimal(header.BeginTimestamp),
+		"end_timestamp":    decimal(header.EndTimestamp),
+		"begin_phy_offset": decimal(header.BeginPhyOffset),
+		"end_phy_offset":   decimal(header.EndPhyOffset),
 		"hash_slot_count":  header.HashSlotCount,
 		"index_count":      header.IndexCount,
 	}, nil
 }
 
-func indexFull(c *oneCase, _ operation) (result, error) {
-	return result{"full": c.index.Full()}, nil // YOURS
+func runFull(c *adapterCase, _ suiteOp) (opResult, error) {
+	return opResult{"full": c.index.Full()}, nil // YOURS
 }
 
-func indexFlush(c *oneCase, _ operation) (result, error) {
-	return result{}, c.index.Flush() // YOURS
+func runFlush(c *adapterCase, _ suiteOp) (opResult, error) {
+	return opResult{}, c.index.Flush() // YOURS
 }
 
-func indexClose(c *oneCase, _ operation) (result, error) {
+func runClose(c *adapterCase, _ suiteOp) (opResult, error) {
 	c.release()
-	return result{}, nil
+	return opResult{}, nil
 }
 
 // release closes the file, without flushing: the suite reads it, and removes it.
-func (c *oneCase) release() {
+func (c *adapterCase) release() {
 	if c.index != nil {
 		c.index.Close() // YOURS
 	}
 	c.index = nil
 }
 
-// opened rejects an operation on nothing that is open.
-func opened(run handler) handler {
-	return func(c *oneCase, op operation) (result, error) {
+// whenOpen rejects an operation on nothing that is open.
+func whenOpen(run opHandler) opHandler {
+	return func(c *adapterCase, op suiteOp) (opResult, error) {
 		if c.index == nil {
 			return nil, errors.New("no index file is open")
 		}
@@ -176,19 +178,19 @@ func opened(run handler) handler {
 	}
 }
 
-// malformed is an error in what the suite sent, or in the adapter: never a verdict.
-type malformed struct{ error }
+// malformedError is an error in what the suite sent, or in the adapter: never a verdict.
+type malformedError struct{ error }
 
-func keyOf(op operation) ([]uint16, error) { return unitsOf(op.Key, op.KeyUTF16) }
+func keyUnits(op suiteOp) ([]uint16, error) { return utf16Units(op.Key, op.KeyUTF16) }
 
-// unitsOf returns the UTF-16 code units of a key or tags: text, or hex when it holds a lone surrogate.
-func unitsOf(text string, units16 *string) ([]uint16, error) {
+// utf16Units returns the UTF-16 code units of a key or tags: text, or hex when it holds a lone surrogate.
+func utf16Units(text string, units16 *string) ([]uint16, error) {
 	if units16 == nil {
 		return utf16.Encode([]rune(text)), nil
 	}
 	bytes, err := hex.DecodeString(*units16)
 	if err != nil || len(bytes)%2 != 0 {
-		return nil, malformed{fmt.Errorf("UTF-16 in hex: %q", *units16)}
+		return nil, malformedError{fmt.Errorf("UTF-16 in hex: %q", *units16)}
 	}
 	units := make([]uint16, len(bytes)/2)
 	for i := range units {
@@ -197,51 +199,56 @@ func unitsOf(text string, units16 *string) ([]uint16, error) {
 	return units, nil
 }
 
-func i64(value int64) string { return strconv.FormatInt(value, 10) }
+func decimal(value int64) string { return strconv.FormatInt(value, 10) }
 
-// runOp returns one result; later operations run even when one is rejected.
-func runOp(c *oneCase, raw json.RawMessage) result {
-	var op operation
+// runOp returns one result; later operations run even when one is rejected or panics.
+func runOp(c *adapterCase, raw json.RawMessage) (done opResult) {
+	defer func() {
+		if why := recover(); why != nil { // YOURS: a panic is what an unchecked exception is in 4.9.3
+			done = opResult{"rejected": fmt.Sprint(why)}
+		}
+	}()
+	var op suiteOp
 	if err := json.Unmarshal(raw, &op); err != nil {
-		return result{"errored": err.Error()}
+		return opResult{"errored": err.Error()}
 	}
-	run, known := handlers[op.Op]
+	run, known := opHandlers[op.Op]
 	if !known {
-		return result{"unsupported": true}
+		return opResult{"unsupported": true}
 	}
-	done, err := run(c, op)
-	var bad malformed
+	answered, err := run(c, op)
+	var bad malformedError
 	switch {
 	case errors.As(err, &bad):
-		return result{"errored": err.Error()}
+		return opResult{"errored": err.Error()}
 	case err != nil: // YOURS: an error that your code reports is a verdict
-		return result{"rejected": err.Error()}
+		return opResult{"rejected": err.Error()}
 	}
-	return done
+	return answered
 }
 
-func runCase(m message) any {
-	c := &oneCase{dir: m.Dir, files: []file{}}
+func runCase(m suiteMessage) any {
+	c := &adapterCase{dir: m.Dir, files: []listedFile{}}
 	defer c.release()
-	results := []result{}
+	results := []opResult{}
 	for _, raw := range m.Ops {
 		results = append(results, runOp(c, raw))
 	}
 	return map[string]any{"id": m.ID, "results": results, "files": c.files}
 }
 
-func hello() any {
+func helloAnswer() any {
 	ops := []string{}
-	for op := range handlers {
+	for op := range opHandlers {
 		ops = append(ops, op)
 	}
 	return map[string]any{
-		"protocol": 1, "name": name, "version": version, "language": "go", "ops": ops,
+		"protocol": 1, "name": adapterName, "version": adapterVersion, "language": "go", "ops": ops,
 		"geometry": "any", "features": []string{"lone_surrogates"}, "max_in_flight": 1,
 	}
 }
 
-func answer(in *bufio.Reader, out *json.Encoder) error {
+func answerLines(in *bufio.Reader, out *json.Encoder) error {
 	for {
 		line, err := in.ReadBytes('\n')
 		if err == io.EOF {
@@ -249,13 +256,13 @@ func answer(in *bufio.Reader, out *json.Encoder) error {
 		} else if err != nil {
 			return err
 		}
-		var m message
+		var m suiteMessage
 		if err := json.Unmarshal(line, &m); err != nil {
 			return err
 		}
 		switch m.Cmd {
 		case "hello":
-			err = out.Encode(hello())
+			err = out.Encode(helloAnswer())
 		case "case":
 			err = out.Encode(runCase(m))
 		case "bye":
@@ -270,7 +277,7 @@ func answer(in *bufio.Reader, out *json.Encoder) error {
 }
 
 func main() {
-	if err := answer(bufio.NewReader(os.Stdin), json.NewEncoder(os.Stdout)); err != nil {
+	if err := answerLines(bufio.NewReader(os.Stdin), json.NewEncoder(os.Stdout)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -156,7 +156,7 @@ class _Check:
         self._process.send(sent)
         line = self._process.receive(HELLO_SECONDS)
         if isinstance(line, Event):
-            return Exchange("hello", text_of(sent), *self._instead(line, HELLO_SECONDS)), None
+            return self._instead("hello", sent, line, HELLO_SECONDS), None
         broken: list[Broken] = []
         hello: Hello | None = None
         try:
@@ -175,7 +175,7 @@ class _Check:
             assert self._process is not None  # noqa: S101 - it was started to send
             line = self._process.receive(self._case_timeout)
             if isinstance(line, Event):
-                return Exchange(case.id, text_of(sent), *self._instead(line, self._case_timeout))
+                return self._instead(case.id, sent, line, self._case_timeout)
             exchange = self._judged(tried, sent, line)
             return replace(exchange, broken=(*exchange.broken, *self._unasked()))
         finally:
@@ -193,9 +193,7 @@ class _Check:
             assert self._process is not None  # noqa: S101 - both were sent
             line = self._process.receive(self._case_timeout)
             if isinstance(line, Event):
-                yield Exchange(
-                    about, text_of(b"".join(lines.values())), *self._instead(line, self._case_timeout)
-                )
+                yield self._instead(about, b"".join(lines.values()), line, self._case_timeout)
                 return
             token = token_of(line)
             tried = waiting.pop(token if token in waiting else next(iter(waiting)))
@@ -256,18 +254,21 @@ class _Check:
             lines += describe_divergence(found)
         return Exchange(case.id, text_of(sent), text_of(line), (), judgement.verdict, tuple(lines))
 
-    def _instead(self, event: Event, seconds: float) -> tuple[str, tuple[Broken, ...]]:
-        """What came instead of a line, and the rule that asks for one; the process is ended."""
+    def _instead(self, about: str, sent: bytes, event: Event, seconds: float) -> Exchange:
+        """What came instead of a line; the process is ended. One that ends in a case may be the implementation's crash."""
         self._deaths += 1
         assert self._process is not None  # noqa: S101 - it gave the event
         fate = self._process.end(patience=2.0 if event is Event.END else 0.0)
         self._process = None
         if event is Event.TOO_LONG:
-            return event.value, (Broken("rule 11", event.value),)
+            return Exchange(about, text_of(sent), event.value, (Broken("rule 11", event.value),))
         if event is Event.SILENCE:
             what = f"no line within {seconds:g} s: is stdout flushed after each line? It {fate}"
-            return "nothing", (Broken("rule 1", what),)
-        return f"it {fate}", (Broken("rule 12", f"instead of an answer it {fate}"),)
+            return Exchange(about, text_of(sent), "nothing", (Broken("rule 1", what),))
+        what = f"instead of an answer it {fate}"
+        if about == "hello":
+            return Exchange(about, text_of(sent), "nothing", (Broken("rule 12", what),))
+        return Exchange(about, text_of(sent), "nothing", verdict="crash", differences=(what,))
 
     def _unasked(self) -> tuple[Broken, ...]:
         """A line that nobody asked for, most often a log on stdout."""

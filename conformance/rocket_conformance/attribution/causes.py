@@ -60,9 +60,11 @@ def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Caus
     search.left = most_runs // 2  # for the proofs of what was found
     with suppress(_EnoughError):
         search.prove()
-    search.left = most_runs // 2  # and for what speaks against them
+    search.left = most_runs  # and for what speaks against them
+    search.withdraw()
+    search.left = most_runs // 2
     try:
-        search.withdraw()
+        search.compare()
     except _EnoughError:  # a claim that was not examined is not made
         return ()
     return search.causes()
@@ -113,12 +115,12 @@ class _Search:
     alike: dict[Mutant, tuple[Mutant, ...]] = field(default_factory=dict["Mutant", "tuple[Mutant, ...]"])
 
     def __post_init__(self) -> None:
-        answered = [
-            failure for failure in self.evidence.failures if failure.whole and failure.judgement.actual
+        self._failures = [
+            failure
+            for failure in self.evidence.failures
+            if failure.whole and failure.judgement.actual and _is_small(failure)
         ]
-        answered.sort(key=lambda failure: (len(failure.case.ops), failure.id))
-        self._failures = [failure for failure in answered if _is_small(failure)]
-        self._large = [failure for failure in answered if not _is_small(failure)]
+        self._failures.sort(key=lambda failure: (len(failure.case.ops), failure.id))
         self._outcomes: dict[tuple[frozenset[Mutant], str], _Outcome] = {}
         self._refuted: set[Mutant] = set()
 
@@ -245,7 +247,7 @@ class _Search:
 
     def prove(self) -> None:
         """Finds what each failing case can be claimed for."""
-        for failure in (*self._failures, *(self._large if self.found else ())):
+        for failure in self._failures:
             active = frozenset(m for m in self.found if not self._outcome([m], failure).passes)
             if (
                 0 < len(active) <= _MOST_TOGETHER
@@ -257,27 +259,43 @@ class _Search:
                     self._outcome(set(self.found) - {mutant}, failure)
 
     def withdraw(self) -> None:
-        """Withdraws claims on cases that may hide another misreading, of their own family: mending the cause may not mend them.
+        """Withdraws claims that another misreading may fail, too: mending the cause may not mend those.
 
-        It hides where the set with it and without it comes to the same in all cases written for its clause.
+        It may hide where the set with it gives the same as without it. A claim that is not examined is not made.
         """
-        families = {_family(item.clauses[0]) for item in self._failures if item.id in self.claims}
-        misread = {mutant.clause for mutant in self.found}
-        for mutant in self.evidence.misreadings:
-            family = _family(mutant.clause)
-            if family not in families or mutant.clause in misread or mutant in self._refuted:
-                continue
-            own = [item for item in self._failures if item.directed and item.clauses[0] == mutant.clause]
-            known = (item for item in own if self._outcome(self.found, item).exact)
-            if any(not self._outcome([*self.found, mutant], item).exact for item in known):
-                continue
-            together = frozenset((*self.found, mutant))
-            if self._fails_passed(together, self.evidence.passed.get(mutant.clause, ())):
-                continue
-            near = [item for item in self._failures if _family(item.clauses[0]) == family]
-            for failure in sorted(near, key=lambda item: item.clauses[0] != mutant.clause):
-                if failure.id in self.claims and not self._outcome([mutant], failure).passes:
-                    del self.claims[failure.id]
+        hidden = {mutant: set[str]() for mutant in self.evidence.misreadings if self._may_hide(mutant)}
+        claims, self.claims = self.claims, {}
+        with suppress(_EnoughError):
+            for failure in self._failures:
+                if failure.id not in claims:
+                    continue
+                part = part_of(failure.clauses[0])
+                for mutant in [item for item in hidden if part_of(item.clause) == part]:
+                    if self._outcome([mutant], failure).passes:
+                        continue
+                    hidden[mutant].add(failure.id)
+                    if self._outcome(self.found, failure).exact:
+                        if not self._outcome([*self.found, mutant], failure).exact:
+                            del hidden[mutant]
+                self.claims[failure.id] = claims[failure.id]
+        for name in frozenset[str]().union(*hidden.values()):
+            self.claims.pop(name, None)
+
+    def _may_hide(self, mutant: Mutant) -> bool:
+        """Whether the cases written for its clause, failed and passed, do not speak against it beside the set."""
+        parts = {part_of(item.clauses[0]) for item in self._failures if item.id in self.claims}
+        misread = {other.clause for other in self.found}
+        if part_of(mutant.clause) not in parts or mutant.clause in misread or mutant in self._refuted:
+            return False
+        together = frozenset((*self.found, mutant))
+        own = [item for item in self._failures if item.directed and item.clauses[0] == mutant.clause]
+        known = (item for item in own if self._outcome(self.found, item).exact)
+        return all(self._outcome(together, item).exact for item in known) and not self._fails_passed(
+            together, self.evidence.passed.get(mutant.clause, ())
+        )
+
+    def compare(self) -> None:
+        """Finds the misreadings that come to the same as those of the set in all that is claimed."""
         for mutant in self.found:
             self.alike[mutant] = tuple(self._alike(mutant))
 
@@ -300,7 +318,7 @@ class _Search:
         """What is proved of more than one case, without misreadings of which there is doubt."""
         doubtful = {mutant for mutant in self.found if self._is_doubtful(mutant)}
         groups: dict[frozenset[Mutant], list[Failure]] = {}
-        for failure in (*self._failures, *self._large):
+        for failure in self._failures:
             claimed = self.claims.get(failure.id)
             if claimed is not None and not claimed & doubtful:
                 groups.setdefault(claimed, []).append(failure)

@@ -10,6 +10,7 @@ mod json;
 use index_file::{key_hash, string_hash, IndexFile}; // YOURS
 use json::Json;
 use std::io::{self, BufRead, Write};
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
 
 const NAME: &str = "my-index"; // YOURS
@@ -174,14 +175,22 @@ fn i64_text(value: i64) -> Json {
     Json::String(value.to_string())
 }
 
-/// The answer to a case: one result per operation; later ones run even when one is rejected.
+/// One operation; a panic is what an unchecked exception is in 4.9.3.
+fn run_op(case: &mut Case, op: &Op) -> Outcome {
+    catch_unwind(AssertUnwindSafe(|| case.run(op))).unwrap_or_else(|why| {
+        let text = why.downcast_ref::<String>().map(String::as_str).or(why.downcast_ref::<&str>().copied());
+        Err(Failure::Rejected(text.unwrap_or("panic").into())) // YOURS
+    })
+}
+
+/// The answer to a case: one result per operation; later ones run even when one is rejected or panics.
 fn run_case(message: &Json) -> Result<Json, String> {
     let dir = message.get("dir").and_then(Json::as_str).ok_or("no dir")?;
     let Some(Json::Array(ops)) = message.get("ops") else { return Err("no ops".into()) };
     let mut case = Case { dir: dir.into(), index: None, files: vec![] };
     let mut results = vec![];
     for op in ops {
-        results.push(match case.run(&Op(op)) {
+        results.push(match run_op(&mut case, &Op(op)) {
             Ok(result) => result,
             Err(Failure::Rejected(why)) => json::object([("rejected", Json::String(why))]),
             Err(Failure::Errored(why)) => json::object([("errored", Json::String(why))]),

@@ -1,5 +1,5 @@
-// The example that main.go calls: an index file as RocketMQ 4.9.3 keeps it, small and slow. Yours replaces it.
-package main
+// Package example is what main.go calls: an index file as RocketMQ 4.9.3 keeps it, small and slow. Yours replaces it.
+package example
 
 import (
 	"encoding/binary"
