@@ -1,6 +1,5 @@
 """Plants misreadings together, and scores what reports claim: `python -m tools.cause_scores [SEED [PAIRS TRIPLES]]`."""
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -26,20 +25,14 @@ from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import differences, specified
 from rocket_conformance.files import scratch_root
 from rocket_conformance.judging import Judgement
-from rocket_conformance.misreadings import MISREADINGS, Mutant, library_of, source_of
+from rocket_conformance.misreadings import MISREADINGS, Mutant, library_of
 from rocket_conformance.planning import Planned, plan
 from rocket_spec.data import find_data
 
-_MODULES: Final = {
-    "key": ("index_file",),
-    "index": ("index_file",),
-    "service": ("index_service", "dispatch"),
-    "tags": ("consume_queue",),
-    "queue": ("consume_queue_store",),
-    "log": ("dispatch",),
-    "checkpoint": ("store_checkpoint",),
-}
-"""By kind of operation, the modules of the reference that run it, beside what they import."""
+_PARTS: Final = {
+    "key": "IDX", "index": "IDX", "service": "IDX", "tags": "CQ IDX", "queue": "CQ IDX", "log": "LOG CQ IDX", "checkpoint": "CKP IDX",
+}  # fmt: skip
+"""By kind of operation, the parts of the format whose misreadings it can show."""
 _REMEMBERED: Final = 200_000
 """Runs of a case whose outcome each process keeps."""
 _ONE_OF: Final = 8
@@ -98,20 +91,6 @@ def _by_id() -> dict[str, tuple[Case, Observation]]:
     return {item.id: (case, expected) for item, case, expected in _cases()}
 
 
-@cache
-def _reached(operation: str) -> frozenset[str]:
-    """The modules of the reference that an operation can run; what only reads is never misread."""
-    part, _, what = operation.partition(".")
-    reads = what == "read" and part != "checkpoint"
-    return frozenset().union(*map(_with_imports, () if reads else _MODULES[part]))
-
-
-@cache
-def _with_imports(module: str) -> frozenset[str]:
-    imported = re.findall(r"^from rocket_reference\.(\w+) import", source_of(module), re.MULTILINE)
-    return frozenset((module,)).union(*map(_with_imports, imported))
-
-
 class _Shared(Simulation):
     """Runs each set of misreadings once on a case, without those that its operations cannot reach."""
 
@@ -124,8 +103,8 @@ class _Shared(Simulation):
         self, misreadings: frozenset[Mutant], case: Case, expected: Observation
     ) -> Observation | None:
         """As a run does; the case is one of `_cases`."""
-        modules = frozenset[str]().union(*(_reached(op["op"]) for op in case.ops))
-        reached = frozenset(mutant for mutant in misreadings if mutant.module in modules)
+        parts = " ".join(_PARTS[op["op"].partition(".")[0]] for op in case.ops)
+        reached = frozenset(mutant for mutant in misreadings if part_of(mutant.clause) in parts)
         return self._remembered(reached, case.id) if reached else expected
 
     def _run(self, misreadings: frozenset[Mutant], name: str) -> Observation | None:

@@ -28,11 +28,11 @@ _MOST_MISREADINGS: Final = 12
 _OWN_SAMPLE: Final = 3
 _SAMPLE: Final = 6
 _FINALISTS: Final = 4
-_COMPARED: Final = 100
+_COMPARED: Final = 200
 _REFUTING: Final = 150
 _BROKEN: Final = 1e6
 """How many misreadings the set may have; on how many failing cases of its own clause and of others a misreading is tried;
-how many are compared on how many cases then, explained ones and others; how many passing cases it has to pass; and how far from everything one that
+how many are compared on how many cases then; how many passing cases it has to pass; and how far from everything one that
 breaks is."""
 
 
@@ -61,9 +61,9 @@ def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Caus
     with suppress(_EnoughError):
         search.prove()
     search.left = most_runs  # and for what speaks against them
-    search.withdraw()
-    search.left = most_runs // 2
     try:
+        search.withdraw()
+        search.left = most_runs // 2
         search.compare()
     except _EnoughError:  # a claim that was not examined is not made
         return ()
@@ -80,10 +80,6 @@ class _Outcome(NamedTuple):
     exact: bool
     passes: bool
     distance: float
-
-
-def _is_small(failure: Failure) -> bool:
-    return all(can_be_run(case, expected) for case, expected, _ in failure.observations)
 
 
 def _family(clause: str) -> str:
@@ -118,7 +114,9 @@ class _Search:
         self._failures = [
             failure
             for failure in self.evidence.failures
-            if failure.whole and failure.judgement.actual and _is_small(failure)
+            if failure.whole
+            and failure.judgement.actual
+            and all(can_be_run(case, expected) for case, expected, _ in failure.observations)
         ]
         self._failures.sort(key=lambda failure: (len(failure.case.ops), failure.id))
         self._outcomes: dict[tuple[frozenset[Mutant], str], _Outcome] = {}
@@ -160,7 +158,6 @@ class _Search:
         """Adds misreadings as long as they explain more."""
         while len(self.found) < _MOST_MISREADINGS:
             rest = [failure for failure in self._failures if not self._outcome(self.found, failure).exact]
-            written = {failure.clauses[0] for failure in rest if failure.directed}
             parts = {part_of(failure.clauses[0]) for failure in rest}
             suspects = [
                 mutant
@@ -169,14 +166,28 @@ class _Search:
                 and mutant not in self.found
                 and mutant not in self._refuted
             ]
-            likely = [mutant for mutant in suspects if mutant.clause in written or mutant.cause_only]
-            best = (self._best(likely, rest) or self._best(suspects, rest)) if rest else None
+            best = self._surest(suspects, rest) or self._best(suspects, rest)
             if best is None:
                 return
             if self._is_refuted(best, self.found):
                 self._refuted.add(best)
             else:
                 self.found.append(best)
+
+    def _surest(self, suspects: Sequence[Mutant], rest: Sequence[Failure]) -> Mutant | None:
+        """Of the first clause with one that explains the smallest cases written for it, the one that explains most of them."""
+        for clause in dict.fromkeys(mutant.clause for mutant in suspects):
+            own = [item for item in rest if item.directed and item.clauses[0] == clause]
+            sure = [
+                mutant
+                for mutant in suspects
+                if mutant.clause == clause
+                and len(own) >= _FEWEST_CASES
+                and all(self._outcome([*self.found, mutant], item).exact for item in own[:_OWN_SAMPLE])
+            ]
+            if sure:
+                return max(sure, key=lambda mutant: self._gain(mutant, own[:_COMPARED]))
+        return None
 
     def _best(self, suspects: Sequence[Mutant], rest: Sequence[Failure]) -> Mutant | None:
         """The misreading that explains most of the rest; None where none explains more than it spoils."""
@@ -194,18 +205,11 @@ class _Search:
             score = self._gain(mutant, [*mine, *near[:_SAMPLE]])
             if score > 0:
                 tried.append((score, mutant))
-        others = [failure for failure in self._failures if failure not in rest]
-        compared = {
-            part: [
-                failure
-                for group in (rest, others)
-                for failure in islice((item for item in group if part_of(item.clauses[0]) == part), _COMPARED)
-            ]
-            for part in firsts
-        }
+        ordered = [*rest, *(failure for failure in self._failures if failure not in rest)]
         best, most = None, 0.0
         for _, mutant in sorted(tried, key=lambda item: -item[0])[:_FINALISTS]:
-            gain = self._gain(mutant, compared[part_of(mutant.clause)])
+            near = [item for item in ordered if part_of(item.clauses[0]) == part_of(mutant.clause)]
+            gain = self._gain(mutant, near[:_COMPARED])
             if gain > most:
                 best, most = mutant, gain
         return best
@@ -269,14 +273,14 @@ class _Search:
             for failure in self._failures:
                 if failure.id not in claims:
                     continue
+                known = self._outcome(self.found, failure).exact
                 part = part_of(failure.clauses[0])
                 for mutant in [item for item in hidden if part_of(item.clause) == part]:
                     if self._outcome([mutant], failure).passes:
                         continue
                     hidden[mutant].add(failure.id)
-                    if self._outcome(self.found, failure).exact:
-                        if not self._outcome([*self.found, mutant], failure).exact:
-                            del hidden[mutant]
+                    if known and not self._outcome([*self.found, mutant], failure).exact:
+                        del hidden[mutant]
                 self.claims[failure.id] = claims[failure.id]
         for name in frozenset[str]().union(*hidden.values()):
             self.claims.pop(name, None)

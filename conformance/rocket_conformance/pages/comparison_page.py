@@ -20,7 +20,7 @@ def render_comparison(comparison: Comparison) -> str:
                 {
                     "name": printable(name, limit=80),
                     "tone": tone_of(report),
-                    "conclusion": printable(conclusions(report)[-1]),
+                    "conclusion": printable(conclusions(report, named=False)[-1]),
                     "families": family_verdicts(report),
                 }
                 for name, report in zip(comparison.names, comparison.reports, strict=True)

@@ -44,7 +44,7 @@ def _run(name: str, report: Report) -> Mapping[str, Any]:
         "name": name,
         "title": printable(title),
         "started": printable(report.header["started"]),
-        "conclusion": printable(conclusions(report)[-1]),
+        "conclusion": printable(conclusions(report, named=False)[-1]),
     }
 
 

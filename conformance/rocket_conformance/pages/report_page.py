@@ -64,7 +64,7 @@ def render_report(report: Report, folder: Path | None = None) -> str:
             if geometry == "any"
             else ", ".join(f"{s} slots, {n} entries" for s, n in geometry),
             "features": printable(", ".join(implementation["features"]) or "none"),
-            "conclusions": [printable(text) for text in conclusions(report)],
+            "conclusions": [printable(text) for text in conclusions(report, named=False)],
             "tone": tone_of(report),
             "cut_off": report.footer is None,
             "stale": (report.footer or {}).get("stale", []),

@@ -20,13 +20,18 @@ _FAMILY_OF: Final = {
 """The part of the format that a clause is about, by the beginning of its id, the longest first."""
 
 
-def conclusions(report: Report) -> list[str]:
-    """The last lines of a run: one on the levels where only OBSERVED clauses differ, then the verdict."""
-    line = _levels(report)
-    return [conclusion(report)] if line is None else [line, conclusion(report)]
+def conclusions(report: Report, *, named: bool = True) -> list[str]:
+    """The last lines of a run: one on the levels where only OBSERVED clauses differ, then the verdict.
+
+    Args:
+        report: of the run.
+        named: whether the clauses are named; else they are counted, where each has a line of its own anyway.
+    """
+    line = _levels(report, named=named)
+    return [*([] if line is None else [line]), conclusion(report, named=named)]
 
 
-def conclusion(report: Report) -> str:
+def conclusion(report: Report, *, named: bool = True) -> str:
     """The last line of a run: the verdict, what it is for, every failing clause, and what cut the run short."""
     footer = report.footer
     total = len(report.cases)
@@ -44,10 +49,11 @@ def conclusion(report: Report) -> str:
             f"no verdict: the suite's own error, reference and real jar disagree on {disputed} cases {share}"
         )
     if code == 1:
-        listed = ", ".join(in_order({line.clauses[0] for line in failed}))
+        broken = in_order({line.clauses[0] for line in failed})
+        listed = f": {', '.join(broken)}" if named else f" in {_clauses(len(broken))}"
         cut_short = f"; cut short: {footer['cut_short']}" if footer["cut_short"] else ""
         cut_short += f"; {known} aside" if (known := known_text(report)) else ""
-        return f"not conformant: {len(failed)} of {applicable} cases failed: {listed} {share}{cut_short}"
+        return f"not conformant: {len(failed)} of {applicable} cases failed{listed} {share}{cut_short}"
     if code == 6:
         return f"no verdict: the baseline is stale in {len(footer['stale'])} places {share}"
     if code == 5:
@@ -64,11 +70,12 @@ def known_text(report: Report) -> str:
     known = [line for line in report.cases if line.verdict in FAILING and line.baselined]
     if not known:
         return ""
-    broken = len({line.clauses[0] for line in known})
-    return (
-        f"{len(known)} known {'failure' if len(known) == 1 else 'failures'} "
-        f"in {broken} {'clause' if broken == 1 else 'clauses'}"
-    )
+    broken = _clauses(len({line.clauses[0] for line in known}))
+    return f"{len(known)} known {'failure' if len(known) == 1 else 'failures'} in {broken}"
+
+
+def _clauses(count: int) -> str:
+    return f"{count} {'clause' if count == 1 else 'clauses'}"
 
 
 def tone_of(report: Report) -> str:
@@ -82,7 +89,7 @@ def _failed(report: Report) -> list[CaseLine]:
     return [line for line in report.cases if line.verdict in FAILING and not line.baselined]
 
 
-def _levels(report: Report) -> str | None:
+def _levels(report: Report, *, named: bool) -> str | None:
     """That every MUST clause is met and which OBSERVED ones are not; None where anything else is the case.
 
     A failure that the baseline excuses is a failure all the same.
@@ -97,9 +104,8 @@ def _levels(report: Report) -> str | None:
         return None
     differing = in_order({line.clauses[0] for line in failed})
     behaviours = "behaviour differs" if len(differing) == 1 else "behaviours differ"
-    return (
-        f"conformant in every MUST clause {_what_for(footer)}; "
-        f"{len(differing)} OBSERVED {behaviours}: {', '.join(differing)}"
+    return f"conformant in every MUST clause {_what_for(footer)}; {len(differing)} OBSERVED {behaviours}" + (
+        f": {', '.join(differing)}" if named else ""
     )
 
 

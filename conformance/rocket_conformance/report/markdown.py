@@ -17,7 +17,7 @@ def render_markdown(report: Report) -> str:
     lines = [
         f"# {_cell(f'{name} {version}'.rstrip())}",
         "",
-        *(f"**{text}**\n" for text in conclusions(report)),
+        *(f"**{text}**\n" for text in conclusions(report, named=False)),
         (
             f"Suite {report.header['suite']}, protocol {report.header['protocol']}, seed {report.header['seed']}, "
             f"{report.header['examples']} lists per property, {report.header['started']}."
