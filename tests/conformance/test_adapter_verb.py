@@ -44,7 +44,9 @@ def test_a_process_that_ends_in_a_case_crashes_and_breaks_no_rule(adapter: Adapt
     command = adapter("def handle(count, message):\n    print('panic: index', file=sys.stderr); sys.exit(3)")
     found = [item for item in check_adapter(command) if item.verdict]
     assert {item.verdict for item in found} == {"crash"}
-    assert all("exited with code 3; the end of its stderr:\npanic: index" in item.differences[0] for item in found)
+    assert all(
+        "exited with code 3; the end of its stderr:\npanic: index" in item.differences[0] for item in found
+    )
     assert places(list(check_adapter(command))) == []
     assert "the protocol is followed, but " in verb("adapter", "check", "--", *command).out
 

@@ -300,8 +300,7 @@ class _Search:
 
     def compare(self) -> None:
         """Finds the misreadings that come to the same as those of the set in all that is claimed."""
-        for mutant in self.found:
-            self.alike[mutant] = tuple(self._alike(mutant))
+        self.alike = {mutant: tuple(self._alike(mutant)) for mutant in self.found}
 
     def _alike(self, mutant: Mutant) -> Iterator[Mutant]:
         """The misreadings of its family with which the set gives all cases that are claimed for it, and itself."""
