@@ -57,6 +57,11 @@ def test_a_store_without_the_last_file(store: Path, copy: Path, verb: Verb) -> N
     assert differences(verb, copy, store) == [found | {"store": 1}]
 
 
+def test_options_of_files(store: Path, copy: Path, verb: Verb) -> None:
+    done = verb("diff", store, copy, "--kind", "log")
+    assert (done.code, done.err) == (2, f"rocketspec: {store}: is a directory; --kind requires two files\n")
+
+
 def test_one_byte_of_a_record(store: Path, copy: Path, verb: Verb) -> None:
     record = next(record for record in lines("mixed")["log_record"] if record["phy_offset"] > 70_000)
     at = record["phy_offset"] + 90

@@ -106,6 +106,15 @@ def test_a_read_that_fails_names_its_file() -> None:
         reader.read(0, 40)
 
 
+def test_the_use_of_the_disk_without_one_queue(
+    store: Path, verb: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_disk(monkeypatch, store / "consumequeue/Orders/0")
+    done = verb("inspect", store, "--space", "--json")
+    assert done.err == "rocketspec: consumequeue/Orders/0: skipped, input/output error\n"
+    assert len(json.loads(done.out)["queues"]) == len(lines("mixed")["queue"]) - 1
+
+
 def test_a_start_is_not_predicted_without_a_file(
     store: Path, verb: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:

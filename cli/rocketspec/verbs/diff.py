@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from rocket_spec.errors import UsageError
 
 from rocketspec import _options as option
 
@@ -94,6 +95,9 @@ def diff(
         given = read_broker_conf(broker_conf).geometry
     count = 0
     stores = first.is_dir() and second.is_dir()
+    for name, value in {"--kind": kind, "--geometry": given}.items():
+        if stores and value is not None:
+            raise UsageError(f"{first}: is a directory; {name} requires two files")
     with progress("comparing", unit="bytes") as step:
         for found in (
             compare_stores(first, second, on_progress=step)

@@ -13,7 +13,14 @@ from rocket_columnar.decode import unit_count
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.index import read_headers
 from rocket_columnar.log import log_tail
-from rocket_columnar.store import WorkDone, find_files, is_batch_queue, open_reader, size_of
+from rocket_columnar.store import (
+    WorkDone,
+    despite_unreadable,
+    find_files,
+    is_batch_queue,
+    open_reader,
+    size_of,
+)
 
 _AT_ONCE: Final = 1 << 18  # units
 
@@ -63,12 +70,14 @@ class Space:
         queues: most bytes of the log first. Light queues share their records with others.
         aging: the log's files, oldest first, without the last one, which stays.
         spare_indexes: index files that no query needs: all their records are gone, and the next cleaning deletes them.
+        skipped: name and reason of each file that was left out.
     """
 
     log_bytes: int
     queues: tuple[QueueSpace, ...]
     aging: tuple[Aging, ...]
     spare_indexes: tuple[str, ...]
+    skipped: tuple[tuple[str, str], ...]
 
 
 def space(
@@ -77,15 +86,22 @@ def space(
     commitlog: Sequence[Path] = (),
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Space:
-    """What fills the disk of a store; reads all consume queues, and of other files the ends.
+    """What fills the disk of a store; reads all consume queues, and of other files the ends. What cannot be read is left out.
 
     Source: `MappedFileQueue.deleteExpiredFileByTime` 350-394; `IndexService.deleteExpiredFile` 90-141 (4.9.3).
 
     Raises:
         UsageError: no store, or one without a commit log.
-        OSError: a file cannot be read.
+        OSError: nothing can be read.
     """
-    files = find_files(store, commitlog=commitlog)
+    return despite_unreadable(lambda: _space(store, commitlog, on_progress))
+
+
+def _space(store: Path, commitlog: Sequence[Path], on_progress: Callable[[int, int], None] | None) -> Space:
+    skipped: list[tuple[str, str]] = []
+    files = find_files(
+        store, commitlog=commitlog, on_skip=lambda name, reason: skipped.append((name, reason))
+    )
     logs = [file for file in files if file.kind == "log"]
     if not logs:
         raise UsageError(f"{store}: contains no commit log")
@@ -118,4 +134,5 @@ def space(
         spare_indexes=tuple(
             file.name for file, _ in takewhile(lambda pair: pair[1].end_phy_offset < begin, indexes)
         ),
+        skipped=tuple(skipped),
     )

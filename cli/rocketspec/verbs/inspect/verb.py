@@ -144,11 +144,13 @@ def _overview(settings: Settings, *, as_json: bool) -> None:
 def _space(settings: Settings, *, as_json: bool) -> None:
     from rocket_columnar.describe import space
 
-    from rocketspec._terminal import progress
+    from rocketspec._terminal import progress, skipped
     from rocketspec.verbs.inspect.space_view import show_space, space_as_json
 
     with progress("reading", unit="bytes") as step:
         found = space(settings.store, commitlog=settings.commitlog, on_progress=step)
+    for name, reason in found.skipped:
+        skipped(name, reason)
     if as_json:
         write_json(space_as_json(found, settings.conf))
     else:
