@@ -1,10 +1,9 @@
-"""Builds the vectors as packages of other languages: `python packages/build.py [OUT]`, a part of `make dist`.
+"""Builds the vectors as packages of other languages: a part of `make dist`.
 
 Needs a JDK 17, Maven, Go, Cargo and npm. What the packages have in common comes from here: the cases out of
 golden/rocket_golden/vectors in a form that needs no library, the version, licence, checksums and examples.
 """
 
-import argparse
 import base64
 import hashlib
 import json
@@ -12,7 +11,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import zipfile
 from pathlib import Path
@@ -34,7 +32,7 @@ _STARTERS: Final = {
 }
 """The working index file of each language's starter adapter, and its place in the package."""
 
-_VERSIONED: Final = ("pom.xml", "Cargo.toml", "package.json", "README.md")
+_VERSIONED: Final = ("pom.xml", "Cargo.toml", "package.json", "README.md", "go.mod")
 _RUN: Final = re.compile(rb"[^\0](?:\0{0,15}[^\0])*", re.DOTALL)
 
 
@@ -105,6 +103,20 @@ def stage(language: str, target: Path) -> Path:
     return target
 
 
+def archive_of(language: str) -> str:
+    """The file name of a language's package."""
+    ends = {"java": ".jar", "go": "-go.zip", "rust": ".crate", "javascript": ".tgz"}
+    return f"{NAME}-{VERSION}{ends[language]}"
+
+
+_PACKING: Final = {
+    "java": ("mvn -q -B package", "target"),
+    "rust": ("cargo package --quiet --no-verify --allow-dirty --exclude-lockfile", "target/package"),
+    "javascript": ("npm pack --silent", "."),
+}
+"""The command that packs a language's package, and the directory that it writes to; Go has none."""
+
+
 def build(language: str, out: Path) -> Path:
     """Builds the package of a language into `out`; its archive.
 
@@ -112,27 +124,18 @@ def build(language: str, out: Path) -> Path:
         SystemExit: a tool is missing or fails.
     """
     out.mkdir(parents=True, exist_ok=True)
+    archive = out / archive_of(language)
     with tempfile.TemporaryDirectory() as scratch:
         source = stage(language, Path(scratch, f"{NAME}-{VERSION}"))
-        if language == "java":
-            run(["mvn", "-q", "-B", "package"], source)
-            return _kept(source / "target" / f"{NAME}-{VERSION}.jar", out)
-        if language == "rust":
-            run(["cargo", "package", "--quiet", "--no-verify", "--allow-dirty", "--exclude-lockfile"], source)
-            return _kept(source / "target" / "package" / f"{NAME}-{VERSION}.crate", out)
-        if language == "javascript":
-            run(["npm", "pack", "--silent"], source)
-            return _kept(source / f"{NAME}-{VERSION}.tgz", out)
-        archive = out / f"{NAME}-go-{VERSION}.zip"
+        if language in _PACKING:
+            command, folder = _PACKING[language]
+            run(command.split(), source)
+            return Path(shutil.move(source / folder / archive.name, archive))
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
             for path in sorted(path for path in source.rglob("*") if path.is_file()):
                 entry = zipfile.ZipInfo(path.relative_to(source.parent).as_posix(), (2026, 1, 1, 0, 0, 0))
                 packed.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
-        return archive
-
-
-def _kept(made: Path, out: Path) -> Path:
-    return Path(shutil.move(made, out / made.name))
+    return archive
 
 
 def run(command: list[str], folder: Path, *, fails: bool = False) -> str:
@@ -151,17 +154,3 @@ def run(command: list[str], folder: Path, *, fails: bool = False) -> str:
     if bool(done.returncode) != fails:
         raise SystemExit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout + done.stderr
-
-
-def main() -> int:
-    """Reads the command line; the exit code."""
-    parser = argparse.ArgumentParser(description="Build the vectors as packages of other languages.")
-    parser.add_argument("out", metavar="OUT", type=Path, nargs="?", default=ROOT / "dist")
-    options = parser.parse_args()
-    for language in LANGUAGES:
-        sys.stdout.write(f"{build(language, options.out)}\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -12,8 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from packages.build import LANGUAGES, build
-from packages.trial import archive_of, try_package
+from packages.build import LANGUAGES, archive_of, build
+from packages.trial import try_package
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -80,9 +80,10 @@ def main() -> int:
     for name, digest in build_twice(options.out).items():
         sys.stdout.write(f"{digest}  {name}\n")
     for language in LANGUAGES:
+        archive = options.out.resolve() / archive_of(language)
         with tempfile.TemporaryDirectory() as scratch:
-            try_package(language, options.out.resolve() / archive_of(language), Path(scratch))
-        sys.stdout.write(f"{archive_of(language)}: works in a fresh project\n")
+            try_package(language, archive, Path(scratch))
+        sys.stdout.write(f"{archive.name}: works in a fresh project\n")
     return 0
 
 

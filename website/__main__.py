@@ -13,7 +13,7 @@ from website.navigation import render_navigation
 from website.reference import write_reference
 from website.results import badges, read_runs, render_results
 from website.staging import stage
-from website.structures import render_structures
+from website.structures import filled
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = Path(__file__).resolve().parent
@@ -36,7 +36,8 @@ def build(out: Path, *, jobs: int = 1) -> int:
         specification.write_text(add_evidence(specification.read_text("utf-8")), "utf-8")
         write_reference(source / "api")
         (source / "results.md").write_text(render_results(), "utf-8")
-        (source / "structures.md").write_text(render_structures(), "utf-8")
+        structures = source / "structures.md"
+        structures.write_text(filled(structures.read_text("utf-8")), "utf-8")
         _add_navigation(source)
         code = run_sphinx(source, out, Path(scratch) / "doctrees", jobs=jobs)
     (out / "badges").mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """Pictures of the file structures as inline SVG, drawn from the layout tables; they take the colours of the page around them."""
 
 import html
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from rocket_spec.layout import (
@@ -18,6 +18,9 @@ _LEFT: Final = 44
 _BYTE: Final = 38
 _WIDTH: Final = _LEFT + 8 * _BYTE + 2
 """Narrow enough for a telephone: 8 bytes a row, with the offset beside it."""
+
+_QUEUE_FILE: Final = 6_000_000
+"""Length of a consume-queue file by default (CQ-FILE-1)."""
 
 _ROW: Final = 26
 _LETTER: Final = 6.7
@@ -77,9 +80,9 @@ def index_picture() -> str:
     )
 
 
-def queue_picture(file_size: int) -> str:
-    """A consume-queue file of `file_size` bytes: units, one after another."""
-    unit = QUEUE_UNIT.size
+def queue_picture() -> str:
+    """A consume-queue file: units, one after another."""
+    unit, file_size = QUEUE_UNIT.size, _QUEUE_FILE
     return _stacked(
         [
             (0, f"unit of logical offset n, {unit} bytes", False),
@@ -157,3 +160,12 @@ def _box(box: _Box) -> Iterator[str]:
 
 def _arrow(x: float, y: float) -> str:
     return f'<path d="M{x} {y} v{_ROW - 1} m-4 -6 l4 6 l4 -6"/>'
+
+
+PICTURES: Final[dict[str, Callable[[], str]]] = {
+    "index file": index_picture,
+    "chain": chain_picture,
+    "queue file": queue_picture,
+    "checkpoint": checkpoint_picture,
+}
+"""Pictures of more than one layout, by name."""

@@ -53,7 +53,8 @@ func (o *operations) run(raw json.RawMessage) (string, map[string]any, error) {
 		return named.Op, nil, err
 	}
 	var plain map[string]any // numbers as the expected results have them
-	return named.Op, plain, errors.Join(json.Unmarshal(text, &plain))
+	err = decode(text, &plain)
+	return named.Op, plain, err
 }
 
 func (o *operations) answer(name string, raw json.RawMessage) (any, error) {

@@ -3,6 +3,7 @@
 package vectors
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/hex"
 	"encoding/json"
@@ -97,7 +98,7 @@ func Run(t *testing.T, create func() IndexFile) {
 		Clauses map[string]clause `json:"clauses"`
 		Cases   []vector          `json:"cases"`
 	}
-	if err := json.Unmarshal(casesJSON, &all); err != nil {
+	if err := decode(casesJSON, &all); err != nil {
 		t.Fatal(err)
 	}
 	ran := 0
@@ -122,6 +123,13 @@ func Run(t *testing.T, create func() IndexFile) {
 	if ran == 0 && !t.Failed() {
 		t.Error("no case ran: the implementation offers no operation, or -run selects none")
 	}
+}
+
+// decode keeps numbers as they are written.
+func decode(text []byte, value any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	return decoder.Decode(value)
 }
 
 func (v vector) check(implementation IndexFile, directory string) ([]string, error) {
@@ -223,7 +231,11 @@ func (f file) bytes() []byte {
 		if err != nil {
 			panic(err)
 		}
-		copy(data[int(run[0].(float64)):], content)
+		start, err := run[0].(json.Number).Int64()
+		if err != nil {
+			panic(err)
+		}
+		copy(data[start:], content)
 	}
 	return data
 }

@@ -8,8 +8,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from rocket_golden import vectors
 from rocket_spec.data import find_data
+from walk import block
 
-from packages.build import VERSION, build, run
+from packages.build import LANGUAGES, VERSION, build, run
 from packages.trial import try_package
 
 HERE = Path(__file__).parent
@@ -54,3 +55,15 @@ def test_the_real_store_passes_both_runners(jar: Path, tmp_path: Path) -> None:
         suite = ET.parse(report).getroot()  # noqa: S314 - Maven wrote it
         counts = {key: int(suite.attrib[key]) for key in ("tests", "failures", "errors", "skipped")}
         assert counts == {"tests": number, "failures": 0, "errors": 0, "skipped": 0}
+
+
+@pytest.mark.soak
+@pytest.mark.java
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_lines_of_the_readme(language: str, maven: str, tmp_path: Path) -> None:
+    """Each line of the block, beside `dist`."""
+    assert maven
+    archive = build(language, tmp_path / "dist")
+    lines = [line for line in block("README.md", "# Java: JUnit 5").splitlines() if archive.name in line]
+    assert lines
+    run(["bash", "-ec", "\n".join(lines)], tmp_path)

@@ -30,7 +30,9 @@ func (w *whole) Select(offsets []int64, key string, maxNum int32, begin, end int
 	return w.file.Select(offsets, units(key), maxNum, begin, end)
 }
 
-func (w *whole) TimeMatched(begin, end int64) (bool, error) { return w.file.TimeMatched(begin, end), nil }
+func (w *whole) TimeMatched(begin, end int64) (bool, error) {
+	return w.file.TimeMatched(begin, end), nil
+}
 
 func (w *whole) Header() (vectors.Header, error) { return vectors.Header(w.file.Header), nil }
 
