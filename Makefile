@@ -27,7 +27,8 @@ results: $(VENV)/docs.stamp
 
 ## dist: wheel, sdist and the packages of vectors into dist/, built twice and compared byte for byte; needs Java, Maven, Go, Cargo and Node.js
 dist: $(VENV)/dev.stamp
-	@$(BIN)/python -m release.build
+	@$(BIN)/python release/build.py
+	@$(BIN)/python -m packages
 
 ## test: every test, in parallel, with pyright beside them; says in one line what is skipped for a missing Java, Maven or Node.js
 test: $(VENV)/dev.stamp

@@ -1,4 +1,4 @@
-"""Builds wheel, sdist and the packages of vectors into `dist/`, twice, and compares them byte for byte: `make dist`.
+"""Builds wheel and sdist into `dist/`, twice, and compares them byte for byte: `make dist`.
 
 The time in the archives is that of the last commit (SOURCE_DATE_EPOCH if it is set), so the same commit gives the same bytes.
 """
@@ -12,14 +12,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from packages.build import LANGUAGES, archive_of, build
-from packages.trial import try_package
-
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def build_twice(out: Path) -> dict[str, str]:
-    """Writes wheel, sdist and packages into `out`; their names with their SHA-256.
+    """Writes wheel and sdist into `out`; their names with their SHA-256.
 
     Raises:
         SystemExit: a build fails, or the second one gives other bytes.
@@ -55,8 +52,6 @@ def _build(out: Path) -> Path:
     )
     if done.returncode:
         raise SystemExit(done.stdout + done.stderr)
-    for language in LANGUAGES:
-        build(language, out)
     return out
 
 
@@ -74,16 +69,11 @@ def _digests(folder: Path) -> dict[str, str]:
 
 def main() -> int:
     """Reads the command line; the exit code."""
-    parser = argparse.ArgumentParser(description="Build wheel, sdist and packages reproducibly.")
+    parser = argparse.ArgumentParser(description="Build wheel and sdist reproducibly.")
     parser.add_argument("out", metavar="OUT", type=Path, nargs="?", default=ROOT / "dist")
     options = parser.parse_args()
     for name, digest in build_twice(options.out).items():
         sys.stdout.write(f"{digest}  {name}\n")
-    for language in LANGUAGES:
-        archive = options.out.resolve() / archive_of(language)
-        with tempfile.TemporaryDirectory() as scratch:
-            try_package(language, archive, Path(scratch))
-        sys.stdout.write(f"{archive.name}: works in a fresh project\n")
     return 0
 
 
