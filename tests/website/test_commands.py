@@ -14,6 +14,7 @@ STORES: dict[str, tuple[str, ...]] = {
     "docs/case-files.md": (),
     "docs/engine.md": ("small-roll",),
     "docs/kaitai-gallery.md": (),
+    "docs/operations.md": ("replica", "replica-late-slave"),
     "docs/tutorial.md": (),
 }
 """Pages that are run here, with the golden stores that they find in their directory."""
