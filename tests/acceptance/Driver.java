@@ -18,7 +18,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.consumer.PullResult;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.exception.MQBrokerException;
@@ -48,6 +50,7 @@ public final class Driver {
 
     private static final long PATIENCE_MILLIS = 60_000;
     private static final int BATCH = 5;
+    private static final int MOST_PULLS = 10_000;
 
     private final String namesrv;
     private final String broker;
@@ -116,6 +119,12 @@ public final class Driver {
                 return admin.viewMessage(asked.getString("id")).getCommitLogOffset();
             case "consume":
                 return consume(asked.getString("topic"), asked.getIntValue("count"));
+            case "deliver":
+                return deliver(asked.getJSONArray("topics"), asked.getString("group"), asked.getLongValue("broker"));
+            case "by_key":
+                return byKey(asked.getJSONArray("messages"));
+            case "caught_up":
+                return caughtUp(asked.getString("slave"), asked.getLongValue("millis"));
             case "bounds":
                 return bounds(asked.getString("topic"), asked.getIntValue("queues"));
             case "ids":
@@ -304,6 +313,84 @@ public final class Driver {
         Thread.sleep(1000); // whatever comes once more
         consumer.shutdown();
         return got;
+    }
+
+    /**
+     * What a group gets from where it stopped on, a new one from the beginning: topic, queue, logical offset and unique key of
+     * each message. It pulls until an answer leads no further, so no wait decides what it gets. Messages come from the broker
+     * with this number (0 a master, 1 a slave), offsets from the master.
+     */
+    private Object deliver(JSONArray topics, String group, long from) throws Exception {
+        DefaultMQPullConsumer consumer = new DefaultMQPullConsumer(group);
+        consumer.setNamesrvAddr(namesrv);
+        consumer.setClientIP("127.0.0.1");
+        consumer.setVipChannelEnabled(false);
+        consumer.setInstanceName("deliver-" + groups++);
+        consumer.start();
+        try {
+            consumer.getDefaultMQPullConsumerImpl().getPullAPIWrapper().setConnectBrokerByUser(true);
+            consumer.getDefaultMQPullConsumerImpl().getPullAPIWrapper().setDefaultBrokerId(from);
+            List<Object[]> got = new ArrayList<>();
+            for (Object topic : topics) {
+                for (MessageQueue queue : consumer.fetchSubscribeMessageQueues((String) topic)) {
+                    long kept = consumer.fetchConsumeOffset(queue, true);
+                    pullAll(consumer, queue, kept < 0 ? 0 : kept, got);
+                }
+            }
+            return got;
+        } finally {
+            consumer.shutdown();
+        }
+    }
+
+    /** How many messages, each a topic and a unique key, the tools find; no more are asked for after three that never end. */
+    private Object byKey(JSONArray messages) throws Exception {
+        int found = 0;
+        int failed = 0;
+        for (int i = 0; i < messages.size() && failed < 3; i++) {
+            JSONArray one = messages.getJSONArray(i);
+            try {
+                if (!admin.queryMessageByUniqKey(one.getString(0), one.getString(1), 32, 0, Long.MAX_VALUE).getMessageList().isEmpty()) {
+                    found++;
+                }
+            } catch (MQClientException e) {
+                failed += e.getMessage().contains("no message") ? 0 : 1;
+            }
+        }
+        return found;
+    }
+
+    /** Waits until a slave's log ends where its master's does, or never comes there. */
+    private Object caughtUp(String slave, long millis) throws Exception {
+        long deadline = System.currentTimeMillis() + millis;
+        while (System.currentTimeMillis() < deadline) {
+            String end = admin.fetchBrokerRuntimeStats(broker).getTable().get("commitLogMaxOffset");
+            Map<String, String> figures = admin.fetchBrokerRuntimeStats(slave).getTable();
+            if (figures.get("commitLogMaxOffset").equals(end) && figures.get("dispatchBehindBytes").equals("0")) {
+                return true;
+            }
+            Thread.sleep(50);
+        }
+        return false;
+    }
+
+    private static void pullAll(DefaultMQPullConsumer consumer, MessageQueue queue, long begin, List<Object[]> got)
+        throws Exception {
+        long offset = begin;
+        for (int pulls = 0; pulls < MOST_PULLS; pulls++) {
+            PullResult result = consumer.pull(queue, "*", offset, 32);
+            if (result.getMsgFoundList() != null) {
+                for (MessageExt message : result.getMsgFoundList()) {
+                    got.add(new Object[] {queue.getTopic(), queue.getQueueId(), message.getQueueOffset(),
+                        MessageClientIDSetter.getUniqID(message)});
+                }
+            }
+            if (result.getNextBeginOffset() == offset) {
+                return;
+            }
+            offset = result.getNextBeginOffset();
+        }
+        throw new IllegalStateException(queue + ": the offset never stays");
     }
 
     /** Minimum and maximum logical offset of each queue. */

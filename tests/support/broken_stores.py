@@ -1,37 +1,56 @@
-"""Stores that are broken in the ways that operators meet, and an operator who follows the advice word for word.
+"""Incidents: golden stores that are broken in the ways that operators meet, and in those of the catalogue of damage."""
 
-`python tests/support/broken_stores.py` makes `docs/broken-stores.md` from copies of a golden store.
-"""
+from __future__ import annotations
 
-import io
-import json
+import gzip
 import os
-import re
-import shlex
+import random
 import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
-from unittest import mock
+from zlib import crc32
 
-from rocket_golden import open_store
-from rocketspec import __main__ as command
+from generator.damage.store import Kind
+from rocket_golden import manifest, open_store
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "broken-stores.md"
-CONFIGURATION: Final[dict[str, object]] = {
-    "storePathRootDir": "store",
-    "storePathCommitLog": "store/commitlog",
-    "maxHashSlotNum": 61,
-    "maxIndexNum": 200,
-    "mappedFileSizeConsumeQueue": 400,
-    "mappedFileSizeCommitLog": 32768,
-}
-"""Of the broker that wrote the golden store `mixed`."""
+sys.path.insert(0, str(Path(__file__).parents[2] / "golden"))
+
+from generator.damage.catalogue import DLEDGER, KINDS
+from generator.damage.store import Store
+
+_SAME: Final = (
+    "index_directory_removed",
+    "log_segment_removed",
+    "abort_left",
+    "log_end_removed",
+    "index_cycle",
+)
+"""Kinds that operators' incidents are, and one with which queries never end."""
+
+
+@dataclass(frozen=True)
+class Incident:
+    """One way to break a store.
+
+    Attributes:
+        name: what happened.
+        damage: does it to a store.
+        base: the golden store that is broken.
+        replica: the golden store that the operator has as a replica; empty if there is none.
+        settings: of the broker's configuration that differ from those with which the files were written.
+        deep: whether only `audit --deep` finds it.
+    """
+
+    name: str
+    damage: Callable[[Path], object]
+    base: str = "mixed"
+    replica: str = ""
+    settings: dict[str, int] = field(default_factory=dict)
+    deep: bool = False
 
 
 def files(store: Path, folder: str) -> list[Path]:
@@ -44,6 +63,23 @@ def cut(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 
 
+def emptied(*paths: Path) -> None:
+    for path in paths:
+        os.truncate(path, 0)
+
+
+def removed(*paths: Path) -> None:
+    for path in paths:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def changed(path: Path, at: int, *values: int) -> None:
+    """Other bytes in a file."""
+    data = bytearray(path.read_bytes())
+    data[at : at + len(values)] = bytes(values)
+    path.write_bytes(data)
+
+
 def torn(store: Path) -> None:
     """The last record lacks its last bytes, and the broker did not stop cleanly."""
     last = files(store, "commitlog")[-1]
@@ -54,185 +90,257 @@ def torn(store: Path) -> None:
     (store / "abort").touch()
 
 
-@dataclass(frozen=True)
-class Fault:
-    """One way to break a store.
+def of_catalogue(kind: Kind, base: str) -> Incident:
+    """A kind of damage at a place that its name draws."""
 
-    Attributes:
-        name: what happened.
-        damage: does it to a store.
-        replica: whether there is a copy of the store as it was.
-        left: codes of the findings above notes that no advice can clear.
-        settings: of the broker's configuration that differ from those with which the files were written.
-    """
+    def damage(store: Path) -> None:
+        slots = manifest().stores[base].geometry[0]
+        kind(Store(store, slots, random.Random(f"{base} {kind.__name__}")))  # noqa: S311 - reproducible places
 
-    name: str
-    damage: Callable[[Path], object]
-    replica: bool = False
-    left: frozenset[str] = frozenset()
-    settings: dict[str, int] = field(default_factory=dict)
+    text = (kind.__doc__ or "").split("\n")[0].rstrip(".").split(". ")[0]
+    return Incident(text if base == "mixed" else f"{text} (DLedger)", damage, base)
 
 
-LOST: Final = frozenset({"log.gap", "queue.dangling", "index.entry_dangling"})
-
-FAULTS: Final = (
-    Fault("the broker was killed", lambda store: (store / "abort").touch()),
-    Fault("the index folder was deleted", lambda store: shutil.rmtree(store / "index")),
-    Fault("the queue folder was deleted", lambda store: shutil.rmtree(store / "consumequeue")),
-    Fault("the commit log was deleted; there is a replica", lambda store: shutil.rmtree(store / "commitlog"), True),
-    Fault(
-        "the commit log was deleted; there is no replica",
-        lambda store: shutil.rmtree(store / "commitlog"),
-        left=frozenset({"log.gap"}),
-    ),
-    Fault("a log file in the middle was deleted; there is a replica", lambda store: files(store, "commitlog")[1].unlink(), True),
-    Fault(
-        "a log file in the middle was deleted; there is no replica",
-        lambda store: files(store, "commitlog")[1].unlink(),
-        left=LOST,
-    ),
-    Fault("the first log file was deleted", lambda store: files(store, "commitlog")[0].unlink()),
-    Fault("the last log file was cut; there is a replica", lambda store: os.truncate(files(store, "commitlog")[-1], 1000), True),
-    Fault(
-        "the last log file was cut; there is no replica",
-        lambda store: os.truncate(files(store, "commitlog")[-1], 1000),
-        left=frozenset({"log.torn"}),
-    ),
-    Fault("an index file was cut", lambda store: cut(files(store, "index")[0])),
-    Fault("a queue file was cut", lambda store: cut(files(store, "consumequeue")[0])),
-    Fault("the checkpoint was deleted", lambda store: (store / "checkpoint").unlink()),
-    Fault("the checkpoint was filled with zeros", lambda store: (store / "checkpoint").write_bytes(bytes(4096))),
-    Fault("a directory was put among the index files", lambda store: (store / "index" / "1").mkdir()),
-    Fault("the broker's configuration was changed", lambda _: None, settings={"maxHashSlotNum": 500, "mappedFileSizeConsumeQueue": 6000}),
-    Fault("the disk was full, and the last record is torn", torn),
-)  # fmt: skip
+def log_gone(number: int) -> Callable[[Path], object]:
+    return lambda store: files(store, "commitlog")[number].unlink()
 
 
-@dataclass
-class Followed:
-    """What an operator saw and did.
-
-    Attributes:
-        text: the commands and what they printed.
-        left: codes of the findings above notes at the end.
-    """
-
-    text: str
-    left: set[str]
+def log_cut(number: int, size: int) -> Callable[[Path], object]:
+    return lambda store: os.truncate(files(store, "commitlog")[number], size)
 
 
-def run(*arguments: str) -> tuple[int, str]:
-    """Exit code and output of the command, in this process."""
-    output = io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", ["rocketspec", *arguments]),
-        mock.patch.dict(os.environ, {"COLUMNS": "100"}),
-        redirect_stdout(output),
-        redirect_stderr(output),
-    ):
-        try:
-            command.main()
-        except SystemExit as ended:
-            return int(ended.code or 0), output.getvalue()
-    return 0, output.getvalue()
+def log_changed(number: int, at: int, *values: int) -> Callable[[Path], object]:
+    return lambda store: changed(files(store, "commitlog")[number], at, *values)
 
 
-def restart_command(printed: str) -> list[str]:
-    """The commands that `audit --restart` prints below its cure."""
-    _, _, cure = printed.partition("\ncure: ")
-    return [line.strip() for line in cure.splitlines() if line.startswith("  ")]
+def next_log(store: Path, size: int) -> None:
+    """A file of zeros after the last one."""
+    last = files(store, "commitlog")[-1]
+    path = last.with_name(f"{int(last.name) + last.stat().st_size:020}")
+    path.touch()
+    os.truncate(path, size)
 
 
-def advice(printed: str, *, replica: bool) -> list[str]:
-    """The commands below each cure; below "otherwise" where a cure needs a replica that does not exist."""
-    found: list[str] = []
-    causes: list[dict[str, list[str]]] = []
-    word = ""
-    for line in printed.splitlines():
-        if line.startswith("        cure: "):
-            causes.append({})
-        if line.startswith(("        cure: ", "        otherwise: ")):
-            word = line.split(":")[0].strip()
-            causes[-1][word] = []
-        elif line.startswith(" " * 10) and word:
-            causes[-1][word].append(line.strip())
-        else:
-            word = ""
-    for cause in causes:
-        cured = cause["cure"]
-        if replica or not any("REPLICA" in one for one in cured):
-            found += cured
-        else:
-            found += cause.get("otherwise", [])
+def end_gone_but_next(store: Path) -> None:
+    """The last file with records is gone; the one that was made ahead is there."""
+    next_log(store, 32768)
+    files(store, "commitlog")[-2].unlink()
+
+
+def packed(store: Path) -> None:
+    path = files(store, "commitlog")[1]
+    path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    path.unlink()
+
+
+def renamed(store: Path) -> None:
+    path = files(store, "commitlog")[1]
+    path.rename(path.with_name(f"{path.name}.bak"))
+
+
+def foreign_log(store: Path, number: int, other_number: int) -> None:
+    """A file of another store with files of the same length under the name of one of this store's."""
+    path = files(store, "commitlog")[number]
+    with TemporaryDirectory() as scratch:
+        shutil.copyfile(files(open_store("replica", scratch), "commitlog")[other_number], path)
+
+
+def two_indexes(store: Path) -> None:
+    """The index files of another store with the same geometry beside the own ones: its log was longer."""
+    for path in files(store, "index")[-2:]:
+        data = bytearray(path.read_bytes())
+        count = int.from_bytes(data[36:40])
+        for at in (16, 24, *(40 + 4 * 61 + 20 * entry + 4 for entry in range(1, count))):
+            data[at : at + 8] = (int.from_bytes(data[at : at + 8]) + 5_000_000).to_bytes(8)
+        path.with_name(f"20261122{path.name[8:]}").write_bytes(data)
+
+
+YEAR: Final = 365 * 86_400_000
+
+
+def clock_jumped(store: Path) -> None:
+    """For a while the clock was a year ahead: the records of one index file, its times, and its name."""
+    path = files(store, "index")[3]
+    data = bytearray(path.read_bytes())
+    for at in (0, 8):
+        data[at : at + 8] = (int.from_bytes(data[at : at + 8]) + YEAR).to_bytes(8)
+    path.write_bytes(data)
+    path.rename(path.with_name(f"2027{path.name[4:]}"))
+    begin, end = int.from_bytes(data[16:24]), int.from_bytes(data[24:32])
+    for log in files(store, "commitlog"):
+        raw = bytearray(log.read_bytes())
+        for at, _ in records(log):
+            if begin <= int(log.name) + at <= end:
+                raw[at + 56 : at + 64] = (int.from_bytes(raw[at + 56 : at + 64]) + YEAR).to_bytes(8)
+        log.write_bytes(raw)
+
+
+def records(log: Path) -> list[tuple[int, int]]:
+    """Place and size of each record of a log file; all have hosts of 8 bytes."""
+    data, at, found = log.read_bytes(), 0, []
+    while data[at + 4 : at + 8] == b"\xda\xa3\x20\xa7":
+        found.append((at, int.from_bytes(data[at : at + 4])))
+        at += found[-1][1]
     return found
 
 
-def follow(fault: Fault) -> Followed:
-    """Follows the advice on the store `store` in this directory, with `broker.conf` and, if there is one, `REPLICA`."""
-    audit = "rocketspec audit store --broker-conf broker.conf"
-    _, printed = run(*audit.split()[1:])
-    lines = [f"$ {audit}", printed]
-    todo = advice(printed, replica=fault.replica)
-    while todo:
-        line = todo.pop(0)
-        lines.append(f"$ {line}")
-        one = line.removesuffix(" &&")
-        finds = one.startswith("{ ")
-        one = one.removeprefix("{ ").removesuffix("; test $? -le 1; }")
-        if one.startswith("rocketspec "):
-            code, printed = run(*shlex.split(one)[1:])
-            assert code == 0 or finds or "audit" in one, (one, printed)
-            lines.append(printed)
-            todo = restart_command(printed) + todo if "--restart" in one else todo
-        else:
-            done = subprocess.run(["sh", "-c", one], capture_output=True, text=True, check=True)
-            assert not done.stderr, (one, done.stderr)
-    if len(lines) > 2:
-        _, printed = run(*audit.split()[1:])
-        lines += [f"$ {audit}", printed]
-    _, listed = run(*audit.split()[1:], "--json")
-    found = [json.loads(line) for line in listed.splitlines() if line.startswith("{")]
-    left = {one["code"] for one in found if one["severity"] != "note"}
-    text = "\n".join(part.rstrip("\n") for part in lines).replace(f"{Path.cwd()}/", "")
-    return Followed(re.sub(r"-store-[0-9]{8}-[0-9]{6}", "-TIME", text), left)
+def body_bit(number: int) -> Callable[[Path], object]:
+    """Another byte in the first body of a log file."""
+
+    def work(store: Path) -> None:
+        log = files(store, "commitlog")[number]
+        data = log.read_bytes()
+        at = next(at for at, _ in records(log) if int.from_bytes(data[at + 84 : at + 88]))
+        changed(log, at + 88, data[at + 88] ^ 1)
+
+    return work
 
 
-_TEXT: Final = """\
-# Broken stores, and what the verbs advise
-
-Each section breaks a copy of one store, then runs `audit` and the commands that it prints, exactly as printed. `REPLICA` is a
-copy of the store as it was, in the sections that have one. The page is generated, and a test compares it with what the verbs
-print today. The long tests do the same to stores of a real broker, which is then started: its tools find every message by key, but
-for those that the section reports as lost.
-"""
-
-
-def page() -> str:
-    """The text of the page."""
-    parts = [_TEXT]
-    with tempfile.TemporaryDirectory() as scratch, chdir(scratch):
-        golden = open_store("mixed", Path(scratch) / "golden")
-        for number, fault in enumerate(FAULTS, 1):
-            folder = Path(scratch) / str(number)
-            shutil.copytree(golden, folder / "store")
-            if fault.replica:
-                shutil.copytree(golden, folder / "REPLICA")
-            settings = {**CONFIGURATION, **fault.settings}
-            (folder / "broker.conf").write_text(
-                "".join(f"{name}={value}\n" for name, value in settings.items())
-            )
-            with chdir(folder):
-                fault.damage(Path("store"))
-                followed = follow(fault)
-            assert followed.left == fault.left, (fault.name, followed.left, followed.text)
-            end = (
-                "Nothing above a note is left."
-                if not fault.left
-                else f"Left: {', '.join(sorted(fault.left))}."
-            )
-            parts.append(f"## {number}. {fault.name.capitalize()}\n\n```\n{followed.text}\n```\n\n{end}\n")
-    return "\n".join(parts)
+def later_magic(store: Path) -> None:
+    """The last file's records as 5.1.0 and later write them: another magic, and two bytes for the topic's length, one less of the body."""
+    log = files(store, "commitlog")[-1]
+    data = bytearray(log.read_bytes())
+    for at, size in records(log):
+        length = int.from_bytes(data[at + 84 : at + 88])
+        if length:
+            body = bytes(data[at + 88 : at + 87 + length])
+            rest = bytes(data[at + 88 + length : at + size])
+            data[at + 84 : at + size] = (length - 1).to_bytes(4) + body + b"\0" + rest
+            data[at + 4 : at + 12] = b"\xda\xa3\x20\xab" + (crc32(body) & 0x7FFFFFFF).to_bytes(4)
+    log.write_bytes(data)
 
 
-if __name__ == "__main__":
-    PAGE.write_text(page(), "utf-8")
+def queue_files(store: Path, queue: str) -> list[Path]:
+    return files(store, f"consumequeue/{queue}")
+
+
+def copied_queue(store: Path) -> None:
+    shutil.copytree(store / "consumequeue/Orders/0", store / "consumequeue/Copied/0")
+
+
+def queue_restored(store: Path) -> None:
+    """A queue's files of another queue, as after a restore into the wrong folder."""
+    shutil.rmtree(store / "consumequeue/Orders/1")
+    shutil.copytree(store / "consumequeue/Orders/0", store / "consumequeue/Orders/1")
+
+
+def light_queue_stuck(store: Path) -> None:
+    """Dispatch stays at a record whose offset in a light queue is no number: no later one is in a queue, none in the index."""
+    log = files(store, "commitlog")[-1]
+    data, name = bytearray(log.read_bytes()), b"INNER_MULTI_QUEUE_OFFSET\1"
+    at = next(at for at, size in records(log) if name in data[at : at + size])
+    data[data.index(name, at) + len(name)] = ord("x")
+    log.write_bytes(data)
+    for path in files(store, "consumequeue"):
+        units = bytearray(path.read_bytes())
+        for place in range(0, len(units), 20):
+            last = int(log.name) + at - ("%LMQ%" in path.as_posix())
+            if int.from_bytes(units[place : place + 8]) > last:
+                units[place : place + 20] = bytes(20)
+        path.write_bytes(units)
+    removed(*files(store, "index"))
+    (store / "abort").touch()
+
+
+def hole_and_cut_queue(store: Path) -> None:
+    files(store, "commitlog")[1].unlink()
+    cut(queue_files(store, "Orders/0")[0])
+
+
+def killed_without_times(store: Path) -> None:
+    (store / "checkpoint").write_bytes(bytes(4096))
+    (store / "abort").touch()
+
+
+_BY_OPERATORS: Final = (
+    Incident("the broker was killed", lambda store: (store / "abort").touch()),
+    Incident("the index folder was deleted", lambda store: shutil.rmtree(store / "index")),
+    Incident("the queue folder was deleted", lambda store: shutil.rmtree(store / "consumequeue")),
+    Incident("index and queues were deleted", lambda store: removed(store / "index", store / "consumequeue")),
+    Incident("the commit log was deleted; there is a replica", lambda store: shutil.rmtree(store / "commitlog"), replica="mixed"),
+    Incident("the commit log was deleted; there is no replica", lambda store: shutil.rmtree(store / "commitlog")),
+    Incident("a log file in the middle was deleted; there is a replica", log_gone(1), replica="mixed"),
+    Incident("a log file in the middle was deleted; there is no replica", log_gone(1)),
+    Incident("the third log file was deleted", log_gone(2)),
+    Incident("the first log file was deleted", log_gone(0)),
+    Incident("the last log file was deleted; there is a replica", log_gone(3), replica="mixed"),
+    Incident("the last log file was deleted; there is no replica", log_gone(3)),
+    Incident("the last log file was deleted; the one made ahead is there; there is a replica", end_gone_but_next, replica="mixed"),
+    Incident("the last log file was deleted; the one made ahead is there; there is no replica", end_gone_but_next),
+    Incident("the last log file was cut; there is a replica", log_cut(-1, 1000), replica="mixed"),
+    Incident("the last log file was cut; there is no replica", log_cut(-1, 1000)),
+    Incident("the last log file was emptied", log_cut(-1, 0)),
+    Incident("the first log file was cut", log_cut(0, 10_000)),
+    Incident("a log file in the middle was cut", log_cut(1, 10_000)),
+    Incident("a record that no start reads has another magic", log_changed(0, 4, 0)),
+    Incident("a record that a start reads has another magic", log_changed(2, 4, 0)),
+    Incident("one bit of a body that no start reads", body_bit(0), deep=True),
+    Incident("one bit of a body that a start reads", body_bit(2), deep=True),
+    Incident("a record claims 2,147,483,647 bytes", log_changed(2, 0, 0x7F, 0xFF, 0xFF, 0xFF)),
+    Incident("a log file of another store in the middle", lambda store: foreign_log(store, 1, 1)),
+    Incident("a log file of another store in the middle, from another place", lambda store: foreign_log(store, 1, 0)),
+    Incident("a log file of another store at the end", lambda store: foreign_log(store, 3, 0)),
+    Incident("a log file was packed", packed),
+    Incident("a log file was renamed", renamed),
+    Incident("the next log file has 0 bytes", lambda store: next_log(store, 0)),
+    Incident("a file of another program among the log files", lambda store: (store / "commitlog/.DS_Store").touch()),
+    Incident("records of 5.x at the log's end", later_magic),
+    Incident("an index file was cut", lambda store: cut(files(store, "index")[0])),
+    Incident("all index files are empty", lambda store: emptied(*files(store, "index"))),
+    Incident("two indexes of one geometry were mixed", two_indexes),
+    Incident("the clock was a year ahead for a while", clock_jumped),
+    Incident("a queue file was cut", lambda store: cut(files(store, "consumequeue")[0])),
+    Incident("a queue file of 0 bytes", lambda store: emptied(queue_files(store, "Orders/0")[0])),
+    Incident("a topic's queues were deleted", lambda store: shutil.rmtree(store / "consumequeue/Orders")),
+    Incident("a queue's files are those of another", queue_restored),
+    Incident("a copy of a queue under another topic", copied_queue),
+    Incident("a hole in the log, and a cut queue file", hole_and_cut_queue),
+    Incident("dispatch stayed at a record of a light queue, and the broker was killed", light_queue_stuck, "lmq"),
+    Incident("the checkpoint was deleted", lambda store: (store / "checkpoint").unlink()),
+    Incident("the checkpoint was filled with zeros, and the broker was killed",
+             killed_without_times),
+    Incident("a directory was put among the index files", lambda store: (store / "index" / "1").mkdir()),
+    Incident("the broker's configuration was changed", lambda _: None, settings={"maxHashSlotNum": 500, "mappedFileSizeConsumeQueue": 6000}),
+    Incident("the disk was full, and the last record is torn", torn),
+)  # fmt: skip
+
+
+def entries(store: Path) -> list[Path]:
+    """The log files of DLedger mode."""
+    return sorted(next(store.glob("dledger-*")).joinpath("data").iterdir())
+
+
+OF_DLEDGER: Final = (
+    Incident("DLedger: a file in the middle was deleted", lambda store: entries(store)[3].unlink(), "dledger"),
+    Incident("DLedger: a file in the middle was deleted; there is a replica", lambda store: entries(store)[3].unlink(), "dledger", "dledger"),
+    Incident("DLedger: the first four files were deleted", lambda store: removed(*entries(store)[:4]), "dledger"),
+    Incident("DLedger: a file in the middle was cut", lambda store: cut(entries(store)[3]), "dledger"),
+    Incident("DLedger: the last file was deleted", lambda store: entries(store)[-1].unlink(), "dledger"),
+    Incident("DLedger: an entry that no start reads has another magic", lambda store: changed(entries(store)[0], 0, 9), "dledger"),
+    Incident("DLedger: an entry that a start reads has another magic", lambda store: changed(entries(store)[-2], 0, 9), "dledger"),
+    Incident("DLedger: a record that no start reads has another magic", lambda store: changed(entries(store)[0], 48 + 4, 0), "dledger"),
+    Incident("DLedger: a record in the last file has another magic", lambda store: changed(entries(store)[-1], 48 + 4, 0), "dledger"),
+    Incident("DLedger: the queue folder was deleted", lambda store: shutil.rmtree(store / "consumequeue"), "dledger"),
+    Incident("DLedger: a queue file was cut", lambda store: cut(files(store, "consumequeue")[0]), "dledger"),
+    Incident("DLedger: the index folder was deleted", lambda store: shutil.rmtree(store / "index"), "dledger"),
+)  # fmt: skip
+
+OF_SLAVES: Final = (
+    Incident("a slave's last log file was deleted", log_gone(-1), "replica-slave"),
+    Incident("a slave's last log file was deleted; the master's is copied", log_gone(-1), "replica-slave", "replica"),
+    Incident("a slave's first log file was deleted; the master's is copied", log_gone(0), "replica-slave", "replica"),
+    Incident("a slave's queues were deleted", lambda store: shutil.rmtree(store / "consumequeue"), "replica-slave"),
+    Incident("a record of a slave has another magic; the master's is copied", log_changed(0, 4, 0), "replica-slave", "replica"),
+    Incident("a record of a slave has another magic", log_changed(0, 4, 0), "replica-slave"),
+)  # fmt: skip
+
+INCIDENTS: Final = (
+    *_BY_OPERATORS,
+    *OF_DLEDGER,
+    *OF_SLAVES,
+    *(of_catalogue(kind, "dledger") for kind in DLEDGER),
+    *(of_catalogue(kind, "mixed") for kind in KINDS if kind.__name__ not in _SAME),
+)
+"""Every incident, by the order of the page."""
+FEW: Final = ("the broker was killed",)
+"""Those that `make test` measures too."""

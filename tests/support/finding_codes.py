@@ -31,6 +31,7 @@ FINDING_CODES: Final = (
     "log.position",
     "log.crc",
     "log.torn",
+    "log.clock",
     "checkpoint.ahead",
     "checkpoint.behind",
     "store.abort",

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -249,6 +250,24 @@ class RealBroker:
                 return
             printed.append(line)
         raise AssertionError(f"the broker did not start:\n{''.join(printed)}\n{self._tail()}")
+
+    def start_within(self, seconds: float, **config: str) -> bool:
+        """Starts the broker; whether it came up in that time. One that did not is killed."""
+
+        def end() -> None:
+            if self._broker is not None:
+                self._broker.kill()
+
+        timer = threading.Timer(seconds, end)
+        timer.start()
+        try:
+            self.start(**config)
+        except AssertionError:
+            self.kill()
+            return False
+        finally:
+            timer.cancel()
+        return True
 
     def stop(self) -> None:
         """Stops the broker cleanly."""

@@ -164,17 +164,20 @@ def _check_order(headers: Sequence[tuple[StoreFile, IndexHeader]], report: Calla
     """Compares the order of names with that of contents: both ends must be out of order, since one may be damaged."""
     filled = [(file, header) for file, header in headers if header.index_count > 1]
     for (before, first), (file, second) in pairwise(filled):
-        if (
-            second.begin_phy_offset < first.begin_phy_offset
-            and second.end_phy_offset <= first.end_phy_offset
-            and second.end_timestamp <= first.end_timestamp
-        ):
+        if second.begin_phy_offset < first.begin_phy_offset and second.end_phy_offset <= first.end_phy_offset:
+            clock = second.end_timestamp > first.end_timestamp
             report(
                 finding(
                     "index.name_order",
                     file.name,
                     None,
                     f"found physical offsets {second.begin_phy_offset:,} to {second.end_phy_offset:,}, older than those of "
-                    f"{before.name}, whose name sorts before: queries stop too early, and puts go into the wrong file",
+                    f"{before.name}, whose name sorts before"
+                    + (
+                        ", though its times are later: the clock was ahead while it was written"
+                        if clock
+                        else ""
+                    )
+                    + ": queries stop too early, and puts go into the wrong file",
                 )
             )

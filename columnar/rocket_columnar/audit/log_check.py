@@ -1,18 +1,22 @@
 """Checks the files of the commit log by themselves."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Final
 
-from rocket_spec.layout import BLANK, RECORD
+from rocket_spec.layout import BLANK, MESSAGE_MAGIC, RECORD, RECORD_FIXED_V4
 
+from rocket_columnar.audit.file_survey import QueueSurvey
 from rocket_columnar.audit.later_release import later_record
 from rocket_columnar.audit.plan import Plan
 from rocket_columnar.audit.range_result import RangeResult
 from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding
 from rocket_columnar.formats import body_begin, is_blank
-from rocket_columnar.log import Gap
+from rocket_columnar.log import Gap, dispatch_stop
 from rocket_columnar.store import StoreFile, read_at
 
+_STEP: Final = 60_000  # ms; less is a clock that is kept right
+_FOREIGN: Final = 0.9
 _FLAG: Final = RECORD.offset_of("sys_flag") + 3  # the byte of the flags that states how long the hosts are
 
 
@@ -20,7 +24,7 @@ def check_log(  # noqa: C901 - one kind of finding after the other
     plan: Plan, parts: Sequence[RangeResult], report: Callable[[Finding], None]
 ) -> None:
     """Reports faults of the log's files, from the results of their ranges."""
-    check_log_files(plan.logs, plan.log_sizes, report)
+    check_log_files(plan.logs, plan.log_sizes, report, end=plan.end)
     ends: dict[int, int] = {}
     gaps: list[tuple[int, Gap]] = []
     gone = set()
@@ -38,6 +42,9 @@ def check_log(  # noqa: C901 - one kind of finding after the other
         for phy_offset in part.bodies:
             report(_bad_body(file, phy_offset - file.base_offset))
     last = max(ends, default=-1)
+    _check_clock(plan, parts, report)
+    for number, file in enumerate(plan.logs):
+        _check_owner(file, [part for part in parts if part.range.log == number], report)
     for number, gap in gaps:
         if later_record(plan, gap.begin):
             continue
@@ -52,6 +59,55 @@ def check_log(  # noqa: C901 - one kind of finding after the other
         found_torn = torn_end(plan.logs[last], *newest.last, live=plan.live)
         if found_torn is not None:
             report(found_torn)
+
+
+def _check_clock(plan: Plan, parts: Sequence[RangeResult], report: Callable[[Finding], None]) -> None:
+    """Reports the greatest step back of the times at which neighbouring records were stored."""
+    steps = [part.clock for part in parts if part.clock is not None]
+    held = [part for part in parts if part.stored is not None]
+    steps += [
+        (after.first, before.stored[1], after.stored[0])
+        for before, after in pairwise(held)
+        if before.stored and after.stored
+    ]
+    phy_offset, before, after = max(steps, key=lambda step: step[1] - step[2], default=(0, 0, 0))
+    if before - after > _STEP:
+        text = (
+            f"the record at physical offset {phy_offset:,} was stored {(before - after) // 1000:,} s before the one that "
+            "precedes it: the clock was set back, or was ahead for a while"
+        )
+        report(finding("log.clock", *plan.at(phy_offset), text))
+
+
+def _check_owner(file: StoreFile, parts: Sequence[RangeResult], report: Callable[[Finding], None]) -> None:
+    """A file whose records no queue knows, although queues point into it to where no record begins, is another store's."""
+    records, lone = (sum(part.records[which] for part in parts) for which in (0, 1))
+    astray = sum(
+        mark.length
+        for part in parts
+        for (what, _), marks in part.marks.runs.items()
+        if what == "unit.lost"
+        for mark in marks
+    )
+    foreign = [gap for part in parts for gap in part.gaps if gap.begin == file.base_offset and not records]
+    if foreign and _recorded(file) not in (-1, file.base_offset):
+        text = f"found a file whose first record states physical offset {_recorded(file):,}: it is another one under this name"
+    elif astray and lone > _FOREIGN * records:
+        text = (
+            f"no queue points to {lone:,} of the file's {records:,} records, and {astray:,} units point to where none begins: it is "
+            "another store's, or older"
+        )
+    else:
+        return
+    report(finding("log.position", file.name, RECORD.offset_of("phy_offset"), text, foreign=True))
+
+
+def _recorded(file: StoreFile) -> int:
+    """The physical offset that a log file's first record states; -1 if it begins with none."""
+    head = read_at(file, 0, RECORD_FIXED_V4)
+    place = RECORD.offset_of("phy_offset")
+    sound = head[4:8] == MESSAGE_MAGIC.to_bytes(4, signed=True)
+    return int.from_bytes(head[place : place + 8], signed=True) if sound else -1
 
 
 def _bad_body(file: StoreFile, at: int) -> Finding:
@@ -108,4 +164,52 @@ def torn_end(file: StoreFile, phy_offset: int, size: int, *, live: bool) -> Find
         "write was incomplete, and the message has lost keys or tags",
         severity="note" if live else None,
         cure="send the message again: a start keeps the damaged record",
+    )
+
+
+def check_begin(plan: Plan, queues: Sequence[QueueSurvey], report: Callable[[Finding], None]) -> None:
+    """Whole files of queues and index below the log's beginning: a broker that deletes a log file deletes these seconds later.
+
+    Source: `DefaultMessageStore.CleanConsumeQueueService.deleteExpiredFiles` 1903-1934, which spares the last file of each.
+    """
+    if plan.live or not plan.logs:
+        return
+    lasts = {(file.topic, file.queue_id): file.name for file in plan.queues}.values()
+    below = sum(
+        bool(survey.runs.size) and int(survey.high.max()) < plan.begin
+        for survey in queues
+        if survey.file not in lasts
+    )
+    below += sum(
+        header.index_count > 1 and header.end_phy_offset < plan.begin for _, header in plan.indexes[:-1]
+    )
+    if below:
+        begin, size = plan.begin, max(plan.log_sizes)
+        text = (
+            f"the log begins at physical offset {begin:,}, but {below:,} whole files of queues and index point below it, which a "
+            "broker deletes with the log's: log files are missing, unless it was stopped while it deleted expired ones"
+        )
+        folder = plan.logs[0].name.rpartition("/")[0]
+        report(finding("log.gap", f"{folder}/{max(begin - size, 0):020}", None, text, severity="warning"))
+
+
+def lag_finding(plan: Plan, due: int, due_at: int, last: int) -> Finding:
+    """The finding on records that are not dispatched, with the reason if the last one that was, at `last`, shows it."""
+    text = f"{due:,} records at the log's end are not in a queue or the index yet"
+    name, at = plan.at(last)
+    file = next(file for file in plan.logs if file.name == name)
+    size = max(int.from_bytes(read_at(file, at, 4), signed=True), 0)
+    light = any((queue.topic or "").startswith("%LMQ%") for queue in plan.queues)
+    stop = dispatch_stop(read_at(file, at, size), light=light)
+    if stop is None:
+        return finding("store.lag", *plan.at(due_at), text)
+    text += f"; the last one that is, at physical offset {last:,}, stops the dispatch: {stop}; a start that dispatches it again never returns"
+    return finding(
+        "store.lag",
+        *plan.at(due_at),
+        text,
+        severity="warning",
+        clause="LOG-DSP-14",
+        cure="start the broker once with these settings; then stop it, take them back, and have the light queues repaired",
+        settings=(("longPollingEnable", "false"), ("enableMultiDispatch", "false")),
     )

@@ -77,6 +77,8 @@ def check_range(
         return result
     result.keys = int(every.key_hash.size)
     result.newest = int(every.store_timestamp.max())
+    result.records = int(every.phy_offset.size), int(np.count_nonzero(queued == 0))
+    _look_at_clock(every, result)
     result.last = int(every.phy_offset[-1]), int(every.size[-1])
     result.end = sum(result.last)
     result.bodies = every.phy_offset[~every.crc_ok][:MOST].tolist()
@@ -86,6 +88,15 @@ def check_range(
     where = check_missing(plan, frames, queued, seen, result)
     check_copies(plan, frames, copies, where, result)
     return result
+
+
+def _look_at_clock(every: Requests, result: RangeResult) -> None:
+    times = every.store_timestamp
+    result.stored = int(times[0]), int(times[-1])
+    steps = np.diff(times)
+    if steps.size and steps.min() < 0:
+        at = int(np.argmin(steps))
+        result.clock = int(every.phy_offset[at + 1]), int(times[at]), int(times[at + 1])
 
 
 def read_frames(plan: Plan, range_: Range, start: int | None, result: RangeResult) -> Frames:

@@ -68,6 +68,9 @@ class RangeResult:
         end: physical offset after its last record; None without one.
         last: physical offset and size of its last record.
         newest: greatest store timestamp, ms; None without records.
+        records: number of its records, and of those to which no queue points.
+        clock: the greatest step back of the store timestamps: the record after it, and the time before and after it.
+        stored: store timestamps of the first and the last record.
         gaps: bytes that do not verify.
         bodies: physical offsets of records whose bodies do not match their checksums, at most `MOST`.
         unsafe: topics that cannot be directories, and the physical offset of the first record of each.
@@ -91,6 +94,9 @@ class RangeResult:
     end: int | None = None
     last: tuple[int, int] | None = None
     newest: int | None = None
+    records: tuple[int, int] = (0, 0)
+    clock: tuple[int, int, int] | None = None
+    stored: tuple[int, int] | None = None
     gaps: list[Gap] = field(default_factory=list)
     bodies: list[int] = field(default_factory=list)
     unsafe: dict[str, int] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from rocket_columnar.audit.file_check import check_ext_files, check_index_files,
 from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
 from rocket_columnar.audit.header_bounds import FirstEntries, check_bounds
 from rocket_columnar.audit.later_release import UNJUDGED, later_record, later_sign
-from rocket_columnar.audit.log_check import check_log
+from rocket_columnar.audit.log_check import check_begin, check_log, lag_finding
 from rocket_columnar.audit.plan import Plan, list_kind
 from rocket_columnar.audit.range_check import check_range
 from rocket_columnar.audit.range_result import AFTER, NEWEST, KeyRun, RangeResult, UnitRun
@@ -130,7 +130,7 @@ def quick_findings(plan: Plan) -> Iterator[Finding]:
     """Findings from the files' names, sizes and headers."""
     report = _Report(plan.findings, plan.signs)
     _begin(plan, report)
-    check_log_files(plan.logs, plan.log_sizes, report)
+    check_log_files(plan.logs, plan.log_sizes, report, end=plan.end)
     _check_files(plan, plan.newest, report, quick=True)
     yield from report.take()
     yield from report.rest()
@@ -165,6 +165,7 @@ def findings(
     report = _Report(plan.findings, signs)
     _begin(plan, report)
     check_log(plan, parts, report)
+    check_begin(plan, queues, report)
     yield from report.take()
     times = [part.newest for part in parts if part.newest is not None]
     _check_files(plan, max(times, default=None), report, quick=False)
@@ -256,8 +257,7 @@ def _missing(
                 _glue_key(keys, replace(key, first=key.first + before))
         before += part.keys
     if due_at is not None:
-        text = f"{due:,} records at the log's end are not in a queue or the index yet"
-        report(finding("store.lag", *plan.at(due_at), text))
+        report(lag_finding(plan, due, due_at, max(part.dispatched or 0 for part in parts)))
     if on_the_way:
         count = sum(run.count for run in on_the_way)
         text = f"{count:,} keys of the newest records are not in an index file yet, but their units are in the queues"

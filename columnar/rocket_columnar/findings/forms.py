@@ -24,7 +24,8 @@ class Finding:
         cure: what to do about it, for people; no code reads it, nor the message.
         remedy: the kind of that cure.
         length: bytes that the file should have, if it has another length than the others of its kind; else None.
-        settings: those of the broker with which the files were written.
+        settings: those of the broker with which the files were written, or with which it starts.
+        foreign: whether the file is another store's, or another one under this name.
     """
 
     code: str
@@ -36,7 +37,8 @@ class Finding:
     cure: str
     remedy: Remedy = "none"
     length: int | None = None
-    settings: tuple[tuple[str, int], ...] = ()
+    settings: tuple[tuple[str, int | str], ...] = ()
+    foreign: bool = False
 
     def row(self) -> dict[str, str | int | None]:
         """What is printed of it, by name."""
@@ -51,7 +53,8 @@ class _Decided(TypedDict, total=False):
 
     remedy: Remedy
     length: int | None
-    settings: tuple[tuple[str, int], ...]
+    settings: tuple[tuple[str, int | str], ...]
+    foreign: bool
 
 
 class _Code(NamedTuple):
@@ -229,6 +232,12 @@ CODES: Final[dict[str, _Code]] = {
         "LOG-FILE-2",
         "the last write did not reach the disk completely",
         "none needed: the next start truncates the log here",
+    ),
+    "log.clock": _Code(
+        "note",
+        "IDX-SVC-4",
+        "queries with a time window, and offsets by time, may miss messages",
+        "none needed: the times stay as they were stored",
     ),
     "checkpoint.ahead": _Code(
         "error",

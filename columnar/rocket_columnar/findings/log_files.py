@@ -25,9 +25,13 @@ _LONGEST_ARRAY: Final = (1 << 31) - 3  # bytes, of a JVM's arrays
 
 
 def check_log_files(
-    files: Sequence[StoreFile], sizes: Sequence[int], report: Callable[[Finding], None]
+    files: Sequence[StoreFile],
+    sizes: Sequence[int],
+    report: Callable[[Finding], None],
+    *,
+    end: int | None = None,
 ) -> None:
-    """Checks that all files have one length, and each begins where the one before it ends."""
+    """Checks that all files have one length, and each begins where the one before it ends; `end` is the log's, if it is known."""
     if not files:
         return
     usual, _ = Counter(sizes).most_common(1)[0]
@@ -35,14 +39,17 @@ def check_log_files(
         usual = _step(files) or usual
     for file, size in zip(files, sizes, strict=True):
         if size != usual:
+            text = f"found a file of {size:,} bytes, expected {usual:,} as in the other log files: a broker refuses to start"
+            unused = end is not None and not size and file.base_offset >= end and not file.framed
             report(
                 finding(
                     "log.length",
                     file.name,
                     min(size, usual),
-                    f"found a file of {size:,} bytes, expected {usual:,} as in the other log files: a broker refuses to start",
+                    text,
                     clause="LOG-FILE-1",
                     length=usual,
+                    remedy="aside" if unused else "replica",
                 )
             )
     for before, file in pairwise(files):

@@ -3,7 +3,7 @@
 from rocket_columnar.log.dispatch import read_requests
 from rocket_columnar.log.frame_walk import NARROW, Walk
 from rocket_columnar.log.gaps import Gap
-from rocket_columnar.log.multi_dispatch import batch_copies, goes_to, has_light_queues
+from rocket_columnar.log.multi_dispatch import batch_copies, dispatch_stop, goes_to, has_light_queues
 from rocket_columnar.log.request_columns import Requests, TopicNames
 from rocket_columnar.log.request_walk import Dispatch, RequestScan
 from rocket_columnar.log.row_values import RowTopics, bodies_match, tags_codes
@@ -24,6 +24,7 @@ __all__ = [
     "Walk",
     "batch_copies",
     "bodies_match",
+    "dispatch_stop",
     "goes_to",
     "has_light_queues",
     "log_tail",

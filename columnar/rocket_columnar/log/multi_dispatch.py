@@ -63,6 +63,27 @@ def _copies(data: bytes, *, light: bool) -> list[Copy]:
     ]
 
 
+def dispatch_stop(data: bytes, *, light: bool) -> str | None:
+    """Why a broker's dispatch stays at a whole record, with settings and clauses; None if it gives no reason.
+
+    A record without properties gives one if the store has `light` queues.
+    """
+    record = parse_record(data, 0)
+    if isinstance(record, Bad):
+        return None
+    if light and not record.properties_length:
+        return "it has no properties, and a broker with enableMultiDispatch stays there (CQ-LMQ-5)"
+    pairs = parse_properties(data[record.properties : record.properties + record.properties_length])
+    queues, offsets = (pairs.get(name, b"").decode() for name in (_QUEUES, _OFFSETS))
+    numbers = [parse_long(part) for part in _split(offsets)]
+    if queues.strip() and offsets.strip() and None in numbers and len(numbers) == len(_split(queues)):
+        return (
+            f"its INNER_MULTI_QUEUE_OFFSET is {offsets!r}, and a broker with longPollingEnable, the default, or enableMultiDispatch "
+            "stays where that is not a number for each queue (LOG-DSP-18, CQ-LMQ-5)"
+        )
+    return None
+
+
 def _split(text: str) -> list[str]:
     """Java's `split(",")`: empty parts at the end are dropped."""
     parts = text.split(",")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE
 
-from rocket_columnar.report import Report, sized_files
+from rocket_columnar.report import Report, messages_in, sized_files
 from rocket_columnar.restart import Restart, each_units
 
 
@@ -41,10 +41,12 @@ class Outlook:
                 real = (units["size"] > 0) & (units["size"] != PRE_BLANK_SIZE)
                 targets.append(units["phy_offset"][real].astype(np.int64))
         held = np.unique(np.concatenate(targets))
-        messages = -sum(unit.count for unit in start.lost_units)
+        messages = -sum(unit.count for unit in start.lost_units if unit.phy_offset < start.log_end)
         for file, size in sized_files(store, "log", commitlog):
             end = min(file.base_offset + size, start.log_end)
-            messages += int(np.count_nonzero((held >= file.base_offset) & (held < end)))
+            known = min(end, start.dispatch_from)  # what follows is dispatched again
+            messages += int(np.count_nonzero((held >= file.base_offset) & (held < known)))
+            messages += messages_in(file, start.dispatch_from, end)
         return cls(None, max(messages, 0), start.log_end, found)
 
     def worse_than(self, other: Outlook) -> str:

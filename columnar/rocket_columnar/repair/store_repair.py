@@ -19,7 +19,7 @@ from rocket_columnar.findings import Finding
 from rocket_columnar.rebuild import has_bytes_of, plan_rebuild, write_parts
 from rocket_columnar.repair.folder import RepairFolder
 from rocket_columnar.repair.outlook import Outlook
-from rocket_columnar.report import Report, audit, infers_geometry, sized_files
+from rocket_columnar.report import REPAIRED, Report, audit, infers_geometry, sized_files
 from rocket_columnar.restart import Restart, predicted, restarts
 from rocket_columnar.store import BrokerConf, WorkDone, lock_holder
 
@@ -106,16 +106,17 @@ def plan_repair(target: Target) -> RepairPlan:
     roots: list[Finding] = []
     left: list[Finding] = []
     for cause in report.causes:
-        of_log = bool(cause.otherwise) or any(_is_of_log(root) for root in cause.roots)
-        for root in cause.roots:
+        of_log = any(_is_of_log(root) for root in cause.roots)
+        for root in cause.roots if of_log else (*cause.roots, *cause.consequences):
             if root.severity != "note":
-                cured = root.remedy in ("index", "queues", "aside", "checkpoint") and not of_log
-                (roots if cured else left).append(root)
+                (left if of_log or root.remedy not in REPAIRED else roots).append(root)
     kinds = {root.remedy for root in roots}
     aside = {root.file for root in roots if root.remedy == "aside"}
     aside |= {"checkpoint"} if "checkpoint" in kinds else set()
     aside |= {
-        root.file for root in roots if root.code in ("queue.order", "queue.wrong_target") and root.offset == 0
+        root.file
+        for root in roots
+        if root.code in ("queue.order", "queue.wrong_target", "queue.dangling") and root.offset == 0
     }
     return RepairPlan(
         "index" in kinds,

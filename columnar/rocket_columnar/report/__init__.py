@@ -9,12 +9,13 @@ from rocket_columnar.report.configured import (
     rebuild_warnings,
     sized_files,
 )
-from rocket_columnar.report.cures import Facts
-from rocket_columnar.report.log_choices import LogChoices
+from rocket_columnar.report.cures import REPAIRED, Facts
+from rocket_columnar.report.log_choices import LogChoices, messages_in
 from rocket_columnar.report.shell import Shell
 from rocket_columnar.report.store_report import Report, audit, report_on
 
 __all__ = [
+    "REPAIRED",
     "Cause",
     "Facts",
     "LogChoices",
@@ -23,6 +24,7 @@ __all__ = [
     "audit",
     "infers_geometry",
     "log_folders",
+    "messages_in",
     "mismatches",
     "needed_geometry",
     "rebuild_warnings",

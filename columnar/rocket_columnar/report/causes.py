@@ -7,12 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from rocket_spec.layout import CHECKPOINT
+
 from rocket_columnar.findings import Finding, Remedy, Severity
 from rocket_columnar.report.cures import Cures, Facts, is_missing
 from rocket_columnar.report.shell import Shell
 
 _GRAVITY: Final = {"error": 0, "warning": 1, "note": 2}
 _DANGLING: Final = ("queue.dangling", "index.entry_dangling")
+_SHORT: Final = ("index.ahead_of_log", "checkpoint.ahead", "queue.dangling")
+"""What shows that the log once went further."""
 _LOG_DAMAGE: Final = ("log.gap", "log.magic", "log.length", "log.position", "log.crc")
 
 
@@ -68,11 +72,7 @@ def find_causes(findings: Iterable[Finding], shell: Shell, facts: Facts) -> list
         facts: of the store.
     """
     left = sorted(findings, key=lambda finding: _GRAVITY[finding.severity])
-    cures = Cures(
-        shell,
-        facts,
-        damaged_log=any(finding.code.startswith("log.") for finding in left),
-    )
+    cures = Cures(shell, facts)
     causes: list[Cause] = []
     rules: list[Callable[[Sequence[Finding], Cures], Cause | None]] = [
         _log_gone,
@@ -80,7 +80,9 @@ def find_causes(findings: Iterable[Finding], shell: Shell, facts: Facts) -> list
         _log_beside,
         _log_empty,
         _strays,
+        _log_foreign,
         _log_damaged,
+        _clock_jumped,
         _index_of_another_log,
         _log_end,
         *([] if facts.has_index else [_index_gone]),
@@ -130,7 +132,7 @@ def _log_gone(left: Sequence[Finding], cures: Cures) -> Cause | None:
 
 
 def _misconfigured(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    found = [finding for finding in left if finding.settings]
+    found = [finding for finding in left if finding.remedy == "settings"]
     return _cause(
         left,
         "the broker's configuration does not match the store's files",
@@ -159,29 +161,57 @@ def _log_beside(left: Sequence[Finding], cures: Cures) -> Cause | None:
 
 
 def _log_empty(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    found = [
-        finding
-        for finding in left
-        if finding.length and finding.offset == 0 and cures.is_after_end(finding.file)
-    ]
+    if any(finding.code in _SHORT for finding in left):
+        return None
+    found = [finding for finding in left if finding.remedy == "aside" and finding.length]
     return _cause(
         left,
         "log files after the log's end are empty: no message is lost, but a broker refuses to start",
         "move them away while the broker is stopped: the broker makes the next file itself",
         roots=found,
-        commands=lambda: cures.aside(found),
+        commands=cures.repaired,
     )
 
 
 def _strays(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    found = [finding for finding in left if finding.remedy == "aside" and finding.code != "index.empty"]
+    found = [
+        finding
+        for finding in left
+        if finding.remedy == "aside" and finding.code != "index.empty" and not finding.length
+    ]
     return _cause(
         left,
         "the store contains files that a broker does not expect",
         "move them away while the broker is stopped",
         roots=found,
-        commands=lambda: cures.aside(found),
+        commands=cures.repaired,
     )
+
+
+def _log_foreign(left: Sequence[Finding], cures: Cures) -> Cause | None:
+    """What is found in queues and index files follows from it, and is to be looked at again without the file."""
+    found = [finding for finding in left if finding.foreign]
+    cause = _cause(
+        left,
+        "log files are not this store's own: what belongs in their place is missing",
+        "copy the files from a replica, and audit the store again",
+        roots=found,
+        follows=lambda finding: (
+            (
+                finding.severity != "note"
+                and finding.code.startswith(("queue.", "index.", "checkpoint.", "log."))
+                and not finding.code.endswith(".size")
+            )
+            or finding.code == "log.clock"
+        ),
+        commands=lambda: cures.log_files(found),
+    )
+    return cause and _or_without(cause, cures.damaged_log(found))
+
+
+def _or_without(cause: Cause, without: tuple[str, tuple[str, ...]]) -> Cause:
+    """The same with what to do if there is no replica."""
+    return replace(cause, otherwise=without[0], other_commands=without[1])
 
 
 def _log_damaged(left: Sequence[Finding], cures: Cures) -> Cause | None:
@@ -197,10 +227,20 @@ def _log_damaged(left: Sequence[Finding], cures: Cures) -> Cause | None:
         ),
         commands=lambda: cures.log_files(found),
     )
-    if cause is None:
-        return None
-    text, commands = cures.damaged_log(found)
-    return replace(cause, otherwise=text, other_commands=commands)
+    return cause and _or_without(cause, cures.damaged_log(found))
+
+
+def _clock_jumped(left: Sequence[Finding], cures: Cures) -> Cause | None:
+    codes = ("log.clock", "index.name_order", "checkpoint.behind")
+    if {finding.code for finding in left}.issuperset(("log.clock", "index.name_order")):
+        return _cause(
+            left,
+            "the clock jumped while messages were stored: times and names of files are not in the order of the log",
+            "rebuild the index files and put them in place while the broker is stopped",
+            roots=(finding for finding in left if finding.code in codes),
+            commands=cures.repaired,
+        )
+    return None
 
 
 def _index_of_another_log(left: Sequence[Finding], cures: Cures) -> Cause | None:
@@ -215,8 +255,17 @@ def _index_of_another_log(left: Sequence[Finding], cures: Cures) -> Cause | None
         "index files refer to records after the log's end, where no queue has a message: they are damaged, or another store's",
         "rebuild the index files and put them in place while the broker is stopped",
         roots=found,
-        follows=lambda finding: finding.file in names and finding.code.startswith("index."),
-        commands=cures.index,
+        follows=lambda finding: (
+            (finding.code.startswith("index.") and finding.file in names) or _is_of_index_time(finding)
+        ),
+        commands=cures.repaired,
+    )
+
+
+def _is_of_index_time(finding: Finding) -> bool:
+    """Whether the checkpoint is said to be late for an index file."""
+    return finding.code == "checkpoint.behind" and finding.offset == CHECKPOINT.offset_of(
+        "index_msg_timestamp"
     )
 
 
@@ -224,18 +273,21 @@ def _log_end(left: Sequence[Finding], cures: Cures) -> Cause | None:
     found = [finding for finding in left if finding.code == "index.ahead_of_log"]
     if not found and any(finding.code in _DANGLING for finding in left):
         found = [finding for finding in left if finding.code == "checkpoint.ahead"]
+    torn = any(finding.code == "log.torn" for finding in left)
     cause = _cause(
         left,
-        "the end of the commit log is missing: the index, the queues or the checkpoint refer to records after it",
+        f"the end of the commit log is {'torn' if torn else 'missing'}: the index, the queues or the checkpoint refer to records "
+        f"{'that were not written whole' if torn else 'after it'}",
         "copy the last files of commitlog/ from a replica",
         roots=found,
-        follows=lambda finding: finding.code in (*_DANGLING, "checkpoint.ahead", "log.torn"),
+        follows=lambda finding: (
+            finding.code in (*_DANGLING, "checkpoint.ahead", "log.torn")
+            or (finding.remedy == "aside" and bool(finding.length))
+        ),
         commands=cures.log_end,
     )
-    if cause is None:
-        return None
-    text = "without a replica: accept the loss, and replace index, queues and checkpoint"
-    return replace(cause, otherwise=text, other_commands=cures.accepted_loss())
+    text = "without a replica: accept the loss, and have index, queues and checkpoint repaired"
+    return cause and _or_without(cause, (text, cures.repair()))
 
 
 def _index_gone(left: Sequence[Finding], cures: Cures) -> Cause | None:
@@ -244,7 +296,7 @@ def _index_gone(left: Sequence[Finding], cures: Cures) -> Cause | None:
         "there are no index files: queries by key find nothing",
         "rebuild the index files with the geometry of the broker's configuration",
         roots=(finding for finding in left if finding.code == "index.missing_key"),
-        commands=lambda: cures.new_files("index"),
+        commands=cures.repaired,
     )
 
 
@@ -256,25 +308,25 @@ def _queues_gone(left: Sequence[Finding], cures: Cures) -> Cause | None:
         "rebuild the consume queues with the file size of the broker's configuration",
         roots=found[:1],
         follows=lambda finding: finding.code == "queue.missing_unit",
-        commands=lambda: cures.new_files("consumequeue"),
+        commands=cures.repaired,
     )
 
 
 def _queues_damaged(left: Sequence[Finding], cures: Cures) -> Cause | None:
     text = "rebuild the consume queues and put them in place while the broker is stopped"
-    return _damaged(left, "queues", text, cures.queues)
+    return _damaged(left, "queues", text, cures)
 
 
 def _index_damaged(left: Sequence[Finding], cures: Cures) -> Cause | None:
     text = "rebuild the index files and put them in place while the broker is stopped"
-    return _damaged(left, "index", text, lambda _: cures.index(), also="index.empty")
+    return _damaged(left, "index", text, cures, also="index.empty")
 
 
 def _damaged(
     left: Sequence[Finding],
     remedy: Remedy,
     cure: str,
-    commands: Callable[[Sequence[Finding]], tuple[str, ...]],
+    cures: Cures,
     *,
     also: str = "",
 ) -> Cause | None:
@@ -287,5 +339,5 @@ def _damaged(
         cure,
         roots=sizes or found,
         follows=lambda finding: finding in found or finding.code == also,
-        commands=lambda: commands(found),
+        commands=cures.repaired,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from rocket_columnar.audit import Plan, plan_files
 from rocket_columnar.findings import Finding
 from rocket_columnar.log import RequestScan, TopicNames
 from rocket_columnar.restart import predict
-from rocket_columnar.store import Source, StoreFile, read_at
+from rocket_columnar.store import Source, StoreFile, read_at, size_of, usual_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,9 @@ class LogChoices:
             if finding.length is not None and finding.file in names
         }
         others = [name for name in damaged if name not in lengths]
-        count = cache(partial(_messages, plan))
+        count = cache(
+            lambda name, end: messages_in(next(file for file in plan.logs if file.name == name), 0, end)
+        )
         choices = [
             _predicted(plan, resized, moved, count)
             for resized, moved in (
@@ -133,12 +135,14 @@ def _predicted(
         if file.name not in moved
     ]
     indexes = [file for file, _ in plan.indexes]
-    files = [*indexes, *plan.queues, *plan.exts, *logs, *plan.checkpoints]
-    changed = plan_files(files, live=plan.live, geometry=plan.geometry)
-    start = predict(replace(changed, findings=plan.findings))
+    sizes = [size_of(file) or 0 for file in plan.queues]
+    usual = usual_size(sizes) if sizes else 0  # other files have a cure of their own, and so have strays
+    queues = [file for file, size in zip(plan.queues, sizes, strict=True) if size == usual]
+    files = [*indexes, *queues, *plan.exts, *logs, *plan.checkpoints]
+    start = predict(plan_files(files, live=plan.live, geometry=plan.geometry))
     kept = 0
     if start.refused is None:
-        kept = sum(count(file.name, start.log_end) for file in changed.logs)
+        kept = sum(count(file.name, start.log_end) for file in logs)
     return Choice(
         tuple(resized.items()), tuple(moved), kept, start.refused, start.walk_from, start.log_end
     )  # fmt: skip
@@ -153,14 +157,14 @@ def _sized(file: StoreFile, size: int) -> StoreFile:
     return replace(file, source=Source(str(file.path), size, read))
 
 
-def _messages(plan: Plan, name: str, end: int) -> int:
-    """How many records of a file of the log before `end` a consumer can get."""
-    file = next(file for file in plan.logs if file.name == name)
-    if file.base_offset >= end:
+def messages_in(file: StoreFile, begin: int, end: int) -> int:
+    """How many records of a file of the log between two physical offsets a consumer can get; an OSError if it cannot be read."""
+    if max(begin, file.base_offset) >= end:
         return 0
     total = 0
     with file.open() as reader:
         scan = RequestScan(reader, file.base_offset, TopicNames())
-        for batch in scan.run(0, reader.size, exact=True, on_gap=lambda _: None):
+        first = max(begin - file.base_offset, 0)
+        for batch in scan.run(first, reader.size, exact=not first, on_gap=lambda _: None):
             total += int(np.count_nonzero(batch.queued & (batch.phy_offset < end)))
     return total

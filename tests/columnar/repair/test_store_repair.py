@@ -94,6 +94,26 @@ def test_what_makes_the_store_worse_is_taken_back(store: Path, monkeypatch: pyte
     assert content(store) == before
 
 
+LIMITED = """
+import resource, signal, sys
+from pathlib import Path
+from rocket_columnar.repair import Target, repair
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+repair(Target(Path(sys.argv[1])))
+"""
+
+
+@pytest.mark.parametrize("size", [20, 300, 4_000], ids=["the journal", "a queue file", "an index file"])
+def test_a_file_that_cannot_be_written_whole_leaves_the_store_as_it_was(store: Path, size: int) -> None:
+    before = content(store)
+    command = [sys.executable, "-c", LIMITED, str(store), str(size)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, "File too large" in done.stderr) == (1, True), done.stderr
+    assert content(store) == before
+
+
 @pytest.mark.parametrize("moment", [0, 3, 9])
 def test_a_full_disk_leaves_the_store_as_it_was(
     moment: int, store: Path, monkeypatch: pytest.MonkeyPatch
@@ -178,6 +198,19 @@ def test_a_second_repair_at_once_is_refused(store: Path) -> None:
             repair(Target(store))
     finally:
         os.close(descriptor)
+    assert content(store) == before
+
+
+def test_of_two_repairs_at_once_one_is_done(store: Path) -> None:
+    before = content(store)
+    command = [sys.executable, "-c", CHILD, str(store), "1000"]
+    both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    errors = [process.communicate()[1] for process in both]
+    assert any(process.returncode == 0 for process in both), errors
+    assert all("another repair is running" in error for error in errors if error)
+    assert len(list(store.glob("rocketspec-repair-*"))) == 1
+    assert [found.code for found in audit(store) if found.severity != "note"] == []
+    undo(store)
     assert content(store) == before
 
 

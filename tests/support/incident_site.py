@@ -1,0 +1,165 @@
+"""Real brokers over golden stores that something was done to, and what their clients get."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Self
+
+from free_ports import free_port
+from real_broker import RealBroker
+from rocket_golden import manifest, open_store, truth
+
+NEW: Final = "newcomers"
+OLD: Final = "readers"
+"""A group that has consumed half of each queue."""
+_HIDDEN: Final = ("SCHEDULE_TOPIC_XXXX", "%", "RMQ_SYS_", "TRANS_CHECK_")
+_SIZES: Final = ("maxHashSlotNum", "maxIndexNum", "mappedFileSizeCommitLog", "mappedFileSizeConsumeQueue")
+_MASTERS: Final = {"replica-slave": "replica"}
+"""Golden stores of slaves, and their masters'."""
+_HOST: Final = "127.0.0.1"
+_PATIENCE: Final = 40
+"""Seconds in which a broker starts, or never does."""
+Message = tuple[str, int, str]
+"""Topic, queue and unique key."""
+
+
+@cache
+def config_of(base: str) -> dict[str, str]:
+    """The settings of the broker that wrote a golden store, for files of other lengths than usual."""
+    known = manifest().stores[base].config
+    return {
+        name: str(value)
+        for name, value in known.items()
+        if name in _SIZES or name.startswith(("dLeger", "enable"))
+    }
+
+
+@cache
+def _queues(base: str) -> dict[tuple[str, int], int]:
+    """Number of messages in each queue that consumers read."""
+    found: dict[tuple[str, int], int] = {}
+    for line in truth(base):
+        if line["type"] == "log_record" and not line["topic"].startswith(_HIDDEN):
+            queue = line["topic"], line["queue_id"]
+            found[queue] = max(found.get(queue, 0), line["queue_offset"] + 1)
+    return found
+
+
+def sound(base: str, place: Path) -> Path:
+    """A golden store, with the offsets of a group that has consumed half of each queue."""
+    with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
+        shutil.move(open_store(base, scratch), place)
+    table: dict[str, dict[str, int]] = {}
+    for (topic, queue_id), count in _queues(base).items():
+        table.setdefault(f"{topic}@{OLD}", {})[str(queue_id)] = count // 2
+    (place / "config" / "consumerOffset.json").write_text(json.dumps({"offsetTable": table}), "ascii")
+    return place
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What clients got from a real broker.
+
+    Attributes:
+        started: whether the broker started.
+        every: what a new group got.
+        rest: what the group got that had consumed half of each queue.
+        by_key: how many of the messages that a sound store delivers the tools found by unique key.
+    """
+
+    started: bool
+    every: tuple[Message, ...] = ()
+    rest: tuple[Message, ...] = ()
+    by_key: int = 0
+
+    def row(self, before: Measured) -> list[int] | None:
+        """Messages that were delivered and found by key, and those that the old group got twice and missed; None without a start."""
+        if not self.started:
+            return None
+        known = set(before.every)
+        consumed = known - set(before.rest)
+        rest = [one for one in self.rest if one in known]
+        again = sum(one in consumed for one in rest) + len(rest) - len(set(rest))
+        every = set(self.every) & known
+        return [len(every), self.by_key, again, len(every - consumed - set(rest))]
+
+
+class Site:
+    """Real brokers over broken stores, one after the other; use it in a `with` block."""
+
+    def __init__(self, folder: Path, java: str) -> None:
+        self._stack = ExitStack()
+        self._broker, self._other = (
+            self._stack.enter_context(RealBroker(folder / name, java, {})) for name in ("a", "b")
+        )
+        self._sound: dict[str, Measured] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def measure(
+        self, store: Path, base: str, settings: Mapping[str, str], known: Sequence[Message] = ()
+    ) -> Measured:
+        """Starts a broker on a copy of a store; what a new group and an old one get, and which known messages are found."""
+        broker, driver = self._broker, self._broker
+        config = {name: value for name, value in settings.items() if not name.startswith("storePath")}
+        if "dLegerSelfId" in config:
+            config["dLegerPeers"] = f"{config['dLegerSelfId']}-{_HOST}:{free_port()}"
+        with ExitStack() as running:
+            if base in _MASTERS:
+                shutil.rmtree(driver.store, ignore_errors=True)
+                sound(_MASTERS[base], driver.store)
+                driver.start(**config, brokerRole="ASYNC_MASTER", haListenPort=str(free_port()))
+                running.callback(driver.kill)
+                broker = self._other
+                config |= {"brokerRole": "SLAVE", "brokerId": "1", "namesrvAddr": driver.namesrv}
+            shutil.rmtree(broker.store, ignore_errors=True)
+            shutil.copytree(store, broker.store)
+            if not broker.start_within(_PATIENCE, **config):
+                return Measured(False)
+            running.callback(broker.kill)
+            return self._asked(broker, base, known)
+
+    def _asked(self, broker: RealBroker, base: str, known: Sequence[Message]) -> Measured:
+        driver, slave = self._broker, base in _MASTERS
+        if slave:
+            driver.ask("caught_up", slave=broker.address, millis=_PATIENCE * 500)
+        topics = sorted({topic for topic, _ in _queues(base)})
+        got = [
+            _retried(driver, "deliver", topics=topics, group=group, broker=int(slave)) for group in (NEW, OLD)
+        ]
+        every, rest = (tuple((topic, queue, key) for topic, queue, _, key in each) for each in got)
+        keys = [(topic, key) for topic, _, key in known or every]
+        return Measured(True, every, rest, 0 if slave else driver.ask("by_key", messages=keys))
+
+    def before(self, base: str, folder: Path) -> Measured:
+        """What a sound store delivers."""
+        if base not in self._sound:
+            found = self.measure(sound(base, folder), base, config_of(base))
+            assert found.started
+            assert len(set(found.every)) == len(found.every) > len(found.rest)
+            self._sound[base] = found
+        return self._sound[base]
+
+
+def _retried(driver: RealBroker, what: str, **arguments: object) -> Any:
+    """An answer, as soon as the broker has become the leader of its DLedger group."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return driver.ask(what, **arguments)
+        except AssertionError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
