@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from broken_stores import run
+from incident_run import run
 from kill_cycle import QUEUES, TOPIC, Kill, Load, kill, make_topics, put_in_place, start_load
 from real_broker import Acknowledged, RealBroker
 from rocket_columnar.formats import OffsetId, make_offset_id, parse_offset_id, parse_unique_key

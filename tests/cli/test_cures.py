@@ -6,10 +6,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
 import rocket_golden
+from broken_stores import INCIDENTS
+from incident_run import audited, stage
 from verb_run import Run
 
 VERB = "audit"
@@ -18,11 +21,6 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="cures are 
 
 ORDERS = f"consumequeue/Orders/0/{0:020}"
 INDEX = "index/20261121132606390"
-CONFIGURATION = (
-    "maxHashSlotNum=61\nmaxIndexNum=200\nmappedFileSizeConsumeQueue=400\nmappedFileSizeCommitLog=32768\n"
-)
-"""That of the broker which wrote the golden store `mixed` (golden/rocket_golden/manifest.json)."""
-
 
 Damage = Callable[[Path], object]
 
@@ -36,84 +34,50 @@ def cut(name: str, size: int) -> Damage:
     return changed(name, lambda data: data[:size])
 
 
-def zeroed(name: str) -> Damage:
-    return changed(name, lambda data: bytes(len(data)))
-
-
 def flipped(name: str, offset: int) -> Damage:
     return changed(name, lambda data: data[:offset] + bytes([data[offset] ^ 0x55]) + data[offset + 1 :])
 
 
-def gone(*names: str, emptied: bool = False) -> Damage:
-    """Removes files and folders; a folder that is only emptied stays."""
+PRINTED = {
+    "the commit log was deleted; there is a replica": "the commit log is gone",
+    "a log file in the middle was deleted; there is a replica": "part of the commit log is missing or damaged",
+    "the last log file was deleted; there is a replica": "the end of the commit log is missing",
+    "the last log file was deleted; there is no replica": "the end of the commit log is missing",
+    "the last log file was deleted; the one made ahead is there; there is a replica": "no file holds physical offsets 98,304 to",
+    "the last log file was cut; there is a replica": "part of the commit log is missing or damaged",
+    "the first log file was deleted": "6 whole files of queues and index point below it",
+    "a log file of another store in the middle": "no queue points to 93 of the file's 93 records",
+    "a log file of another store at the end": "first record states physical offset 0: it is another one under this name",
+    "a log file was packed": "files of the commit log have other names",
+    "a log file was renamed": "files of the commit log have other names",
+    "the next log file has 0 bytes": "log files after the log's end are empty: no message is lost",
+    "a file of another program among the log files": "files that a broker does not expect",
+    "records of 5.x at the log's end": "magic daa320ab in commitlog/00000000000000098304 at byte 4",
+    "the index folder was deleted": "there are no index files",
+    "all index files are empty": "expected an index file, which begins with a header of 40 bytes",
+    "two indexes of one geometry were mixed": "where no queue has a message: they are damaged, or another store's",
+    "the clock was a year ahead for a while": "the clock jumped while messages were stored",
+    "index and queues were deleted": "there are no consume queues",
+    "a queue file was cut": "queue.size",
+    "a topic's queues were deleted": "queue.missing_unit",
+    "a copy of a queue under another topic": "the record belongs to another queue: 0 of Orders",
+    "dispatch stayed at a record of a light queue, and the broker was killed":
+        "at physical offset 16,384, stops the dispatch: its INNER_MULTI_QUEUE_OFFSET is 'x9,13', and a broker with longPollingEnable",
+    "the checkpoint was filled with zeros, and the broker was killed": "checkpoint.behind",
+    "the broker's configuration was changed": "configuration does not match the store's files",
+    "The last record cut off before its topic; zeros follow": "the end of the commit log is torn",
+}  # fmt: skip
+"""Part of what is printed about an incident."""
 
-    def work(store: Path) -> None:
-        for path in (store / name for name in names):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-            if emptied:
-                path.mkdir()
-
-    return work
-
-
-def renamed(name: str, new: str) -> Damage:
-    return lambda store: (store / name).rename((store / name).with_name(new))
-
-
-def foreign_index(store: Path) -> None:
-    """A copy of the last index file whose header has physical offsets that are 5,000,000 higher."""
-    data = bytearray(max((store / "index").iterdir()).read_bytes())
-    for at in (16, 24):
-        data[at : at + 8] = (int.from_bytes(data[at : at + 8]) + 5_000_000).to_bytes(8)
-    (store / "index" / "20261122000000000").write_bytes(data)
-
-
-STATES: dict[str, tuple[Damage, str]] = {
-    "log folder empty": (gone("commitlog", emptied=True), "the commit log is gone"),
-    "log file cut": (cut(f"commitlog/{32768:020}", 10_000), "part of the commit log is missing"),
-    "log record overwritten": (flipped(f"commitlog/{65536:020}", 4), "part of the commit log is missing"),
-    "last log file gone": (gone(f"commitlog/{98304:020}"), "the end of the commit log is missing"),
-    "stray file": (
-        lambda store: (store / "commitlog" / ".DS_Store").touch(),
-        "files that a broker does not expect",
-    ),
-    "next log file empty": (
-        lambda store: (store / f"commitlog/{131072:020}").touch(),
-        "log files after the log's end are empty: no message is lost",
-    ),
-    "log file packed": (
-        lambda store: subprocess.run(["gzip", store / f"commitlog/{32768:020}"], check=True),
-        "files of the commit log have other names",
-    ),
-    "log file renamed": (
-        renamed(f"commitlog/{32768:020}", f"{32768:020}.bak"),
-        "files of the commit log have other names",
-    ),
-    "index folder empty": (gone("index", emptied=True), "there are no index files"),
-    "index file gone": (gone(INDEX), "index.missing_key"),
-    "index slot overwritten": (flipped(INDEX, 40 + 4 * 11), "index."),
-    "queue folder empty": (gone("consumequeue", emptied=True), "there are no consume queues"),
-    "queue unit overwritten": (flipped(ORDERS, 47), "queue."),
-    "topic gone": (gone("consumequeue/Orders"), "queue.missing_unit"),
-    "index and queues gone": (gone("index", "consumequeue"), "there are no index files"),
-    "index file zeroed": (zeroed(INDEX), "index.empty"),
-    "all index files empty": (
-        lambda store: [path.write_bytes(b"") for path in (store / "index").iterdir()],
-        " --broker-conf BROKER.CONF",
-    ),
-    "first log file zeroed": (zeroed(f"commitlog/{0:020}"), "part of the commit log is missing"),
-    "last log file zeroed": (zeroed(f"commitlog/{98304:020}"), "the end of the commit log is missing"),
-    "queue file renamed": (renamed(ORDERS, f"{7:020}"), "queue.order"),
-    "queue of another topic": (
-        lambda store: shutil.copytree(store / "consumequeue/Orders/0", store / "consumequeue/Copied/0"),
-        "the record belongs to another queue: 0 of Orders",
-    ),
-    "index file of another store": (
-        foreign_index,
-        "where no queue has a message: they are damaged, or another store's",
-    ),
-}
-"""What happens to the store, and part of what is printed about it; `broken_stores.FAULTS` has other ways."""
+LOST = {"log.gap", "queue.dangling", "index.entry_dangling"}
+LEFT = {
+    "the first log file was deleted": {"log.gap"},
+    "a log file of another store in the middle": LOST,
+    "a log file of another store at the end": {"log.position", "checkpoint.ahead", "index.ahead_of_log"} | LOST - {"log.gap"},
+    "dispatch stayed at a record of a light queue, and the broker was killed": {"store.lag"},
+    "The last record cut off before its topic; zeros follow": {"log.torn"},
+}  # fmt: skip
+"""Codes of findings above notes that no advice clears, since messages are lost or a start has to follow."""
 
 
 def commands(printed: str, word: str = "cure") -> list[str]:
@@ -140,47 +104,16 @@ def shell(folder: Path, script: str, *, finds: bool = False) -> None:
     assert done.returncode <= finds, f"{script}\n{done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize(("damage", "part"), STATES.values(), ids=STATES)
-def test_a_cure_works_in_the_state_that_prints_it(
-    run: Run, store: Path, tmp_path: Path, damage: Damage, part: str
-) -> None:
-    shutil.copytree(store, tmp_path / "replica")
-    (tmp_path / "broker.conf").write_text(CONFIGURATION)
-    damage(store)
-    code, out, _ = run(store)
-    assert code == 1
-    assert part in out
-    printed = commands(out)
-    assert printed
-    script = "\n".join(
-        command.replace("REPLICA", "replica").replace("BROKER.CONF", "broker.conf") for command in printed
-    )
-    shell(tmp_path, script)
-    code, out, err = run(store)
-    assert (code, err) == (0, ""), out
-
-
-LOST = {"log.gap", "queue.dangling", "index.entry_dangling"}
-
-
-@pytest.mark.parametrize(
-    ("state", "left"),
-    [
-        ("log file cut", LOST),
-        ("log record overwritten", LOST),
-        ("last log file gone", set()),
-    ],
-)
-def test_without_a_replica_the_rest_of_the_store_is_cured(
-    run: Run, store: Path, tmp_path: Path, state: str, left: set[str]
-) -> None:
-    """What is lost stays reported, with exit code 1; what was left of a damaged file is decoded before it is moved."""
-    STATES[state][0](store)
-    printed = commands(run(store).out, "otherwise")
-    shell(tmp_path, "\n".join(printed), finds=True)
-    codes = {json.loads(line)["code"] for line in run(store, "--json").out.splitlines()}
-    assert codes == left
-    assert bool(list(tmp_path.glob("left-*/commit_log.parquet"))) == (state != "last log file gone")
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_cure_works_in_the_state_that_prints_it(name: str, tmp_path: Path) -> None:
+    staged = stage(next(one for one in INCIDENTS if one.name == name), tmp_path / "it")
+    with chdir(staged.folder):
+        assert PRINTED[name] in audited(staged.incident)
+    staged.follow()
+    with chdir(staged.folder):
+        lines = audited(staged.incident, "--json").splitlines()
+    found = [json.loads(line) for line in lines if line.startswith("{")]
+    assert {one["code"] for one in found if one["severity"] != "note"} == LEFT.get(name, set())
 
 
 def test_max_findings_limits_what_is_printed(run: Run, store: Path) -> None:
@@ -273,7 +206,7 @@ def test_of_a_log_with_a_hole_only_the_damaged_queue_file_is_replaced(
 ) -> None:
     """The others keep the units of lost messages, and with them the ends of their queues."""
     before = {path: path.read_bytes() for path in (store / "consumequeue").rglob("0*0") if path.is_file()}
-    gone(f"commitlog/{32768:020}")(store)
+    (store / f"commitlog/{32768:020}").unlink()
     cut(ORDERS, 200)(store)
     printed = commands(run(store).out)
     shell(tmp_path, "\n".join(line for line in printed if " repair " in line), finds=True)

@@ -104,9 +104,10 @@ def run(*arguments: str) -> tuple[int, str]:
     return 0, output.getvalue()
 
 
-def audited(incident: Incident) -> str:
+def audited(incident: Incident, *options: str) -> str:
     """What `audit` prints about the store in this folder."""
-    return run("audit", "store", "--broker-conf", "broker.conf", *(["--deep"] if incident.deep else []))[1]
+    deep = ["--deep"] if incident.deep else []
+    return run("audit", "store", "--broker-conf", "broker.conf", *deep, *options)[1]
 
 
 def _timeless(text: str, folder: Path) -> str:

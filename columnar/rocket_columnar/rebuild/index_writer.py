@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -123,14 +124,19 @@ def name_indexes(
     """The files' names, from what `write_index` returned.
 
     A broker names a file by its wall clock when it makes one; here the name is the store time of the record
-    that made it necessary, increased by 1 ms if two would be equal.
+    that made it necessary, increased by 1 ms if two would be equal, and no later than that of a following file: the
+    clock may have been ahead for a while.
     """
     zone = _zone_of(read_headers(file for file in files if file.kind == "index"))
+    stored = [
+        record_after(dispatched, plan.begin) if cause is None else cause
+        for plan, cause in zip(plans, causes, strict=True)
+    ]
+    clocks = [_clock(time or 0, zone) for time in stored]
     names: list[str] = []
     last = 0
-    for plan, cause in zip(plans, causes, strict=True):
-        time = record_after(dispatched, plan.begin) if cause is None else cause
-        last = max(_clock(time or 0, zone), last + 1)
+    for clock in list(accumulate(reversed(clocks), min))[::-1]:
+        last = max(clock, last + 1)
         names.append(f"{last:017}")
     return names
 

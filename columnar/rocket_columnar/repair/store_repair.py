@@ -129,7 +129,7 @@ def plan_repair(target: Target) -> RepairPlan:
 
 def _is_of_log(root: Finding) -> bool:
     """Whether the log is damaged: what is replaced then may be needed beside a replica's files."""
-    return root.code.startswith("log.") and root.remedy != "aside"
+    return root.code.startswith("log.") and root.severity != "note" and root.remedy != "aside"
 
 
 def repair(target: Target) -> Repaired:
