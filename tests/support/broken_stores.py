@@ -342,5 +342,10 @@ INCIDENTS: Final = (
     *(of_catalogue(kind, "mixed") for kind in KINDS if kind.__name__ not in _SAME),
 )
 """Every incident, by the order of the page."""
-FEW: Final = ("the broker was killed",)
+FEW: Final = (
+    "the broker was killed",
+    "a hole in the log, and a cut queue file",
+    "a log file of another store in the middle",
+    "DLedger: a queue file was cut",
+)
 """Those that `make test` measures too."""

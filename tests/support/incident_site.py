@@ -43,14 +43,13 @@ def config_of(base: str) -> dict[str, str]:
 
 
 @cache
-def _queues(base: str) -> dict[tuple[str, int], int]:
-    """Number of messages in each queue that consumers read."""
-    found: dict[tuple[str, int], int] = {}
-    for line in truth(base):
-        if line["type"] == "log_record" and not line["topic"].startswith(_HIDDEN):
-            queue = line["topic"], line["queue_id"]
-            found[queue] = max(found.get(queue, 0), line["queue_offset"] + 1)
-    return found
+def _messages(base: str) -> dict[Message, int]:
+    """The messages that consumers can read, with their logical offsets."""
+    return {
+        (line["topic"], line["queue_id"], line["uniq_key"]): line["queue_offset"]
+        for line in truth(base)
+        if line["type"] == "log_record" and not line["topic"].startswith(_HIDDEN)
+    }
 
 
 def sound(base: str, place: Path) -> Path:
@@ -58,8 +57,8 @@ def sound(base: str, place: Path) -> Path:
     with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
         shutil.move(open_store(base, scratch), place)
     table: dict[str, dict[str, int]] = {}
-    for (topic, queue_id), count in _queues(base).items():
-        table.setdefault(f"{topic}@{OLD}", {})[str(queue_id)] = count // 2
+    for (topic, queue_id, _), offset in _messages(base).items():
+        table.setdefault(f"{topic}@{OLD}", {})[str(queue_id)] = (offset + 1) // 2  # the last one counts
     (place / "config" / "consumerOffset.json").write_text(json.dumps({"offsetTable": table}), "ascii")
     return place
 
@@ -134,12 +133,16 @@ class Site:
     def _asked(self, broker: RealBroker, base: str, known: Sequence[Message]) -> Measured:
         driver, slave = self._broker, base in _MASTERS
         if slave:
-            driver.ask("caught_up", slave=broker.address, millis=_PATIENCE * 500)
-        topics = sorted({topic for topic, _ in _queues(base)})
+            _retried(driver, "caught_up", slave=broker.address, millis=_PATIENCE * 500)
+        topics = sorted({topic for topic, _, _ in _messages(base)})
         got = [
             _retried(driver, "deliver", topics=topics, group=group, broker=int(slave)) for group in (NEW, OLD)
         ]
-        every, rest = (tuple((topic, queue, key) for topic, queue, _, key in each) for each in got)
+        held = _messages(base)  # delayed ones may be delivered meanwhile
+        every, rest = (
+            tuple(one for topic, queue, _, key in each if (one := (topic, queue, key)) in held)
+            for each in got
+        )
         keys = [(topic, key) for topic, _, key in known or every]
         return Measured(True, every, rest, 0 if slave else driver.ask("by_key", messages=keys))
 
