@@ -1,7 +1,7 @@
 """Checks the files of the commit log by themselves."""
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Final
 
 from rocket_spec.layout import BLANK, MESSAGE_MAGIC, RECORD, RECORD_FIXED_V4
@@ -43,8 +43,8 @@ def check_log(  # noqa: C901 - one kind of finding after the other
             report(_bad_body(file, phy_offset - file.base_offset))
     last = max(ends, default=-1)
     _check_clock(plan, parts, report)
-    for number, file in enumerate(plan.logs):
-        _check_owner(file, [part for part in parts if part.range.log == number], report)
+    for number, of_file in groupby(parts, lambda part: part.range.log):
+        _check_owner(plan, number, list(of_file), report)
     for number, gap in gaps:
         if later_record(plan, gap.begin):
             continue
@@ -74,13 +74,18 @@ def _check_clock(plan: Plan, parts: Sequence[RangeResult], report: Callable[[Fin
     if before - after > _STEP:
         text = (
             f"the record at physical offset {phy_offset:,} was stored {(before - after) // 1000:,} s before the one that "
-            "precedes it: the clock was set back, or was ahead for a while"
+            "precedes it: the clock was set back, or was ahead for a while, or one of the two times is damaged"
         )
         report(finding("log.clock", *plan.at(phy_offset), text))
 
 
-def _check_owner(file: StoreFile, parts: Sequence[RangeResult], report: Callable[[Finding], None]) -> None:
+def _check_owner(
+    plan: Plan, number: int | None, parts: Sequence[RangeResult], report: Callable[[Finding], None]
+) -> None:
     """A file whose records no queue knows, although queues point into it to where no record begins, is another store's."""
+    if number is None:
+        return
+    file = plan.logs[number]
     records, lone = (sum(part.records[which] for part in parts) for which in (0, 1))
     astray = sum(
         mark.length
