@@ -194,7 +194,7 @@ def row_of(site: Site, incident: Incident, scratch: Path) -> dict[str, Any]:
 
 def worse(row: Mapping[str, Any]) -> bool:
     """Whether clients get less after the advice than after doing nothing, or messages twice, or miss some."""
-    nothing, after = (row[name] or [0, 0, 0, 0] for name in ("nothing", "after"))
+    nothing, after = (row.get(name) or [0, 0, 0, 0] for name in ("nothing", "after"))
     more = zip(after, nothing, strict=True)
     return any(one < other if number < _GAINS else one > other for number, (one, other) in enumerate(more))
 
@@ -216,7 +216,10 @@ def recorded() -> dict[str, dict[str, Any]]:
     return dict(json.loads(RESULTS.read_text("utf-8"))) if RESULTS.exists() else {}
 
 
-def _cell(found: Sequence[int] | None) -> str:
+def _cell(row: Mapping[str, Any], column: str) -> str:
+    if column not in row:
+        return "not measured"
+    found = row[column]
     if found is None:
         return "no start"
     delivered, by_key, again, missed = found
@@ -249,7 +252,7 @@ def page() -> str:
             "repair" if " repair " in one else one.removeprefix("{ ").split()[0] for one in row["advice"]
         ]
         cells = [name, cause, ", ".join(f"`{verb}`" for verb in dict.fromkeys(verbs)) or "none"]
-        cells += [_cell(row[column]) for column in ("before", "nothing", "after")]
+        cells += [_cell(row, column) for column in ("before", "nothing", "after")]
         lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
     return _TEXT + "\n".join(lines) + "\n"
 
@@ -263,13 +266,14 @@ def main(names: Sequence[str]) -> None:
             folder = Path(scratch) / str(number)
             folder.mkdir()
             seen, old = look(stage(incident, folder / "look")), rows.get(incident.name, {})
-            if incident.name.startswith(tuple(names)) if names else old.get("inputs") != seen["inputs"]:
+            stale = "after" not in old or old["inputs"] != seen["inputs"]
+            if incident.name.startswith(tuple(names)) if names else stale:
                 site = site or running.enter_context(Site(Path(scratch) / "site", "java"))
                 try:
                     rows[incident.name] = row_of(site, incident, folder)
                 except (AssertionError, OSError):
                     traceback.print_exc()
-            elif old:
+            elif not stale:
                 rows[incident.name] = {**old, **seen}
             shutil.rmtree(folder)
             kept = {one.name: rows[one.name] for one in INCIDENTS if one.name in rows}
