@@ -248,9 +248,8 @@ def page() -> str:
     lines = []
     for name, row in recorded().items():
         cause = row["causes"][0] if row["causes"] else "nothing"
-        verbs = [
-            "repair" if " repair " in one else one.removeprefix("{ ").split()[0] for one in row["advice"]
-        ]
+        words = [one.removeprefix("{ ").removeprefix("rocketspec ").split() for one in row["advice"]]
+        verbs = [f"{one[0]} --restart" if "--restart" in one else one[0] for one in words]
         cells = [name, cause, ", ".join(f"`{verb}`" for verb in dict.fromkeys(verbs)) or "none"]
         cells += [_cell(row, column) for column in ("before", "nothing", "after")]
         lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")

@@ -25,7 +25,7 @@ _SIZES: Final = ("maxHashSlotNum", "maxIndexNum", "mappedFileSizeCommitLog", "ma
 _MASTERS: Final = {"replica-slave": "replica"}
 """Golden stores of slaves, and their masters'."""
 _HOST: Final = "127.0.0.1"
-_PATIENCE: Final = 40
+_PATIENCE: Final = 60
 """Seconds in which a broker starts, or never does."""
 Message = tuple[str, int, str]
 """Topic, queue and unique key."""
