@@ -18,6 +18,7 @@ ADAPTER = "conformance/adapters/rocketmq"
 TOOLS = {"go": "go", "rust": "cargo", "javascript": "npm"}
 
 
+@pytest.mark.network
 @pytest.mark.parametrize("language", TOOLS)
 def test_a_fresh_project(language: str, tmp_path: Path) -> None:
     if shutil.which(TOOLS[language]) is None:
