@@ -33,11 +33,6 @@ def test_cq_ext_1_unit() -> None:
     assert encode_ext_unit(7, 1700000000000, BIT_MAP) == FIRST_FILE[:23]
 
 
-def test_cq_ext_1_unit_without_a_bit_map() -> None:
-    assert ext_unit(SECOND_FILE, 23) == ExtUnit(20, -1, 5, b"")
-    assert encode_ext_unit(-1, 5) == SECOND_FILE[23:43]
-
-
 def test_cq_ext_1_longest_unit() -> None:
     assert len(encode_ext_unit(0, 0, bytes(32747))) == 32767
     with pytest.raises(InvalidError, match="found 32768 bytes, expected at most 32767"):
@@ -65,17 +60,6 @@ def test_cq_ext_2_address(offset: int, address: int) -> None:
     assert is_ext_address(address)
 
 
-@pytest.mark.parametrize(("value", "address"), [(-1, 9223372036854775807), (-2147483649, -2147483649)])
-def test_cq_ext_2_decorating_what_is_no_offset(value: int, address: int) -> None:
-    assert address_of(value) == address
-
-
-def test_cq_ext_3_and_2_files_and_addresses() -> None:
-    units = [*ext_units(FIRST_FILE), *ext_units(SECOND_FILE, 100)]
-    assert [address - LEAST for address, _ in units] == [0, 23, 46, 69, 100, 123]
-    assert [unit.tags_code for _, unit in units] == [7, 8, 9, 10, 11, -1]
-
-
 @pytest.mark.parametrize("data", [b"", b"\x00", b"\xff\xff\x01", b"\x00\x00" + bytes(40), b"\x80\x00"])
 def test_cq_ext_5_no_unit(data: bytes) -> None:
     assert ext_unit(data) is None
@@ -86,12 +70,3 @@ def test_cq_ext_5_steps_by_size_whatever_the_bit_map_says() -> None:
     loose = bytearray(FIRST_FILE)
     loose[18:20] = b"\xff\xfe"  # a bit-map size of -2
     assert [unit.bit_map for _, unit in ext_units(loose)] == [b"", BIT_MAP, BIT_MAP, BIT_MAP]
-
-
-@pytest.mark.parametrize(
-    ("tags_code", "is_address"), [(-2147483649, True), (-2147483648, False), (0, False), (LEAST, True)]
-)
-def test_cq_tags_3(tags_code: int, is_address: bool) -> None:  # noqa: FBT001
-    assert is_ext_address(tags_code) is is_address
-    if not is_address:
-        assert offset_of(tags_code) == tags_code

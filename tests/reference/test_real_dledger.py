@@ -29,7 +29,6 @@ FIELDS = {
 VALUES = (0, 1, 2, -1, -2, 7, 44, 45, 47, 48, 49, 60, 100, 400, -48, -3, 0x7FFFFFFF, -0x80000000)
 NUMBERS = (-1 << 63, -1 << 59, 1 << 58, (1 << 58) - 1, (1 << 63) - 1, 100, -5_242_880)
 """Of entries: their places in the index are 32 times as far."""
-NUMBERS = (-1 << 63, -1 << 59, 1 << 58, (1 << 58) - 1, (1 << 63) - 1, 100, -5_242_880)
 
 
 class Member:
@@ -45,6 +44,7 @@ class Member:
         self.first_file = self.draw.choice((0, 0, 3)) * SIZE
         self._fill()
         self.index: dict[int, int] | None = {0: ENTRY_INDEX_FILE_SIZE}
+        self.index_names = ["020"]
         if self.first_number > 5:
             self.index[ENTRY_INDEX_FILE_SIZE] = ENTRY_INDEX_FILE_SIZE
         self.names = [self.first_file + SIZE * number for number in range(len(self.files))]
@@ -99,6 +99,7 @@ class Member:
             self.index = draw.choice(
                 (None, {0: ENTRY_INDEX_FILE_SIZE}, {ENTRY_INDEX_FILE_SIZE: ENTRY_INDEX_FILE_SIZE}, {})
             )
+            self.index_names = draw.choice((["020"], ["020"], [""], ["020", ""]))
         elif kind == 9:
             self.names[draw.randrange(len(self.names))] += draw.choice((SIZE, 399, 1, 100))
         elif kind == 10:
@@ -116,15 +117,19 @@ class Member:
         if self.index is not None:
             (self.folder / "index").mkdir()
             for start, size in self.index.items():
-                with (self.folder / "index" / f"{start:020}").open("wb") as file:
-                    file.truncate(size)
-                    for number, unit in self.units.items():
-                        at = number * ENTRY_INDEX_UNIT.size - start
-                        if 0 <= at < size:
-                            file.seek(at)
-                            file.write(unit)
+                for form in self.index_names:
+                    self._write_index(start, size, format(start, form))
         if self.checkpoint:
             (self.folder / "checkpoint").write_text(self.checkpoint)
+
+    def _write_index(self, start: int, size: int, name: str) -> None:
+        with (self.folder / "index" / name).open("wb") as file:
+            file.truncate(size)
+            for number, unit in self.units.items():
+                at = number * ENTRY_INDEX_UNIT.size - start
+                if 0 <= at < size:
+                    file.seek(at)
+                    file.write(unit)
 
     def foretold(self) -> str:
         """The end and the data files that are left; or that the store does not load, as with a file of another length."""

@@ -1,7 +1,6 @@
 """Reput, recovery, start and query over small commit logs, with values worked out by hand."""
 
 import itertools
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 from rocket_reference import (
     CommitLogFiles,
     JavaError,
-    Message,
     Store,
     StoreConfig,
     UnspecifiedError,
@@ -18,9 +16,6 @@ from rocket_reference import (
     file_name,
 )
 from rocket_reference.query_message import (
-    SentMessage,
-    decode_messages,
-    keep_for_client,
     query_message,
 )
 
@@ -109,33 +104,3 @@ def test_three_rounds_each_ending_at_the_lowest_hit(tmp_path: Path) -> None:
     result = query_message(store.index, store.log, "T", "k", 9, 0, 1 << 62)
     assert [(message.offset, message.data) for message in result.messages] == [(98, b""), (196, b"")] * 3
     assert result.last_update_phy_offset == 196
-
-
-def sent(*records: bytes) -> list[Message]:
-    return decode_messages(SentMessage(0, data) for data in records)
-
-
-def test_a_client_keeps_topic_and_key() -> None:
-    other = encode_record("U", b"", {"KEYS": "k"})
-    messages = sent(record(0, 0, KEYS="k x"), record(98, 1, KEYS="x"), other, record(0, 2))
-    assert [message.queue_offset for message in keep_for_client(messages, "T", "k")] == [0]
-    assert [message.topic for message in messages] == ["T", "T", "U", "T"]
-
-
-def test_a_client_keeps_the_earliest_of_a_unique_key_whatever_its_topic() -> None:
-    other = encode_record("U", b"", {"UNIQ_KEY": "u"}, store_timestamp=T0 + 500)
-    messages = sent(record(0, 1, UNIQ_KEY="u"), other, record(98, 2, UNIQ_KEY="u"), record(0, 0))
-    kept = keep_for_client(messages, "T", "u", by_unique_key=True)
-    assert [message.topic for message in kept] == ["U"]
-
-
-def test_an_id_without_a_unique_key_is_host_and_offset() -> None:
-    message = sent(encode_record("T", phy_offset=258, store_host="127.0.0.1:10911"))[0]
-    assert message.msg_id == "7F00000100002A9F0000000000000102"
-
-
-def test_decoding_ends_at_the_first_that_is_no_message() -> None:
-    packed = encode_record("T", zlib.compress(b"text"), sys_flag=1)
-    broken = encode_record("T", b"text", sys_flag=1)
-    messages = sent(packed, broken, record(0, 0))
-    assert [message.body for message in messages] == [b"text"]

@@ -5,12 +5,16 @@
 
 import json
 import runpy
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import rocket_golden
+from rocket_reference import dispatch_request
+from spec_blocks import code
 
 REAL = Path(__file__).parent / "real"
 VARIANTS = runpy.run_path(str(REAL / "dledger_variants.py"))
@@ -58,6 +62,7 @@ def test_the_index_of_entries_decides_where_a_recovery_begins(facts: dict[str, d
         "unit of the hit entry",
         "index of entries with a second file",
         "index of entries that begins late",
+        "index of entries, 0 in place of 000",
     ):
         assert facts[name]["loaded"]
         assert {key: facts[name][key] for key in whole} == whole, name
@@ -93,6 +98,7 @@ def test_what_keeps_dledger_from_starting(facts: dict[str, dict[str, Any]]) -> N
     for name in (
         "stray file of a file's length in data",
         "index of entries with a gap",
+        "index of entries, 0 beside 000",
         "committed index that is not a number",
     ):
         assert (facts[name]["exit"], facts[name]["loaded"]) == (0, False), name
@@ -137,3 +143,62 @@ def test_without_dledgers_checkpoint(facts: dict[str, dict[str, Any]]) -> None:
         assert (facts[name]["loaded"], facts[name]["committed_pos"]) == (True, -1), name
         assert facts[name]["end_index"] == ENTRIES[-1]["index"]
     assert facts["committed index beyond the end"]["committed_pos"] == WHOLE_END
+
+
+class Entries:
+    """Part of a data file as the dispatch block of SPEC.md sees it (DLG-9); after a failure with a size the next entry follows."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.size = len(data)
+        self.position = 0
+
+    def next_request(self, *, check_crc: bool, read_body: bool) -> SimpleNamespace:
+        header = self.data[self.position : self.position + 48]
+        if header[:4] == b"\xff" * 4:  # a blank
+            return SimpleNamespace(success=True, size=0)
+        if len(header) < 48:
+            return SimpleNamespace(success=False, size=-1)
+        request = dispatch_request(self.data, self.position + 48, check_crc=check_crc, read_body=read_body)
+        self.position += 48 + int.from_bytes(header[44:])
+        return SimpleNamespace(success=request.success, size=request.msg_size, whole=request)
+
+
+@pytest.mark.parametrize(
+    ("variant", "headers"),
+    [
+        ("no queues", True),
+        ("no queues, total size of a record +48", True),
+        ("no queues, total size of a record +48", False),
+        ("no queues, total size of a record +5000", True),
+    ],
+)
+def test_the_page_dispatches_entries(
+    variant: str,
+    headers: bool,  # noqa: FBT001
+    facts: dict[str, dict[str, Any]],
+    tmp_path: Path,
+) -> None:
+    """LOG-DSP-10, DLG-9: as the real store, from the log's start; a page that forgets the headers of entries does not."""
+    store = rocket_golden.open_store("dledger", tmp_path)
+    VARIANTS["VARIANTS"][variant](store)
+    data = b"".join(path.read_bytes() for path in sorted(store.glob("dledger-n0/data/*")))[:WHOLE_END]
+    requests: list[Any] = []
+    page = SimpleNamespace(
+        position=0,
+        dledger=True,
+        is_master=False,
+        duplication_enable=False,
+        dispatchers=[lambda request: requests.append(request.whole)],
+        log=SimpleNamespace(
+            first_file=lambda: SimpleNamespace(start=0),
+            end=lambda: WHOLE_END,
+            written_part_of_file=lambda at: Entries(data[at : at - at % SIZE + SIZE]),
+            start_of_next_file=lambda at: at - at % SIZE + SIZE,
+        ),
+    )
+    changes = {} if headers else {"size += 48": "size += 0"}
+    code("Dispatch, step by step", changes=changes)["dispatch"](page)
+    units = Counter(f"{one.topic}/{one.queue_id}" for one in requests if one.sys_flag & 12 in {0, 8})
+    found = facts[variant]
+    assert ((page.position, dict(units)) == (found["dispatched_to"], found["dispatched"])) == headers

@@ -4,6 +4,7 @@ import ipaddress
 import json
 import os
 import shutil
+import struct
 import subprocess
 from base64 import b64decode
 from collections import defaultdict
@@ -261,3 +262,17 @@ def test_the_lenient_schema_finds_every_whole_record(
     ]
     assert len(whole) >= len(lines) - 1
     assert set(whole) <= set(genuine) <= {line["phy_offset"] for line in lines}
+
+
+@pytest.mark.node
+@pytest.mark.java
+@pytest.mark.parametrize(
+    "offset", [0, 1, (1 << 32) - 1, 1 << 32, (1 << 53) - 1, 1 << 53, (1 << 53) + 1, (1 << 53) + 2]
+)
+def test_offsets_of_ext_units(command: list[str], offset: int, tmp_path: Path) -> None:
+    """CQ-EXT-2: exact up to 2^53 in JavaScript too, whose numbers are doubles; above that rounded there."""
+    path = tmp_path / f"{0:020}"
+    path.write_bytes(struct.pack(">qiq", 7, 100, offset - (1 << 63)).ljust(40, b"\0"))
+    shown = int(float(offset)) if command[0] == "node" else offset
+    assert dumped(command, [("queue", path)], (1, 1))[str(path)] == [["unit", "7", "100", "", str(shown)]]
+    assert (shown == offset) == (command[0] != "node" or offset != (1 << 53) + 1)

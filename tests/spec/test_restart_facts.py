@@ -65,6 +65,22 @@ def test_notifying_light_queues_stops_dispatch(stores: dict[str, list[State]]) -
         _, _, first, *_ = stores[f"arriving, {name}"]
         assert "thrown" not in first
         assert len(units(first)) == 3
+    started = {name: stores[f"arriving at a start, {name}"][-1] for name in STARTS}
+    assert {name: state["result"] for name, state in started.items()} == STARTS
+    assert [unit[0] for unit in units(started["type 0"])] == [0, 111]  # and the next start continues after it
+
+
+STARTS = {
+    "type 4": False,
+    "type 4, a number": True,
+    "type 0": False,
+    "type 0, unclean": True,
+    "type 12, unclean": False,
+    "type 12, then a message": False,
+    "type 12, then a message, unclean": True,
+    "type 12, then a message, unclean, no units": True,
+}
+"""Whether a start returns, by the record whose offset is no number, and the exit before."""
 
 
 def test_multi_dispatch_after_a_restart(stores: dict[str, list[State]]) -> None:

@@ -11,7 +11,7 @@ import os
 import struct
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from mmap import mmap
 from pathlib import Path
@@ -245,9 +245,9 @@ class Queue:
 
 
 class PagePort:
-    """The port as an adapter; `handle` answers one message."""
+    """The port as an adapter; `handle` answers one message. `more_changes` replace texts in the blocks, as those of defects do."""
 
-    def __init__(self, defects: str = "") -> None:
+    def __init__(self, defects: str = "", more_changes: Mapping[str, str] | None = None) -> None:
         self.defects = frozenset(defects.split("+")) - {""}
         self.hash: Callable[[str], int] = next(
             (HASHES[name] for name in self.defects & HASHES.keys()), key_hash
@@ -257,7 +257,7 @@ class PagePort:
             "key_hash": self.hash,
             "retry": _retry,
             "leave": lambda: os._exit(9),
-            "changes": changes,
+            "changes": changes | dict(more_changes or {}),
         }
         self.blocks = {
             name: function

@@ -38,6 +38,7 @@ class EntryIndex:
         self.unfit = self._listed(entries, f"{member.name}/index")
 
     def _listed(self, entries: Sequence[os.DirEntry[str]], folder: str) -> str | None:
+        places: list[tuple[int, str]] = []
         for entry in entries:
             size, start = entry.stat().st_size, parse_long(entry.name)
             name = f"{folder}/{shown_name(entry.name)}"
@@ -47,9 +48,10 @@ class EntryIndex:
             if start is None:
                 return f"{name}: a file whose name is not a number: the store does not load"
             self._files[start] = Path(entry.path)
-        for before, start in pairwise(self._files):
+            places.append((start, name))
+        for (before, earlier), (start, name) in pairwise(places):
             if start - before != ENTRY_INDEX_FILE_SIZE:
-                return f"{folder}/{start:020}: does not follow on {before:020}: DLedger accepts no gap between its files"
+                return f"{name}: does not follow on {earlier}: DLedger accepts no gap between its files"
         return None
 
     def fits(self, number: int, *, term: int, pos: int, size: int) -> bool:

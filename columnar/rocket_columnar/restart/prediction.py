@@ -8,6 +8,7 @@ from typing import Any, Final
 from rocket_spec.layout import Geometry
 
 from rocket_columnar.audit import Plan, make_plan
+from rocket_columnar.restart.dispatch_again import dispatched_again
 from rocket_columnar.restart.dledger import entry_log
 from rocket_columnar.restart.ext_files import deleted_exts, ext_refusal
 from rocket_columnar.restart.lost_keys import LostKey, LostKeys, lost_keys
@@ -53,7 +54,7 @@ class Restart:
         log_end: physical offset at which its walk ends, and so the log.
         dispatch_from: physical offset from which records are dispatched (again).
         deletions: files that are deleted or truncated.
-        lost_units: units that no queue would contain any more.
+        lost_units: units that no queue would contain any more, and messages that get none.
         lost: keys that no index file would contain any more.
     """
 
@@ -194,6 +195,9 @@ def _loaded(plan: Plan, work: WorkDone, *, index_safe: bool) -> Restart:
     deletions = (*indexes, *deleted_logs(plan, end), *_of_queues(queues), *deleted_exts(plan, queues))
     units = tuple(unit for queue in queues for unit in queue.lost(dispatch_from, end))
     refused = passed_gap(plan, behind, end, clean=clean)
+    if not framed:
+        again = dispatched_again(plan, queues, behind, end, recovered_from=None if clean else walk_from)
+        refused, units = refused or again.stuck, units + again.lost
     if any(queue.endless for queue in queues):
         refused = "consume-queue files of one unit: truncating them never ends"
     return Restart(clean, refused, walk_from, end, dispatch_from, deletions, units, lost)

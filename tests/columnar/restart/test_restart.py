@@ -148,20 +148,41 @@ def test_what_real_stores_did(name: str, tmp_path: Path) -> None:
         }
 
 
-MISSING: dict[str, Any] = {
-    name: script
-    for name, script in runpy.run_path(str(REAL / "edge_scripts.py"))["edge_scripts"]().items()
-    if name.startswith("file missing, ")
-}
+EDGES: dict[str, Any] = runpy.run_path(str(REAL / "edge_scripts.py"))["edge_scripts"]()
 
 
-@pytest.mark.parametrize("name", MISSING)
+@pytest.mark.parametrize(
+    "name", [name for name in EDGES if name.startswith(("file missing, ", "arriving at a start, "))]
+)
 def test_a_start_that_never_returns(name: str, tmp_path: Path) -> None:
-    """STORE-14: dispatch stops at a file that is missing in the middle."""
-    for file, data in MISSING[name]["files"].items():
+    """STORE-14, LOG-DSP-18: dispatch stops at a file that is missing in the middle, or at a record whose queues are notified."""
+    for file, data in EDGES[name]["files"].items():
         put(tmp_path, file, bytes.fromhex(data))
     *_, started = json.loads((REAL / "restarts.json").read_text("utf-8"))[name]
     assert (restart(tmp_path, geometry=Geometry(7, 100)).refused is None) == started["result"]
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "count", "phy_offset"),
+    [
+        ("unclean", 1, 3, 622),
+        ("unclean, old offsets from 3", 1, 1, 511),
+        ("unclean, a unit left", 0, 0, 0),
+    ],
+)
+def test_messages_whose_places_are_taken(
+    name: str, first: int, count: int, phy_offset: int, tmp_path: Path
+) -> None:
+    """STORE-20: of the messages after the deletion those whose units the real recovery left out of queue U/0."""
+    script = EDGES[f"unused, sent to again, {name}"]
+    for file, data in script["files"].items():
+        put(tmp_path, file, bytes.fromhex(data))
+    reason = "an older message has its place in the queue (CQ-PUT-2)"
+    lost = (LostUnits("U", 0, first, count, phy_offset, reason),) if count else ()
+    assert restart(tmp_path, geometry=Geometry(7, 100)).lost_units == lost
+    (loaded,) = json.loads((REAL / "restarts.json").read_text("utf-8"))[f"unused, sent to again, {name}"]
+    units = "".join(data for file, data in loaded["files"].items() if file.startswith("consumequeue/U"))
+    assert units.count(f"{phy_offset:016x}0000006f") == 0 or not count
 
 
 @pytest.mark.parametrize(

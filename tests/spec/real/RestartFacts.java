@@ -172,6 +172,9 @@ public final class RestartFacts {
                 return null;
             case "clean_unused":
                 return store.cleanUnusedTopic(new HashSet<>(step.getJSONArray("topics").toJavaList(String.class)));
+            case "clean_light":
+                store.cleanUnusedLmqTopic(step.getString("topic"));
+                return null;
             case "hold_index":
                 return ((MappedFile) field(IndexFile.class, "mappedFile").get(indexFiles().get(0))).hold();
             case "hold_log":
@@ -410,9 +413,10 @@ public final class RestartFacts {
 
     /** Waits for the flush that a roll has started. */
     private static void settle() throws Exception {
-        for (Thread thread : Thread.getAllStackTraces().keySet()) {
-            if (thread.getName().equals("FlushIndexFileThread")) {
-                thread.join();
+        Thread[] threads = new Thread[2 * Thread.activeCount()];
+        for (int i = Thread.enumerate(threads) - 1; i >= 0; i--) {
+            if (threads[i].getName().equals("FlushIndexFileThread")) {
+                threads[i].join();
             }
         }
     }

@@ -116,9 +116,13 @@ def _units(store: Path, *numbers: int) -> None:
         _unit(store, first_of(number))
 
 
-def _another_index_file(store: Path, start: int, size: int = INDEX_SIZE) -> None:
-    with (store / f"dledger-n0/index/{start:020}").open("wb") as file:
+def _another_index_file(store: Path, start: int, size: int = INDEX_SIZE, form: str = "020") -> None:
+    with (store / f"dledger-n0/index/{start:{form}}").open("wb") as file:
         file.truncate(size)
+
+
+def _renamed(store: Path, name: str) -> None:
+    (store / INDEX_FILE).rename(store / INDEX_FILE.replace(f"{0:020}", name))
 
 
 def _index_size(store: Path, change: int) -> None:
@@ -192,6 +196,8 @@ VARIANTS: dict[str, Callable[[Path], None]] = {
     "index of entries a byte long": lambda store: _index_size(store, 1),
     "index of entries with a second file": lambda store: _another_index_file(store, INDEX_SIZE),
     "index of entries with a gap": lambda store: _another_index_file(store, 2 * INDEX_SIZE),
+    "index of entries, 0 beside 000": lambda store: _another_index_file(store, 0, form=""),
+    "index of entries, 0 in place of 000": lambda store: _renamed(store, "0"),
     "index of entries that begins late": _both(
         lambda store: _another_index_file(store, INDEX_SIZE), _without_entry_index
     ),

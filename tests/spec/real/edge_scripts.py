@@ -138,6 +138,10 @@ def _dispatch() -> dict[str, Script]:
         text = f"KEYS\1k\2INNER_MULTI_DISPATCH\1{queues}\2INNER_MULTI_QUEUE_OFFSET\1{offsets}"
         return log([record(0, text, sys_flag=kind)])
 
+    def odd_record(kind: int, offset: str) -> bytes:
+        text = f"INNER_MULTI_DISPATCH\1x\2INNER_MULTI_QUEUE_OFFSET\1{offset}"
+        return record(PLACES[1], text, queue_offset=1, sys_flag=kind)
+
     on = {"enableMultiDispatch": True, "enableLmq": True}
     eleven = log_of(11)
     first = f"commitlog/{0:020}"
@@ -160,6 +164,29 @@ def _dispatch() -> dict[str, Script]:
         },
         "arriving, empty offset between": script(multi("x,y,z", "1,,2"), LOAD, {"do": "arriving_listener"}, reput(0), reput(0)),
         "arriving, record of type 12": script(multi("x", "y", 12) | ABORT, LOAD, {"do": "arriving_listener"}, BRIEFLY),
+        **{
+            f"arriving at a start, {name}": script(
+                log([message(0), odd, record(PLACES[1] + len(odd), "KEYS\1k", queue_offset=2)][: 3 if followed else 2]) | queue(*units) | files,
+                LOAD, {"do": "arriving_listener"}, BRIEFLY, maxIndexNum=100,
+            )
+            for name, kind, offset, followed, units, files in (
+                ("type 4", 4, "y", False, [unit(0)], {}),
+                ("type 4, a number", 4, "1", False, [unit(0)], {}),
+                ("type 0", 0, "y", False, [unit(0)], {}),
+                ("type 0, unclean", 0, "y", False, [unit(0)], ABORT),
+                ("type 12, unclean", 12, "y", False, [unit(0)], ABORT),
+                ("type 12, then a message", 12, "y", True, [unit(0)], {}),
+                ("type 12, then a message, unclean", 12, "y", True, [unit(0)], ABORT),
+                ("type 12, then a message, unclean, no units", 12, "y", True, [], ABORT),
+            )
+            for odd in [odd_record(kind, offset)]
+        },
+        "dispatch, body longer than its record": script(
+            log([message(0), record(PLACES[1], body=b"x" * 150, more=-141, queue_offset=1)]), LOAD, wrote(353), reput(0), maxIndexNum=100
+        ),
+        "dispatch, at a missing file": script(
+            {name: data for name, data in eleven.items() if not name.endswith("400")}, LOAD, reput(0), maxIndexNum=100
+        ),
         "queue of pre-blank units alone": clocked(
             script(log_of(2) | queue(PRE_BLANK, PRE_BLANK), LOAD, START, send(topic="U"), SHUTDOWN, LOAD)
         ),

@@ -15,7 +15,10 @@ def random_scripts(count: int, seed: int = 0) -> dict[str, Script]:
 def random_script(seed: int) -> Script:
     """A store, a load and up to two runs of dispatch from drawn positions."""
     draw = random.Random(seed)  # noqa: S311 - no secret
-    files, places = _log(draw)
+    more: dict[str, Any] = {}
+    if draw.random() < 0.5:
+        more = {"enableMultiDispatch": True, "enableLmq": draw.random() < 0.7}
+    files, places = _log(draw, light=0.5 if more else 0.1)
     ends = [place + size for place, size, *_ in places]
     made = {f"commitlog/{LOG_FILE * number:020}": data for number, data in enumerate(files)}
     for topic in ("T", "U"):
@@ -28,14 +31,14 @@ def random_script(seed: int) -> Script:
         made |= checkpoint(times[0], times[1], draw.choice([0, T + 50_000, T * 2]))
     starts = [0, *ends, *(place for place, *_ in places), LOG_FILE]
     steps = [LOAD, *(reput(draw.choice(starts)) for _ in range(draw.randrange(3)))]
-    more: dict[str, Any] = (
-        {"enableMultiDispatch": True, "enableLmq": draw.random() < 0.7} if draw.random() < 0.3 else {}
-    )
     return script(made, *steps, brokerId=draw.choice([0, 0, 1]), maxIndexNum=200, **more)
 
 
-def _log(draw: random.Random) -> tuple[list[bytes], list[tuple[int, int, str, int]]]:
-    """Files of a log with perhaps one damaged record, and place, size, topic and queue offset of each record."""
+def _log(draw: random.Random, *, light: float) -> tuple[list[bytes], list[tuple[int, int, str, int]]]:
+    """Files of a log with perhaps one damaged record, and place, size, topic and queue offset of each record.
+
+    `light` is the share of records that name light queues.
+    """
     files = [b""]
     places: list[tuple[int, int, str, int]] = []
     counts = {"T": 0, "U": 0}
@@ -48,7 +51,7 @@ def _log(draw: random.Random) -> tuple[list[bytes], list[tuple[int, int, str, in
             "store_timestamp": T + 10_000 * number,
             "sys_flag": draw.choice([0, 0, 0, 0, 4, 8, 12]),
         }
-        properties = f"KEYS\1k{number}" + _light(draw)
+        properties = f"KEYS\1k{number}" + (_light(draw) if draw.random() < light else "")
         data = record(0, properties, **changes)
         if len(files[-1]) + len(data) + 8 > LOG_FILE:
             room = LOG_FILE - len(files[-1])
@@ -77,10 +80,10 @@ def _log(draw: random.Random) -> tuple[list[bytes], list[tuple[int, int, str, in
 
 
 def _light(draw: random.Random) -> str:
-    if draw.random() < 0.75:
-        return ""
     queues = draw.choice(["%LMQ%a", "%LMQ%a,%LMQ%b", "q1,", ",q1", "q1,,q2", " ", "%LMQ%a,q1"])
-    offsets = draw.choice(["0", "0,3", "5,", "5,6", "5,6,7", " ", "x", "1,,2", "2,1"])
+    offsets = ",".join(str(draw.randrange(8)) for _ in queues.split(","))
+    if draw.random() < 0.25:
+        offsets = draw.choice(["0", "0,3", "5,", "5,6", "5,6,7", " ", "x", "1,,2", "2,1"])
     return f"\2INNER_MULTI_DISPATCH\1{queues}\2INNER_MULTI_QUEUE_OFFSET\1{offsets}"
 
 

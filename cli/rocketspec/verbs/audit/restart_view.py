@@ -90,6 +90,8 @@ def _show_text(plan: Restart) -> None:
         return
     _print(f"the log is read from {plan.walk_from:,} and ends at {plan.log_end:,}")
     _print(f"dispatch {'starts' if plan.clean else 'restarts'} at {plan.dispatch_from:,}")
+    if plan.dispatch_from > plan.log_end:
+        _print("no message is dispatched until the log is longer than that (STORE-14)")
     for unit in plan.lost_units:
         _print(
             f"lost: {unit.count:,} units of {unit.topic} queue {unit.queue_id} from logical offset {unit.first:,}, starting with "

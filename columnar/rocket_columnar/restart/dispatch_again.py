@@ -1,0 +1,137 @@
+"""What the dispatch of a start over a plain log leaves out of the queues, and where it never ends, read off the files beforehand.
+
+Read beside `ConsumeQueue.putMessagePositionInfo` 481-513 and `ReputMessageService.doReput` 2058-2066. Light queues are not followed.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from rocket_spec.layout import QUEUE_UNIT
+
+from rocket_columnar.audit import Plan
+from rocket_columnar.log import Gap, Requests, RequestScan, TopicNames, dispatch_stop
+from rocket_columnar.restart.queues import LostUnits, QueueStart
+from rocket_columnar.store import Reader
+
+_TAKEN = "an older message has its place in the queue (CQ-PUT-2)"
+
+
+class Dispatched(NamedTuple):
+    """What becomes of the records that a start dispatches.
+
+    Attributes:
+        stuck: why dispatch never passes one of them, or None.
+        lost: those that get no unit, since their places are taken.
+    """
+
+    stuck: str | None
+    lost: tuple[LostUnits, ...]
+
+
+def dispatched_again(
+    plan: Plan, queues: Sequence[QueueStart], position: int, end: int, *, recovered_from: int | None
+) -> Dispatched:
+    """What a start dispatches, up to the log's end or to the first gap.
+
+    Args:
+        plan: of the store.
+        queues: as they are before.
+        position: the greatest end of a queue: physical offset from which dispatch begins, unless a recovery dispatches.
+        end: of the log.
+        recovered_from: physical offset from which a recovery dispatches. It notifies nobody: what can stop the dispatch
+            (LOG-DSP-18) is after the last record with a unit.
+
+    Raises:
+        OSError: the log cannot be read.
+    """
+    puts = _Puts(position if recovered_from is None else recovered_from)
+    for queue in queues:
+        place = queue.end // QUEUE_UNIT.size if queue.files else None
+        puts.places[queue.topic, queue.queue_id] = _Place(place, queue.max_phy_offset)
+    names, stuck = TopicNames(), -1
+    for reader, base, batch in _batches(plan, min(position, puts.begin), end, names):
+        puts.add(batch, names)
+        first = 0
+        if recovered_from is not None:
+            units = np.flatnonzero(batch.queued & (batch.phy_offset >= recovered_from))
+            first = int(units[-1]) + 1 if units.size else 0
+            stuck = -1 if first else stuck
+        light = np.flatnonzero(batch.copied & batch.dispatched & (batch.phy_offset >= position))
+        for place in light[light >= first].tolist() if stuck < 0 else ():
+            at = int(batch.phy_offset[place])
+            if dispatch_stop(reader.read(at - base, int(batch.size[place])).tobytes(), light=False):
+                stuck = at
+                break
+    return Dispatched(_stuck_text(stuck) if stuck >= 0 else None, tuple(puts.lost))
+
+
+def _stuck_text(at: int) -> str:
+    return (
+        f"the record at physical offset {at:,} has an INNER_MULTI_QUEUE_OFFSET that is not a number: dispatch stays there, "
+        "and a start never returns, unless the broker is a slave or has longPollingEnable off (LOG-DSP-18)"
+    )
+
+
+def _batches(plan: Plan, begin: int, end: int, names: TopicNames) -> Iterator[tuple[Reader, int, Requests]]:
+    """The records from `begin` up to `end`, or to the first gap, with the reader and the start of their file."""
+    for file, size in zip(plan.logs, plan.log_sizes, strict=True):
+        first, stop = max(begin - file.base_offset, 0), min(end - file.base_offset, size)
+        if first >= stop:
+            continue
+        gaps: list[Gap] = []
+        with file.open() as reader:
+            for batch in RequestScan(reader, file.base_offset, names).run(
+                first, stop, exact=True, on_gap=gaps.append
+            ):
+                if not gaps:
+                    yield reader, file.base_offset, batch
+        if gaps:
+            return
+
+
+@dataclass(slots=True)
+class _Place:
+    """A queue: the logical offset at which the next unit goes in, None without a file, and the end of its last record."""
+
+    next: int | None = None
+    max_phy_offset: int = -1
+
+
+@dataclass(slots=True)
+class _Puts:
+    """Puts of records from `begin` on, and the runs of those that get no unit."""
+
+    begin: int
+    places: dict[tuple[str, int], _Place] = field(default_factory=dict)
+    lost: list[LostUnits] = field(default_factory=list)
+
+    def add(self, batch: Requests, names: TopicNames) -> None:
+        chosen = np.flatnonzero(batch.queued & (batch.phy_offset >= self.begin))
+        owners = np.stack((batch.topic[chosen], batch.queue_id[chosen]))
+        for topic, queue_id in np.unique(owners, axis=1).T.tolist():
+            rows = chosen[(owners[0] == topic) & (owners[1] == queue_id)]
+            queue = names.names[topic], queue_id
+            place = self.places.setdefault(queue, _Place())
+            ends = batch.phy_offset[rows] + batch.size[rows]
+            new = ends > place.max_phy_offset  # else they were built before: CQ-PUT-1
+            if new.any():
+                self._put(queue, place, batch.queue_offset[rows[new]], batch.phy_offset[rows[new]])
+                place.max_phy_offset = int(ends[-1])
+
+    def _put(self, queue: tuple[str, int], place: _Place, offsets: np.ndarray, starts: np.ndarray) -> None:
+        if place.next is None:
+            place.next = int(offsets[0])
+        if offsets[0] >= place.next and (np.diff(offsets) > 0).all():
+            place.next += offsets.size
+            return
+        for offset, start in zip(offsets.tolist(), starts.tolist(), strict=True):
+            if offset == 0 or offset >= place.next:
+                place.next += 1
+                continue
+            last = self.lost[-1] if self.lost else None
+            if last is not None and (last.topic, last.queue_id, last.first + last.count) == (*queue, offset):
+                self.lost[-1] = replace(last, count=last.count + 1)
+            else:
+                self.lost.append(LostUnits(*queue, offset, 1, start, _TAKEN))
