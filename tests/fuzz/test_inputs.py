@@ -12,11 +12,12 @@ import fuzz_stores
 import pytest
 from fuzz_inputs import INPUTS, Target, keep, load
 from fuzz_run import TARGETS, failure, make
-from fuzz_stores import CORPUS, VERBS, Damage, Input, check, packed
+from fuzz_stores import CORPUS, Damage, Input, check, packed
+from fuzz_verbs import VERBS
 from rocket_columnar import formats
 
 SUPPORT = Path(__file__).parents[1] / "support"
-SPARK = [name for name in TARGETS if name.startswith("Spark")]
+SPARK = [name for name in TARGETS if "Spark" in name]
 
 
 @pytest.mark.parametrize("path", sorted(INPUTS.glob("*.json")), ids=lambda path: path.stem)

@@ -35,6 +35,7 @@ from rocket_conformance.report import (
 from rocket_conformance.workload import read_manifest
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import parse_geometry
+from store_bytes import BEGIN
 
 _REPORT: Final = Path(__file__).parents[1] / "fuzz" / "report.jsonl"
 
@@ -104,6 +105,31 @@ _QUEUE_OPS: Final[list[dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+_SENT: Final[dict[str, Any]] = {
+    "topic": "T", "queue": 0, "queue_offset": 0, "phy_offset": 0, "unique_key": "U" + "0" * 31, "keys": "k0 k", "body_size": 0, "kind": "send",
+}  # fmt: skip
+_ROW: Final = [0, "T", 0, 0, "U" + "0" * 31, BEGIN]
+_ASKED: Final = {"topic": "T", "asked": BEGIN + 60_000}
+MANIFEST: Final[dict[str, Any]] = {
+    "rocketspec_workload": 1, "seed": 1, "client": "4.9.3", "kills": 0, "refused": [{"do": "send", "topic": "T", "error": "no"}],
+    "sent": [
+        _SENT | {"body_crc": 0, "properties": {"KEYS": "k0 k"}, "batch": 7, "store_host": "127.0.0.1:10911"},
+        _SENT | {"kind": "raw_batch", "phy_offset": None, "raw": "S0VZUwFr", "shows": ["LOG-PROP-1", "k"], "unique_key": ""},
+    ],
+    "answers": [
+        _ASKED | {"do": "query", "key": "k", "max": 32, "begin": 0, "end": BEGIN, "answer": {"messages": [_ROW], "last_update": BEGIN}},
+        _ASKED | {"do": "unique", "id": "U" + "0" * 31, "answer": {"messages": [_ROW]}},
+        _ASKED | {"do": "read", "queue": 0, "begin": 0, "count": 9, "answer": {"messages": [_ROW]}},
+        _ASKED | {"do": "by_time", "queue": 0, "time": BEGIN, "answer": {"offset": 0}},
+        _ASKED | {"do": "bounds", "queue": 0, "answer": {"min": 0, "max": 6}},
+        _ASKED | {"do": "keyless", "answer": {"made": True}},
+        _ASKED | {"do": "refused", "key": "k", "clause": "LOG-PROP-5", "answer": {"refused": True}},
+        _ASKED | {"do": "bounds", "queue": 0, "answer": {"error": "no route"}},
+    ],
+}  # fmt: skip
+"""A manifest with a question of each kind, about the small stores of `fuzz_stores`."""
+
+
 def _json(value: object) -> bytes:
     return json.dumps(value).encode()
 
@@ -161,13 +187,11 @@ def _samples() -> dict[str, tuple[bytes, ...]]:
              "features": ["lone_surrogates"], "max_in_flight": 4}  # fmt: skip
     answer = {"id": "1", "results": [{"hash": 1}, {"full": True}, {"min": "0", "max": "1", "max_physic_offset": "2"}],
               "files": [{"role": "index", "path": "a/b"}]}  # fmt: skip
-    manifest = {"rocketspec_workload": 1, "seed": 1, "client": "4.9.3", "kills": 0, "refused": [], "answers": [],
-                "sent": [{"topic": "T", "queue_id": 0, "queue_offset": 0, "keys": "k"}]}  # fmt: skip
     return {
         "case": (_json(case), _json({**case, "ops": _QUEUE_OPS})),
         "baseline": (b"# known\nIDX-PUT-5/* diverged # reason\nCQ-*/x crash because\n",),
         "report": (_REPORT.read_bytes(),),
-        "manifest": (_json(manifest),),
+        "manifest": (_json(MANIFEST),),
         "line": (_json(hello), _json(answer), _json({"id": "1", "results": [{"rejected": "no"}] * 3})),
         "message": (
             _json({"cmd": "hello", "protocol": 1}),

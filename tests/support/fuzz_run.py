@@ -1,7 +1,7 @@
 """The fuzzer: every function that takes bytes from elsewhere, in turn, until the time is over.
 
 `python tests/support/fuzz_run.py --seconds 1200 --seed 7 --record` (`make fuzz`) makes inputs for the targets of `fuzz_agreement`,
-`fuzz_parsers` and `fuzz_stores`. A child process does the work. An input that ends in anything but an answer or a documented
+`fuzz_parsers` and `fuzz_verbs`. A child process does the work. An input that ends in anything but an answer or a documented
 error, takes more than 20 s of processor time or more than 1 GiB, or ends the child, is written to `tests/fuzz/inputs/`, which the
 tests replay.
 """
@@ -23,12 +23,12 @@ from typing import Any, Final
 
 import fuzz_agreement
 import fuzz_parsers
-import fuzz_stores
+import fuzz_verbs
 from fuzz_inputs import Target, keep
 from time_limit import limited
 
 FIGURES: Final = Path(__file__).parents[2] / "docs" / "fuzz-figures.json"
-TARGETS: Final[dict[str, Target]] = {**fuzz_agreement.TARGETS, **fuzz_parsers.TARGETS, **fuzz_stores.TARGETS}
+TARGETS: Final[dict[str, Target]] = {**fuzz_agreement.TARGETS, **fuzz_parsers.TARGETS, **fuzz_verbs.TARGETS}
 SECONDS: Final = 20
 """Processor time for one input."""
 MEMORY: Final = 1 << 30

@@ -1,44 +1,36 @@
-"""Whole stores, damaged in the fields of their structures, through every verb of the engine and the Spark sources.
+"""Whole stores, damaged in the fields of their structures.
 
-An input is a store - a small one, or a golden one - and what is done to its files. Each verb runs with plain and with compiled
-loops, which must answer the same, and leaves the store as it is.
+An input is a store - a small one, or a golden one - and what is done to its files, before a verb reads them or while it does. Each
+verb runs with plain and with compiled loops, which must answer the same, and leaves the store as it is.
 """
-
-from __future__ import annotations
 
 import json
 import os
 import random
 import shutil
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Hashable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from fuzz_inputs import Samples, Target
+from fuzz_inputs import Samples
 from rocket_columnar import fast
-from rocket_columnar.audit import audit
-from rocket_columnar.decode import decode
-from rocket_columnar.describe import byte_at, diff, digest, look_at, occupancy, summarise
-from rocket_columnar.query import query
 from rocket_columnar.rebuild import rebuild
-from rocket_columnar.restart import restarts
-from rocket_columnar.store import StoreFile, find_files
 from rocket_golden import manifest, open_store
 from rocket_spec.errors import FormatError, UsageError
-from rocket_spec.layout import CHECKPOINT, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT, Geometry
+from rocket_spec.layout import CHECKPOINT, ENTRY, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT, Geometry
 from store_bytes import BEGIN, blank, checkpoint, ext_unit, record
 
-if TYPE_CHECKING:
-    Verb = Callable[[Path, Path, Geometry | None], Hashable]
-
+Verb = Callable[[Path, Path, Geometry | None], Hashable]
 
 CORPUS: Final = Path(__file__).parents[1] / "fuzz" / "corpus"
-_ERRORS: Final = (FormatError, UsageError, OSError)
-_GOLDEN: Final = ("small-roll", "mixed")
+ERRORS: Final = (FormatError, UsageError, OSError)
+_GOLDEN: Final = ("small-roll", "mixed", "dledger")
 _FILE: Final = 2048
-_GEOMETRY: Final = Geometry(7, 20)
+GEOMETRY: Final = Geometry(7, 20)
 _FAR: Final = (0, (1 << 20) - 20, 1 << 23, 1 << 30, 1 << 40)
 _TOPICS: Final = (b"T", b"SCHEDULE_TOPIC_XXXX", b"%RETRY%g", b"U")
 
@@ -98,12 +90,12 @@ def _log() -> dict[str, bytes]:
 
 
 @cache
-def _small() -> dict[str, dict[str, bytes]]:
-    """A sound store, one that a broker left while it ran, and one with ext files."""
+def small() -> dict[str, dict[str, bytes]]:
+    """Three small stores: a sound one, one that a broker left while it ran, and one with ext files."""
     with tempfile.TemporaryDirectory() as folder:
         root, out = Path(folder) / "store", Path(folder) / "out"
-        _write(root, _log())
-        rebuild(root, out, geometry=_GEOMETRY, queue_file_size=100)
+        write(root, _log())
+        rebuild(root, out, geometry=GEOMETRY, queue_file_size=100)
         made = {
             path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()
         }
@@ -114,7 +106,8 @@ def _small() -> dict[str, dict[str, bytes]]:
     return {"small": sound, "small, running": sound | {"abort": b""}, "small, with ext files": sound | ext}
 
 
-def _write(root: Path, files: dict[str, bytes]) -> None:
+def write(root: Path, files: dict[str, bytes]) -> None:
+    """Writes a store's files."""
     for name, data in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -124,41 +117,47 @@ def _write(root: Path, files: dict[str, bytes]) -> None:
 @cache
 def _files(store: str) -> dict[str, int]:
     """Names and sizes of a store's files."""
-    if store in _small():
-        return {name: len(data) for name, data in _small()[store].items()}
+    if store in small():
+        return {name: len(data) for name, data in small()[store].items()}
     with tempfile.TemporaryDirectory() as folder:
         root = open_store(store, Path(folder))
-        return {file.path.relative_to(root).as_posix(): file.size() for file in find_files(root)}
+        files = (path for path in root.rglob("*") if path.is_file())
+        return {path.relative_to(root).as_posix(): path.stat().st_size for path in files}
 
 
 def apply(given: Input, directory: Path) -> Path:
     """The damaged store, in a new folder."""
-    if given.store in _small():
+    if given.store in small():
         root = directory / "store"
-        _write(root, _small()[given.store])
+        write(root, small()[given.store])
     else:
         root = open_store(given.store, directory)
-    for action, name, at, data in given.damages:
-        path = root / name
-        if not path.exists():
-            continue
-        if action == "delete":
-            path.unlink()
-        elif action == "truncate":
-            os.truncate(path, at)
-        elif action == "copy":
-            source = root / data
-            if data != name and source.exists() and source.stat().st_size < 1 << 22:
-                shutil.copyfile(source, path)
-        elif action == "rename":
-            path.rename(root / data)
-        elif action == "put":
-            path.write_bytes(bytes.fromhex(data))
-        else:
-            with path.open("r+b") as file:
-                file.seek(at)
-                file.write(bytes.fromhex(data))
+    for damage in given.damages:
+        _strike(root, damage)
     return root
+
+
+def _strike(root: Path, damage: Damage) -> None:
+    action, name, at, data = damage
+    path = root / name
+    if not path.exists():
+        return
+    if action == "delete":
+        path.unlink()
+    elif action == "truncate":
+        os.truncate(path, at)
+    elif action == "copy":
+        source = root / data
+        if data != name and source.exists() and source.stat().st_size < 1 << 22:
+            shutil.copyfile(source, path)
+    elif action == "rename":
+        path.rename(root / data)
+    elif action == "put":
+        path.write_bytes(bytes.fromhex(data))
+    else:
+        with path.open("r+b") as file:
+            file.seek(at)
+            file.write(bytes.fromhex(data))
 
 
 @cache
@@ -171,7 +170,7 @@ def _fields(name: str, geometry: Geometry) -> tuple[tuple[int, int], ...]:
             for at, width in ((0, 4), (4, 4), (28, 8), (36, 4), (84, 4))
         )
     kinds = {"index": ((INDEX_HEADER, 0), (INDEX_ENTRY, geometry.entries_offset + 20)), "consumequeue": ((QUEUE_UNIT, 0),),
-             "consumequeue_ext": ((EXT_UNIT, 0),), "checkpoint": ((CHECKPOINT, 0),)}  # fmt: skip
+             "consumequeue_ext": ((EXT_UNIT, 0),), "checkpoint": ((CHECKPOINT, 0),), "dledger-n0": ((ENTRY, 0),)}  # fmt: skip
     return tuple(
         (begin + step + (field.offset or 0), field.size)
         for layout, begin in kinds.get(name.partition("/")[0], ())
@@ -183,7 +182,7 @@ def _fields(name: str, geometry: Geometry) -> tuple[tuple[int, int], ...]:
 
 def _damage(store: str, name: str, rng: random.Random) -> Damage:
     names = sorted(_files(store))
-    geometry = _GEOMETRY if store in _small() else Geometry(*manifest().stores[store].geometry)
+    geometry = GEOMETRY if store in small() else Geometry(*manifest().stores[store].geometry)
     kind, size = rng.random(), _files(store)[name]
     if kind < 0.4:
         place, width = rng.choice(_fields(name, geometry) or ((0, 8),))
@@ -191,8 +190,8 @@ def _damage(store: str, name: str, rng: random.Random) -> Damage:
             (0, 1, -1, 0x7FFFFFFF, -(1 << 31), (1 << 63) - 1, size, size - place, rng.getrandbits(8 * width))
         )
         return Damage("write", name, place, (value & (1 << 8 * width) - 1).to_bytes(width).hex())
-    if kind < 0.7 and store in _small():
-        data = Samples((_small()[store][name],), _fields(name, geometry)).mutated(rng)
+    if kind < 0.7 and store in small():
+        data = Samples((small()[store][name],), _fields(name, geometry)).mutated(rng)
         fits = name.startswith(("commitlog", "index")) and rng.random() < 0.7
         return Damage("put", name, 0, (data[:size].ljust(size, b"\0") if fits else data).hex())
     if kind < 0.75:
@@ -219,7 +218,7 @@ def _damage(store: str, name: str, rng: random.Random) -> Damage:
 
 def make_input(rng: random.Random) -> Input:
     """A store with one to four damages."""
-    store = rng.choice((*_small(), *_small(), *_GOLDEN))
+    store = rng.choice((*small(), *small(), *_GOLDEN))
     names = sorted(_files(store))
     return Input(store, tuple(_damage(store, rng.choice(names), rng) for _ in range(rng.randint(1, 4))))
 
@@ -238,7 +237,7 @@ def _held(root: Path) -> dict[str, Any]:
 def check(data: bytes, folder: Path, *, run: Verb) -> Hashable:
     """Runs a verb on a packed store; AssertionError if the store is changed, something is beside it, or the two forms differ."""
     given = unpacked(data)
-    geometry = _GEOMETRY if given.store in _small() else None
+    geometry = GEOMETRY if given.store in small() else None
     outer, found = folder / "outer", []
     try:
         root = apply(given, outer)
@@ -249,7 +248,7 @@ def check(data: bytes, folder: Path, *, run: Verb) -> Hashable:
             with fast.forced(compiled=compiled):
                 try:
                     found.append(run(root, scratch, geometry))
-                except _ERRORS as error:
+                except ERRORS as error:
                     found.append(f"{type(error).__name__}: {error}")
             shutil.rmtree(scratch)
             assert _held(root) == before, "the store was changed"
@@ -260,107 +259,29 @@ def check(data: bytes, folder: Path, *, run: Verb) -> Hashable:
     return found[0]
 
 
-def _each_file(
-    root: Path, _: Path, geometry: Geometry | None, *, run: Callable[[StoreFile, Geometry | None], Any]
-) -> Hashable:
-    found = []
-    for file in find_files(root):
+def change(data: bytes, folder: Path, *, run: Verb) -> None:
+    """Runs a verb on a store while the damages are done to it one after another, and once more afterwards."""
+    given = unpacked(data)
+    geometry = GEOMETRY if given.store in small() else None
+    outer = folder / "outer"
+    ended = threading.Event()
+
+    def strike() -> None:
+        for damage in given.damages * 2:
+            time.sleep(0.001)
+            if not ended.is_set():
+                _strike(root, damage)
+
+    try:
+        root = apply(given._replace(damages=()), outer)
+        scratch = outer / "scratch"
+        scratch.mkdir()
+        striker = threading.Thread(target=strike)
+        striker.start()
         try:
-            found.append(str(run(file, geometry if file.kind == "index" else None)))
-        except _ERRORS as error:
-            found.append(type(error).__name__)
-    return tuple(found)
-
-
-def _rows(file: StoreFile, geometry: Geometry | None) -> Any:
-    gaps: list[Any] = []
-    rows: dict[str, int] = {}
-    for table, batch in decode([file], geometry=geometry, on_gap=gaps.append):
-        rows[table] = rows.get(table, 0) + batch.num_rows
-    return rows, gaps
-
-
-def _summary(file: StoreFile, geometry: Geometry | None) -> Any:
-    return summarise(file) if geometry is None else occupancy(file.path, geometry)
-
-
-def _bytes(file: StoreFile, geometry: Geometry | None) -> Any:
-    """What a few bytes of it mean."""
-    return [byte_at(file, at, geometry) for at in (0, 21, 45, 230, file.size() - 1)]
-
-
-def _query(root: Path, _: Path, geometry: Geometry | None) -> Hashable:
-    keys = (("T", "k0"), ("%RETRY%g", "k"), ("U", "U" + f"{3:031}"), ("AaTopic", "Aa"), ("none", ""))
-    answers = [query(root, topic, key, begin=0, end=1 << 62, geometry=geometry) for topic, key in keys]
-    return tuple((len(answer.offsets), len(answer.messages)) for answer in answers)
-
-
-def _diff(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
-    """Files compared with those of the sound store."""
-    whole = scratch / "whole"
-    _write(whole, _small()["small"])
-    count = 0
-    for folder in ("index", "consumequeue", "commitlog", "checkpoint"):
-        one, other = (
-            sorted(path for path in (at, *at.rglob("*")) if path.is_file())
-            for at in (root / folder, whole / folder)
-        )
-        for left, right in zip(one[:2], other[:2], strict=False):
-            count += len(list(diff(left, right, geometry=geometry)))
-    return count
-
-
-def _rebuild(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
-    out = scratch / "rebuilt"
-    rebuild(root, out, geometry=geometry)
-    assert (out / "_manifest.json").is_file()
-    return tuple(
-        sorted(
-            (path.name, path.stat().st_size)
-            for path in out.rglob("*")
-            if path.is_file() and path.parent.name != "index"
-        )
-    )
-
-
-def _findings(root: Path, _: Path, geometry: Geometry | None, *, level: Any) -> Hashable:
-    return tuple((one.code, one.file, one.offset) for one in audit(root, level, geometry=geometry))
-
-
-def _source(root: Path, _: Path, geometry: Geometry | None, *, name: str) -> Hashable:
-    """What Spark runs in its Python workers: the plan, and each partition's rows."""
-    from rocket_spark.sources import SOURCES
-
-    source = next(one for one in SOURCES if one.format_name == f"rocketmq-{name}")
-    shape = (
-        {}
-        if geometry is None
-        else {"hashSlotNum": str(geometry.hash_slot_num), "indexNum": str(geometry.index_num)}
-    )
-    made = source({"path": str(root), "mode": "PERMISSIVE", **shape})
-    reader = made.reader(made.schema())
-    return sum(batch.num_rows for part in reader.partitions() for batch in reader.read(part))
-
-
-VERBS: Final[dict[str, Verb]] = {
-    "store: decode": partial(_each_file, run=_rows),
-    "store: query": _query,
-    "store: audit quick": partial(_findings, level="quick"),
-    "store: audit": partial(_findings, level="default"),
-    "store: audit deep": partial(_findings, level="deep"),
-    "store: restart": lambda root, _, geometry: str([(one, list(one.lost)) for one in restarts(root, geometry=geometry)]),
-    "store: rebuild": _rebuild,
-    "store: digest": lambda root, _, geometry: str(list(digest(root, geometry=geometry))),
-    "store: diff": _diff,
-    "store: inspect": lambda root, _, geometry: str(look_at(root, geometry=geometry)),
-    "store: summary": partial(_each_file, run=_summary),
-    "store: bytes": partial(_each_file, run=_bytes),
-    **{
-        f"Spark source: {name}": partial(_source, name=name)
-        for name in ("index", "index-headers", "consumequeue", "consumequeue-ext", "commitlog", "checkpoint")
-    },
-}  # fmt: skip
-TARGETS: Final = {
-    name: Target(lambda rng: packed(make_input(rng)), partial(check, run=run), _ERRORS)
-    for name, run in VERBS.items()
-}
+            run(root, scratch, geometry)
+        finally:
+            ended.set()
+            striker.join()
+    finally:
+        shutil.rmtree(outer)

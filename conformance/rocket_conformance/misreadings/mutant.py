@@ -39,6 +39,11 @@ class Mutant:
     also: tuple[tuple[str, str], ...] = ()
     cause_only: bool = False
 
+    @property
+    def words(self) -> str:
+        """Its name as a sentence has it."""
+        return self.name.replace("-", " ")
+
     def library(self) -> Library:
         """The reference with this mistake in it.
 

@@ -16,7 +16,9 @@ class Library(Protocol):
     ConsumeQueue: type[rocket_reference.ConsumeQueue]
     DispatchRequest: type[rocket_reference.DispatchRequest]
     IndexService: type[rocket_reference.IndexService]
+    Store: type[rocket_reference.Store]
     StoreCheckpoint: type[rocket_reference.StoreCheckpoint]
+    StoreConfig: type[rocket_reference.StoreConfig]
 
     def queue_file_size(self, configured: int) -> int:
         """As `rocket_reference.queue_file_size`."""
@@ -42,6 +44,10 @@ class Library(Protocol):
 
     def key_hash(self, key: str) -> int:
         """As `rocket_reference.key_hash`."""
+        ...
+
+    def index_keys(self, request: rocket_reference.DispatchRequest) -> Iterable[str]:
+        """As `rocket_reference.index_keys`."""
         ...
 
     def open_index_file(

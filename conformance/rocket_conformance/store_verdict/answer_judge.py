@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from rocket_reference import IndexService, JavaError, UnspecifiedError, java, key_hash
+from rocket_spec.layout import DEFAULT_GEOMETRY
 
-from rocket_conformance.reference_adapter import Library
+from rocket_conformance.misreadings import Mutant
 from rocket_conformance.store_verdict.index_bytes import StoredIndex
-from rocket_conformance.store_verdict.misread import reading_that_answers
+from rocket_conformance.store_verdict.misread import ERRORS, readings_of_answers
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.query_rules import rules_that_decide
 from rocket_conformance.store_verdict.sparse import copy_sparse
 from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
 from rocket_conformance.store_verdict.stored_record import StoredRecord
@@ -74,7 +74,7 @@ class _Query(NamedTuple):
     key: str
     most: int
     window: tuple[int, int]
-    found: list[int]
+    place: Place
 
 
 @contextmanager
@@ -109,8 +109,8 @@ class AnswerJudge:
     seen: Observations
     service: IndexService | None
     copies: Path
-    queries: list[_Query] = field(default_factory=list["_Query"])
-    wrong: list[Place] = field(default_factory=list[Place])
+    right: list[_Query] = field(default_factory=list["_Query"])
+    wrong: list[_Query] = field(default_factory=list["_Query"])
 
     def judge(self, answer: dict[str, Any]) -> None:
         """Judges one answer of a manifest."""
@@ -151,16 +151,15 @@ class AnswerJudge:
         if hits is None:  # a broker leaves out what it cannot read, and may ask the index again
             return
         kept = self._kept(hits, topic, key)
-        found, expected = [row[0] for row in given["messages"]], kept
-        self.queries.append(_Query(topic, key, answer["max"], window, found))
+        found = [row[0] for row in given["messages"]]
         where = f"query of key {key[:40]!r} of {topic}, times {window[0]} to {answer['end']}, {answer['max']} at most"
-        place = Place(where, None, "offsets", found, expected)
-        if found != expected:
-            self.wrong.append(place)
+        place = Place(where, None, "offsets", found, kept)
+        (self.right if found == kept else self.wrong).append(_Query(topic, key, answer["max"], window, place))
+        if found != kept:
             return
         self.seen.hold("QRY-1")
-        asked = answer["begin"], answer["end"]
-        self.seen.hold(*rules_that_decide(self.indexes, hashed, asked, min(answer["max"], _MOST)))
+        if len(hits) >= min(answer["max"], _MOST):
+            self.seen.hold("QRY-2")
         if len(hits) > len(kept):
             self.seen.hold("IDX-SEL-9")
         if found and given.get("last_update") is not None:
@@ -181,30 +180,34 @@ class AnswerJudge:
         records = (self.log.at(offset) for offset in sorted(hits))
         return [stored.position for stored in records if stored is not None and _has_key(stored, topic, key)]
 
-    def explain_queries(self) -> None:
-        """Takes down the wrong answers: under the clause whose wrong reading gives every answer, else under QRY-1."""
-        if not self.wrong:
-            return
-        reading = reading_that_answers(self._answers_alike) if len(self.queries) >= _ENOUGH else None
-        for place in self.wrong:
-            if reading is None:
-                self.seen.breaks("QRY-1", place)
-            else:
-                self.seen.breaks(
-                    reading.clause, replace(place, record=f"as with {reading.name.replace('-', ' ')}")
-                )
+    def judge_queries(self) -> None:
+        """Takes down the wrong answers: under the clause whose wrong reading gives every answer, else under QRY-1.
 
-    def _answers_alike(self, library: Library) -> bool:
-        geometry = self.indexes[0].geometry
-        service = library.IndexService(
-            self.copies, geometry.hash_slot_num, geometry.index_num, new_name=lambda: ""
+        A clause about queries is held if a wrong reading of it would have given another answer than a right one.
+        """
+        readings = readings_of_answers()
+        all_of_them = [*self.wrong, *self.right]
+        is_explained = bool(self.wrong) and len(all_of_them) >= _ENOUGH
+        reading = (
+            next(filter(lambda one: self._agrees(one, all_of_them), readings), None) if is_explained else None
         )
+        for query in self.wrong:
+            place = query.place if reading is None else replace(query.place, rule=reading.words)
+            self.seen.breaks("QRY-1" if reading is None else reading.clause, place)
+        self.seen.hold(*{one.clause for one in readings if not self._agrees(one, self.right)})
+
+    def _agrees(self, reading: Mutant, queries: Sequence[_Query]) -> bool:
+        """Whether a wrong reading gives the answers that the broker gave."""
+        geometry = self.indexes[0].geometry if queries else DEFAULT_GEOMETRY
+        service = reading.library().IndexService(self.copies, *geometry, new_name=str)
         service.load(last_exit_ok=True)
         try:
-            for query in self.queries:
+            for query in queries:
                 hits = self._hits(service, query.topic, query.key, query.most, query.window)
-                if hits is None or self._kept(hits, query.topic, query.key) != query.found:
+                if hits is None or self._kept(hits, query.topic, query.key) != query.place.found:
                     return False
+        except ERRORS:
+            return False
         finally:
             service.close()
         return True

@@ -55,7 +55,7 @@ def judge_indexes(
     is_wrong = any(clause.startswith("IDX-") for clause in own.broken)
     reading = reading_that_builds(files, log, own.broken) if is_wrong else None
     if reading is not None:
-        own.explain(reading.clause, reading.name.replace("-", " "))
+        own.explain(reading.clause, reading.words)
     elif "IDX-HASH-3" in own.broken and own.broken.keys() <= _OF_SLOTS:
         own.explain("IDX-HASH-3", "another slot for a key hash")
     seen.add(own)

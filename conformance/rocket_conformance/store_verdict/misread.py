@@ -4,13 +4,14 @@ import itertools
 import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
 import rocket_reference
 from rocket_reference import JavaError, JavaFatalError, UnspecifiedError
 from rocket_spec.layout import INDEX_HEADER
 
-from rocket_conformance.misreadings import MUTANTS, OF_STORES, Mutant
+from rocket_conformance.misreadings import MISREADINGS, OF_STORES, Mutant
 from rocket_conformance.reference_adapter import Library
 from rocket_conformance.store_verdict.index_bytes import ENTRY, StoredIndex
 from rocket_conformance.store_verdict.stored_log import StoredLog
@@ -33,11 +34,13 @@ _ANSWERING: Final = (
     *("IDX-SEL-", "IDX-TIME-"),
     *(f"IDX-SVC-{number}" for number in (11, 13, 14, 16)),
 )
-_ERRORS: Final = (
+_STARTING: Final = ("CKP-3", "IDX-SVC-6", "STORE-11", "CQ-REC-", "CQ-PUT-1")
+ERRORS: Final = (
     JavaError,
     JavaFatalError,
     UnspecifiedError,
     ArithmeticError,
+    AttributeError,
     LookupError,
     TypeError,
     ValueError,
@@ -61,19 +64,28 @@ def reading_that_builds(
     return _first(_BUILDING, broken, compared.is_made_by)
 
 
-def reading_that_answers(is_same: Callable[[Library], bool]) -> Mutant | None:
-    """The wrong reading of a clause on queries with which every answer is the one that a broker gave."""
-    return _first(_ANSWERING, (), is_same)
+def readings_of_answers() -> list[Mutant]:
+    """The wrong readings of clauses on queries."""
+    return _readings(_ANSWERING)
+
+
+def reading_that_starts(is_same: Callable[[Library], bool]) -> Mutant | None:
+    """The wrong reading of a clause on starts with which the reference leaves the store that a broker left."""
+    return _first(_STARTING, (), is_same)
 
 
 def _first(
     about: tuple[str, ...], broken: Collection[str], is_same: Callable[[Library], bool]
 ) -> Mutant | None:
-    wanted = [mutant for mutant in (*MUTANTS, *OF_STORES) if _is_about(mutant.clause, about)]
-    for mutant in sorted(wanted, key=lambda mutant: mutant.clause not in broken):
-        if is_same(mutant.library()):
-            return mutant
+    for mutant in sorted(_readings(about), key=lambda mutant: mutant.clause not in broken):
+        with suppress(*ERRORS):
+            if is_same(mutant.library()):
+                return mutant
     return None
+
+
+def _readings(about: tuple[str, ...]) -> list[Mutant]:
+    return [mutant for mutant in (*MISREADINGS, *OF_STORES) if _is_about(mutant.clause, about)]
 
 
 def _is_about(clause: str, about: tuple[str, ...]) -> bool:
@@ -119,8 +131,6 @@ class _Compared:
                     made = [bytes(view[begin:end]) for view in views[:1] for begin, end in self._ranges]
                 else:
                     made = [bytes(view) for view in views[: len(self._whole)]]
-            except _ERRORS:
-                return False
             finally:
                 service.close()
         return made == self._found

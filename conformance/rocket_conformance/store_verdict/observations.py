@@ -81,18 +81,16 @@ class Observations:
         return False
 
     def explain(self, clause: str, reading: str) -> None:
-        """Counts every broken place of the index as one of the clause whose wrong reading makes them all.
+        """Counts every broken place as one of the clause whose wrong reading makes them all.
 
         Args:
             clause: the clause.
             reading: in words, what it is read as.
         """
-        index = [name for name in self.broken if name.startswith("IDX-")]
-        places = self.broken.get(clause) or self.broken[index[0]]
-        count = sum(self.kinds.pop(name).total() for name in index)
-        for name in index:
-            del self.broken[name]
-        self.broken[clause] = [replace(place, rule=reading) for place in places]
+        places = self.broken.get(clause) or next(iter(self.broken.values()))
+        self.broken = {clause: [replace(place, rule=reading) for place in places]}
+        count = sum(kinds.total() for kinds in self.kinds.values())
+        self.kinds.clear()
         self.kinds[clause] = Counter({self.broken[clause][0].kind: count})
 
     def leave_out(self, heads: tuple[str, ...], note: str) -> None:

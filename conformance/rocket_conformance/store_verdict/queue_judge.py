@@ -181,6 +181,8 @@ class _Queue:
             return
         found, expected = "a pre-blank unit", "pre-blank units at the beginning of the queue only"
         self.seen.breaks("CQ-UNIT-2", stored.place("unit", found, expected))
+        if self.wanted.next is not None and self.wanted.next[1] == stored.logical:
+            self.wanted.take(self.wanted.next[0])  # it is in the place of that record's unit
 
     def _ext_folder(self) -> Path:
         return self.store / "consumequeue_ext" / self.folder.parent.name / self.folder.name

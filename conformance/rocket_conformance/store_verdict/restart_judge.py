@@ -3,18 +3,23 @@
 import itertools
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
-from rocket_reference import IndexHeader, IndexService, Store, StoreCheckpoint, StoreConfig, index_header
+import rocket_reference
+from rocket_reference import IndexHeader, IndexService, StoreCheckpoint, index_header
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_HEADER, Geometry
 
+from rocket_conformance.reference_adapter import Library
 from rocket_conformance.store_verdict.entry_log import dledger_member
 from rocket_conformance.store_verdict.index_bytes import Entries, Entry, read_index
 from rocket_conformance.store_verdict.index_geometry import geometry_of
 from rocket_conformance.store_verdict.log_reading import read_log
+from rocket_conformance.store_verdict.misread import reading_that_starts
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.queue_judge import units_of
 from rocket_conformance.store_verdict.record_table import disk_errors
@@ -43,34 +48,68 @@ def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Ge
     Raises:
         UsageError: the geometry cannot be inferred.
     """
-    dledger = dledger_member(before) is not None
-    crashed = (before / "abort").exists()
     log, log_after = (read_log(store, Observations()) for store in (before, after))
-    geometry = geometry or _geometry(before, log)
-    with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:
-        expected = Path(folder) / "store"
-        for part in _PARTS:
-            if (before / part).exists():
-                copy_sparse(before / part, expected / part)
-        if dledger:
-            _load_indexes(expected, geometry, crashed=crashed)
-            _judge_log(log, log_after, seen, clause="DLG-17", where="the log of DLedger")
-            _judge_kept(before, expected, after, seen)
-            _judge_new_entries(before, expected, after, geometry, seen)
-        else:
-            _start(expected, geometry)
-            kept, clause = read_log(expected, Observations()), "STORE-12" if crashed else "STORE-6"
-            _judge_log(kept, log_after, seen, clause=clause, where="commitlog")
-            if not crashed:
-                _judge_appended(before, after, seen)
-            _judge_kept(before, expected, after, seen)
-            dispatched_again = _judge_indexes(before, expected, after, geometry, seen)
-            same_units = _judge_queues(expected, after, seen)
-            if crashed and dispatched_again and same_units:
-                seen.hold("CQ-PUT-1", "LOG-DSP-13")
+    start = _Started(before, after, log, log_after, geometry or _geometry(before, log))
+    if dledger_member(before) is not None:
+        start.judge_dledger(seen)
+    else:
+        own = start.judge(rocket_reference)
+        reading = reading_that_starts(lambda library: not start.judge(library).broken) if own.broken else None
+        if reading is not None:
+            own.explain(reading.clause, reading.words)
+        seen.add(own)
     seen.compare(
         "STORE-2", Place("abort", None, "after a clean stop", (after / "abort").exists(), expected=False)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """A store before and after a start, the log of each, and the geometry of its index files."""
+
+    before: Path
+    after: Path
+    log: StoredLog
+    log_after: StoredLog
+    geometry: Geometry
+
+    @property
+    def crashed(self) -> bool:
+        """Whether the broker was killed before the start."""
+        return (self.before / "abort").exists()
+
+    @contextmanager
+    def _copy(self) -> Generator[Path]:
+        with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:
+            expected = Path(folder) / "store"
+            for part in _PARTS:
+                if (self.before / part).exists():
+                    copy_sparse(self.before / part, expected / part)
+            yield expected
+
+    def judge_dledger(self, seen: Observations) -> None:
+        """The index files and entries of a store in DLedger mode."""
+        with self._copy() as expected:
+            _load_indexes(expected, self.geometry, crashed=self.crashed)
+            _judge_log(self.log, self.log_after, seen, clause="DLG-17", where="the log of DLedger")
+            _judge_kept(self.before, expected, self.after, seen)
+            _judge_new_entries(self.before, expected, self.after, self.geometry, seen)
+
+    def judge(self, library: Library) -> Observations:
+        """What is observed if the reference, or one that misreads a clause, starts over a copy."""
+        seen, before, after = Observations(), self.before, self.after
+        with self._copy() as expected:
+            start_over(expected, self.geometry, library)
+            kept, clause = read_log(expected, Observations()), "STORE-12" if self.crashed else "STORE-6"
+            _judge_log(kept, self.log_after, seen, clause=clause, where="commitlog")
+            if not self.crashed:
+                _judge_appended(before, after, seen)
+            _judge_kept(before, expected, after, seen)
+            dispatched_again = _judge_indexes(before, expected, after, self.geometry, seen)
+            same_units = _judge_queues(expected, after, seen)
+            if self.crashed and dispatched_again and same_units:
+                seen.hold("CQ-PUT-1", "LOG-DSP-13")
+        return seen
 
 
 def _geometry(store: Path, log: StoredLog) -> Geometry:
@@ -78,11 +117,11 @@ def _geometry(store: Path, log: StoredLog) -> Geometry:
     return geometry_of(paths, log) if paths else DEFAULT_GEOMETRY
 
 
-def _start(store: Path, geometry: Geometry) -> None:
+def start_over(store: Path, geometry: Geometry, library: Library) -> None:
     """Lets the reference load, start and stop over a store."""
     last = max((number for number, _ in numbered_files(store / "index")), default=0)
     names = (f"{number:017}" for number in itertools.count(max(last, 20_000_000_000_000_000) + 1))
-    config = StoreConfig(
+    config = library.StoreConfig(
         commit_log_file_size=_file_size(store / "commitlog", 1 << 30),
         queue_file_size=_file_size(store / "consumequeue", 6_000_000),
         ext_file_size=_file_size(store / "consumequeue_ext", 0) or None,
@@ -91,7 +130,9 @@ def _start(store: Path, geometry: Geometry) -> None:
         multi_dispatch=any(path.name.startswith("%LMQ%") for path in _children(store / "consumequeue")),
         lmq=any(path.name.startswith("%LMQ%") for path in _children(store / "consumequeue")),
     )
-    started = Store(store, config, new_index_name=lambda: next(names), sleep=lambda _milliseconds: None)
+    started = library.Store(
+        store, config, new_index_name=lambda: next(names), sleep=lambda _milliseconds: None
+    )
     if started.load():
         started.start()
         started.shutdown()

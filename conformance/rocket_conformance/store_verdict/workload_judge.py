@@ -22,7 +22,11 @@ _FOLLOWING = (
         ("IDX-HDR-4", "IDX-SVC-18", "IDX-SVC-4", "IDX-FILE-1"),
         "keys",
     ),
-    (("CQ-", "LOG-DSP-"), ("CQ-PUT-9", "CQ-TAGS-1", "CQ-TAGS-2", "CQ-FILE-1"), "queues"),
+    (
+        ("CQ-", "LOG-DSP-", "LOG-REC-6", "LOG-REC-8"),
+        ("CQ-PUT-9", "CQ-TAGS-1", "CQ-TAGS-2", "CQ-FILE-1"),
+        "queues",
+    ),
 )
 """Beginnings of clauses: broken ones about files make answers wrong, except those named next; and what those are about."""
 
@@ -57,12 +61,14 @@ def judge_workload(
         (sent for sent in manifest.sent if sent.batch is not None), lambda sent: sent.batch
     ):
         _judge_batch(list(batch), log, seen)
+    if "LOG-REC-8" in seen.broken:
+        seen.leave_out(("LOG-REC-6",), "wrong queue offsets, which may follow from those of a batch")
     answers = Observations()
     if manifest.answers:
         with open_answers(store, log, indexes, asked, answers) as judge:
             for answer in manifest.answers:
                 judge.judge(answer)
-            judge.explain_queries()
+            judge.judge_queries()
     _judge_shown(manifest, log, answers)
     for heads, harmless, what in _FOLLOWING:
         if any(clause.startswith(heads) and clause not in harmless for clause in seen.broken):

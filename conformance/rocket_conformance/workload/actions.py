@@ -94,6 +94,11 @@ def large_message(rng: random.Random) -> Action:
     return _send(_PLAIN, _queue(rng), rng.randbytes(_LARGE))
 
 
+def first_messages() -> list[Action]:
+    """A message for each queue of the longest topic, of which all but one have none before (CQ-PUT-1 at 0)."""
+    return [_send(topics()[-1], queue, b"the first") for queue in range(QUEUES)]
+
+
 def _within_a_second(rng: random.Random) -> Iterator[Action]:
     """Times that share a second and a millisecond, and then a second's distance (IDX-PUT-2)."""
     for number in range(5):
@@ -216,12 +221,20 @@ def _light_queues(rng: random.Random) -> Iterator[Action]:
 
 
 def _transactions(rng: random.Random) -> Iterator[Action]:
-    """Half messages that are committed, rolled back and left unknown (LOG-DSP-7, IDX-SVC-9)."""
+    """Half messages that are committed, rolled back and left unknown, and a record of a rollback (LOG-DSP-7, IDX-SVC-9)."""
     for number, outcome in enumerate(("commit", "rollback", "unknown", "commit")):
         body = _base64(rng.randbytes(10))
         yield {
             "do": "transaction", "topic": _HALF, "body": body, "keys": f"paid-{number}", "tags": "Paid", "outcome": outcome
         }  # fmt: skip
+    yield {
+        "do": "rolled_back",
+        "topic": _HALF,
+        "queue": 0,
+        "body": _base64(b"not paid"),
+        "keys": "not-paid",
+        "tags": "Paid",
+    }
 
 
 def _delays(rng: random.Random) -> Iterator[Action]:

@@ -9,7 +9,13 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from rocket_conformance.workload.actions import Action, large_message, plain_message, single_entry
+from rocket_conformance.workload.actions import (
+    Action,
+    first_messages,
+    large_message,
+    plain_message,
+    single_entry,
+)
 from rocket_conformance.workload.client import Client, ClientError
 from rocket_conformance.workload.manifest import Manifest
 from rocket_conformance.workload.running import acknowledged, make_topics
@@ -168,7 +174,8 @@ def run_crashes(
 
 
 def _slowly() -> Iterator[Action]:
-    """Messages of one index entry, some milliseconds apart."""
+    """First messages of queues, then messages of one index entry, some milliseconds apart."""
+    yield from first_messages()
     while True:
         yield single_entry()
         yield {"do": "pause", "ms": _APART}

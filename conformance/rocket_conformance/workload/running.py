@@ -94,7 +94,7 @@ def make_topics(client: Client) -> None:
 
 def acknowledged(action: Action, answer: dict[str, Any], number: int = 0) -> Iterator[Sent]:
     """The messages of an action that the broker acknowledged; `number` identifies a batch."""
-    if action["do"] in {"pause", "send_back"} or answer["status"] != "SEND_OK":
+    if action["do"] in {"pause", "send_back", "rolled_back"} or answer["status"] != "SEND_OK":
         return
     batched = action["do"] in {"batch", "raw_batch"}
     messages = action["messages"] if batched else [action]

@@ -23,6 +23,8 @@ import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
 import org.apache.rocketmq.client.consumer.PullResult;
 import org.apache.rocketmq.client.consumer.PullStatus;
 import org.apache.rocketmq.client.exception.MQClientException;
+import org.apache.rocketmq.client.impl.CommunicationMode;
+import org.apache.rocketmq.client.impl.factory.MQClientInstance;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.LocalTransactionState;
 import org.apache.rocketmq.client.producer.SendResult;
@@ -37,6 +39,8 @@ import org.apache.rocketmq.common.message.MessageDecoder;
 import org.apache.rocketmq.common.message.MessageId;
 import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.message.MessageQueue;
+import org.apache.rocketmq.common.protocol.header.SendMessageRequestHeader;
+import org.apache.rocketmq.common.sysflag.MessageSysFlag;
 import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
 
 /**
@@ -140,6 +144,8 @@ public final class Workload {
                 String outcome = action.get("outcome").getAsString();
                 message.putUserProperty("outcome", outcome);
                 return sent(transactions.sendMessageInTransaction(message, outcome));
+            case "rolled_back":
+                return rolledBack(action);
             case "query":
                 return found(() -> admin.queryMessage(action.get("topic").getAsString(), action.get("key").getAsString(),
                     action.get("max").getAsInt(), action.get("begin").getAsLong(), action.get("end").getAsLong()));
@@ -248,6 +254,27 @@ public final class Workload {
         MessageBatch batch = MessageBatch.generateFromList(messages);
         batch.setBody(Arrays.copyOf(body.array(), body.position()));
         return batch;
+    }
+
+    /** Stores a message with the flag of a transaction that was rolled back, which no producer sends. */
+    private Object rolledBack(JsonObject action) throws Exception {
+        MessageQueue queue = queue(action);
+        Message message = message(action);
+        MessageClientIDSetter.setUniqID(message);
+        SendMessageRequestHeader header = new SendMessageRequestHeader();
+        header.setProducerGroup(GROUP);
+        header.setTopic(message.getTopic());
+        header.setDefaultTopic(message.getTopic());
+        header.setDefaultTopicQueueNums(1);
+        header.setQueueId(queue.getQueueId());
+        header.setSysFlag(MessageSysFlag.TRANSACTION_ROLLBACK_TYPE);
+        header.setBornTimestamp(System.currentTimeMillis());
+        header.setFlag(0);
+        header.setProperties(MessageDecoder.messageProperties2String(message.getProperties()));
+        MQClientInstance client = producer.getDefaultMQProducerImpl().getmQClientFactory();
+        String address = client.findBrokerAddressInPublish(queue.getBrokerName());
+        return sent(client.getMQClientAPIImpl().sendMessage(address, queue.getBrokerName(), message, header, PATIENCE_MILLIS,
+            CommunicationMode.SYNC, null, producer.getDefaultMQProducerImpl()));
     }
 
     /** What the broker acknowledged: status, unique keys, physical offsets, queue and logical offset. */

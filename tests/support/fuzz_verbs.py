@@ -1,0 +1,159 @@
+"""The verbs of the engine, of `conform --store` and the Spark sources as targets of the fuzzer, over the stores of `fuzz_stores`."""
+
+import json
+from collections.abc import Callable, Hashable
+from functools import cache, partial
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, Final
+
+from fuzz_inputs import Samples, Target
+from fuzz_parsers import MANIFEST
+from fuzz_stores import ERRORS, GEOMETRY, Verb, change, check, make_input, packed, small, write
+from rocket_columnar.audit import audit
+from rocket_columnar.decode import decode
+from rocket_columnar.describe import byte_at, diff, digest, look_at, occupancy, summarise
+from rocket_columnar.query import query
+from rocket_columnar.rebuild import rebuild
+from rocket_columnar.restart import restarts
+from rocket_columnar.store import StoreFile, find_files
+from rocket_conformance.store_verdict import judge_store
+from rocket_conformance.workload import read_manifest
+from rocket_spec.layout import Geometry
+
+
+def _each_file(
+    root: Path, _: Path, geometry: Geometry | None, *, run: Callable[[StoreFile, Geometry | None], Any]
+) -> Hashable:
+    found = []
+    for file in find_files(root):
+        try:
+            found.append(str(run(file, geometry if file.kind == "index" else None)))
+        except ERRORS as error:
+            found.append(type(error).__name__)
+    return tuple(found)
+
+
+def _rows(file: StoreFile, geometry: Geometry | None) -> Any:
+    gaps: list[Any] = []
+    rows: dict[str, int] = {}
+    for table, batch in decode([file], geometry=geometry, on_gap=gaps.append):
+        rows[table] = rows.get(table, 0) + batch.num_rows
+    return rows, gaps
+
+
+def _summary(file: StoreFile, geometry: Geometry | None) -> Any:
+    return summarise(file) if geometry is None else occupancy(file.path, geometry)
+
+
+def _bytes(file: StoreFile, geometry: Geometry | None) -> Any:
+    """What a few bytes of it mean."""
+    return [byte_at(file, at, geometry) for at in (0, 21, 45, 230, file.size() - 1)]
+
+
+def _query(root: Path, _: Path, geometry: Geometry | None) -> Hashable:
+    keys = (("T", "k0"), ("%RETRY%g", "k"), ("U", "U" + f"{3:031}"), ("AaTopic", "Aa"), ("none", ""))
+    answers = [query(root, topic, key, begin=0, end=1 << 62, geometry=geometry) for topic, key in keys]
+    return tuple((len(answer.offsets), len(answer.messages)) for answer in answers)
+
+
+def _diff(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
+    """Files compared with those of the sound store."""
+    whole = scratch / "whole"
+    write(whole, small()["small"])
+    count = 0
+    for folder in ("index", "consumequeue", "commitlog", "checkpoint"):
+        one, other = (
+            sorted(path for path in (at, *at.rglob("*")) if path.is_file())
+            for at in (root / folder, whole / folder)
+        )
+        for left, right in zip(one[:2], other[:2], strict=False):
+            count += len(list(diff(left, right, geometry=geometry)))
+    return count
+
+
+def _rebuild(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
+    out = scratch / "rebuilt"
+    rebuild(root, out, geometry=geometry)
+    assert (out / "_manifest.json").is_file()
+    return tuple(
+        sorted(
+            (path.name, path.stat().st_size)
+            for path in out.rglob("*")
+            if path.is_file() and path.parent.name != "index"
+        )
+    )
+
+
+def _findings(root: Path, _: Path, geometry: Geometry | None, *, level: Any) -> Hashable:
+    return tuple((one.code, one.file, one.offset) for one in audit(root, level, geometry=geometry))
+
+
+def _source(root: Path, _: Path, geometry: Geometry | None, *, name: str) -> Hashable:
+    """What Spark runs in its Python workers: the plan, and each partition's rows."""
+    from rocket_spark.sources import SOURCES
+
+    source = next(one for one in SOURCES if one.format_name == f"rocketmq-{name}")
+    shape = (
+        {}
+        if geometry is None
+        else {"hashSlotNum": str(geometry.hash_slot_num), "indexNum": str(geometry.index_num)}
+    )
+    made = source({"path": str(root), "mode": "PERMISSIVE", **shape})
+    reader = made.reader(made.schema())
+    return sum(batch.num_rows for part in reader.partitions() for batch in reader.read(part))
+
+
+def _conform(root: Path, _: Path, geometry: Geometry | None) -> Hashable:
+    verdict = judge_store(root, geometry=geometry)
+    return str((verdict.observations.kinds, verdict.observations.notes))
+
+
+VERBS: Final[dict[str, Verb]] = {
+    "store: conform": _conform,
+    "store: decode": partial(_each_file, run=_rows),
+    "store: query": _query,
+    "store: audit quick": partial(_findings, level="quick"),
+    "store: audit": partial(_findings, level="default"),
+    "store: audit deep": partial(_findings, level="deep"),
+    "store: restart": lambda root, _, geometry: str([(one, list(one.lost)) for one in restarts(root, geometry=geometry)]),
+    "store: rebuild": _rebuild,
+    "store: digest": lambda root, _, geometry: str(list(digest(root, geometry=geometry))),
+    "store: diff": _diff,
+    "store: inspect": lambda root, _, geometry: str(look_at(root, geometry=geometry)),
+    "store: summary": partial(_each_file, run=_summary),
+    "store: bytes": partial(_each_file, run=_bytes),
+    **{
+        f"Spark source: {name}": partial(_source, name=name)
+        for name in ("index", "index-headers", "consumequeue", "consumequeue-ext", "commitlog", "checkpoint")
+    },
+}  # fmt: skip
+
+
+@cache
+def _sound() -> Path:
+    root = Path(mkdtemp())
+    write(root, small()["small"])
+    return root
+
+
+def _judge(data: bytes, folder: Path) -> None:
+    """A manifest with a store that did not change."""
+    path = folder / "manifest.json"
+    path.write_bytes(data)
+    judge_store(_sound(), geometry=GEOMETRY, manifest=read_manifest(path))
+
+
+TARGETS: Final = (
+    {"manifest and store": Target(Samples((json.dumps(MANIFEST).encode(),)).mutated, _judge, ERRORS)}
+    | {
+        name: Target(lambda rng: packed(make_input(rng)), partial(check, run=run), ERRORS)
+        for name, run in VERBS.items()
+    }
+    | {
+        name.replace("store", "changing store"): Target(
+            lambda rng: packed(make_input(rng)), partial(change, run=run), ERRORS
+        )
+        for name, run in VERBS.items()
+    }
+)
