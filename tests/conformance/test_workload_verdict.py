@@ -203,6 +203,17 @@ READ = {
     "asked": 0,
     "answer": {"messages": [[0, "T", 0, 0, "", 0]]},
 }
+REFUSED = {
+    "do": "refused",
+    "clause": "LOG-PROP-5",
+    "topic": "T",
+    "key": [1],
+    "asked": 0,
+    "answer": {"refused": True},
+}
+SENT: dict[str, Any] = {
+    "topic": "T", "queue": 0, "queue_offset": 0, "phy_offset": 0, "unique_key": "A", "keys": "k", "body_size": 1, "kind": "send",
+}  # fmt: skip
 
 
 def test_a_manifest_reads_back(store: Path, log: StoredLog, tmp_path: Path) -> None:
@@ -223,18 +234,6 @@ def test_every_clause_is_reached_or_has_a_reason() -> None:
     )
 
 
-SENT: dict[str, Any] = {
-    "topic": "T",
-    "queue": 0,
-    "queue_offset": 0,
-    "phy_offset": 0,
-    "unique_key": "A",
-    "keys": "k",
-    "body_size": 1,
-    "kind": "send",
-}
-
-
 STRANGE: list[tuple[dict[str, Any], str]] = [
     ({"kills": []}, r"\$\.kills: \[\] is not of type 'integer'"),
     ({"seed": 1.5}, r"\$\.seed: '1.5' is not of type 'integer'"),
@@ -252,21 +251,7 @@ STRANGE: list[tuple[dict[str, Any], str]] = [
     ({"answers": [QUERY | {"answer": {}}]}, r"answers\[0\]\.answer: "),
     ({"answers": [QUERY | {"begin": [0]}]}, r"answers\[0\]\.begin: \[0\] is not of type 'integer'"),
     ({"answers": [READ | {"answer": {"messages": [[0, "T"]]}}]}, r"answers\[0\]\.answer: "),
-    (
-        {
-            "answers": [
-                {
-                    "do": "refused",
-                    "clause": "LOG-PROP-5",
-                    "topic": "T",
-                    "key": [1],
-                    "asked": 0,
-                    "answer": {"refused": True},
-                }
-            ]
-        },
-        r"answers\[0\]\.key: ",
-    ),
+    ({"answers": [REFUSED]}, r"answers\[0\]\.key: "),
     ({"rocketspec_workload": 2}, "rocketspec_workload 2, expected rocketspec_workload 1"),
 ]
 

@@ -5,7 +5,6 @@ import shutil
 import tempfile
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final
@@ -49,67 +48,53 @@ def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Ge
         UsageError: the geometry cannot be inferred.
     """
     log, log_after = (read_log(store, Observations()) for store in (before, after))
-    start = _Started(before, after, log, log_after, geometry or _geometry(before, log))
+    geometry = geometry or _geometry(before, log)
     if dledger_member(before) is not None:
-        start.judge_dledger(seen)
+        _judge_log(log, log_after, seen, clause="DLG-17", where="the log of DLedger")
+        with _copy(before) as expected:
+            _load_indexes(expected, geometry)
+            _judge_kept(before, expected, after, seen)
+            _judge_new_entries(before, expected, after, geometry, seen)
     else:
-        own = start.judge(rocket_reference)
-        reading = reading_that_starts(lambda library: not start.judge(library).broken) if own.broken else None
+
+        def judged(library: Library) -> Observations:
+            return _judge_start(before, after, log_after, geometry, library)
+
+        own = judged(rocket_reference)
+        reading = reading_that_starts(lambda library: not judged(library).broken) if own.broken else None
         if reading is not None:
             own.explain(reading.clause, reading.words)
         seen.add(own)
-    seen.compare(
-        "STORE-2", Place("abort", None, "after a clean stop", (after / "abort").exists(), expected=False)
-    )
+    place = Place("abort", None, "after a clean stop", (after / "abort").exists(), expected=False)
+    seen.compare("STORE-2", place)
 
 
-@dataclass(frozen=True, slots=True)
-class _Started:
-    """A store before and after a start, the log of each, and the geometry of its index files."""
+@contextmanager
+def _copy(store: Path) -> Generator[Path]:
+    with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:
+        for part in _PARTS:
+            if (store / part).exists():
+                copy_sparse(store / part, Path(folder) / part)
+        yield Path(folder)
 
-    before: Path
-    after: Path
-    log: StoredLog
-    log_after: StoredLog
-    geometry: Geometry
 
-    @property
-    def crashed(self) -> bool:
-        """Whether the broker was killed before the start."""
-        return (self.before / "abort").exists()
-
-    @contextmanager
-    def _copy(self) -> Generator[Path]:
-        with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:
-            expected = Path(folder) / "store"
-            for part in _PARTS:
-                if (self.before / part).exists():
-                    copy_sparse(self.before / part, expected / part)
-            yield expected
-
-    def judge_dledger(self, seen: Observations) -> None:
-        """The index files and entries of a store in DLedger mode."""
-        with self._copy() as expected:
-            _load_indexes(expected, self.geometry, crashed=self.crashed)
-            _judge_log(self.log, self.log_after, seen, clause="DLG-17", where="the log of DLedger")
-            _judge_kept(self.before, expected, self.after, seen)
-            _judge_new_entries(self.before, expected, self.after, self.geometry, seen)
-
-    def judge(self, library: Library) -> Observations:
-        """What is observed if the reference, or one that misreads a clause, starts over a copy."""
-        seen, before, after = Observations(), self.before, self.after
-        with self._copy() as expected:
-            start_over(expected, self.geometry, library)
-            kept, clause = read_log(expected, Observations()), "STORE-12" if self.crashed else "STORE-6"
-            _judge_log(kept, self.log_after, seen, clause=clause, where="commitlog")
-            if not self.crashed:
-                _judge_appended(before, after, seen)
-            _judge_kept(before, expected, after, seen)
-            dispatched_again = _judge_indexes(before, expected, after, self.geometry, seen)
-            same_units = _judge_queues(expected, after, seen)
-            if self.crashed and dispatched_again and same_units:
-                seen.hold("CQ-PUT-1", "LOG-DSP-13")
-        return seen
+def _judge_start(
+    before: Path, after: Path, log: StoredLog, geometry: Geometry, library: Library
+) -> Observations:
+    """What is observed if the reference, or one that misreads a clause, starts over a copy of a plain store."""
+    seen, crashed = Observations(), (before / "abort").exists()
+    with _copy(before) as expected:
+        start_over(expected, geometry, library)
+        kept, clause = read_log(expected, Observations()), "STORE-12" if crashed else "STORE-6"
+        _judge_log(kept, log, seen, clause=clause, where="commitlog")
+        if not crashed:
+            _judge_appended(before, after, seen)
+        _judge_kept(before, expected, after, seen)
+        dispatched_again = _judge_indexes(before, expected, after, geometry, seen)
+        same_units = _judge_queues(expected, after, seen)
+        if crashed and dispatched_again and same_units:
+            seen.hold("CQ-PUT-1", "LOG-DSP-13")
+    return seen
 
 
 def _geometry(store: Path, log: StoredLog) -> Geometry:
@@ -155,11 +140,11 @@ def _file_size(folder: Path, default: int) -> int:
     return default if first is None else first.stat().st_size
 
 
-def _load_indexes(store: Path, geometry: Geometry, *, crashed: bool) -> None:
+def _load_indexes(store: Path, geometry: Geometry) -> None:
     """Lets the reference load the index files of a store, as a start does."""
     times = StoreCheckpoint(store / "checkpoint")
     service = IndexService(store / "index", *geometry, new_name=str, checkpoint=times)
-    service.load(last_exit_ok=not crashed)
+    service.load(last_exit_ok=not (store / "abort").exists())
     service.close()
 
 
