@@ -260,7 +260,7 @@ def check(data: bytes, folder: Path, *, run: Verb) -> Hashable:
 
 
 def change(data: bytes, folder: Path, *, run: Verb) -> None:
-    """Runs a verb on a store while the damages are done to it one after another, and once more afterwards."""
+    """Runs a verb on a store while its files are damaged, in two rounds."""
     given = unpacked(data)
     geometry = GEOMETRY if given.store in small() else None
     outer = folder / "outer"
