@@ -144,16 +144,11 @@ def _judge(data: bytes, folder: Path) -> None:
     judge_store(_sound(), geometry=GEOMETRY, manifest=read_manifest(path))
 
 
-TARGETS: Final = (
-    {"manifest and store": Target(Samples((json.dumps(MANIFEST).encode(),)).mutated, _judge, ERRORS)}
-    | {
-        name: Target(lambda rng: packed(make_input(rng)), partial(check, run=run), ERRORS)
+TARGETS: Final = {
+    "manifest and store": Target(Samples((json.dumps(MANIFEST).encode(),)).mutated, _judge, ERRORS),
+    **{
+        f"{kind}{name}": Target(lambda rng: packed(make_input(rng)), partial(way, run=run), ERRORS)
+        for kind, way in (("", check), ("changing ", change))
         for name, run in VERBS.items()
-    }
-    | {
-        name.replace("store", "changing store"): Target(
-            lambda rng: packed(make_input(rng)), partial(change, run=run), ERRORS
-        )
-        for name, run in VERBS.items()
-    }
-)
+    },
+}
