@@ -10,12 +10,7 @@ from rocket_spec.layout import BLANK, BLANK_MAGIC
 from rocket_conformance.store_verdict.entry_log import dledger_member, read_entries
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.sparse import Window
-from rocket_conformance.store_verdict.stored_log import (
-    StoredLog,
-    is_written,
-    name_in,
-    numbered_files,
-)
+from rocket_conformance.store_verdict.stored_log import StoredLog, is_written, name_in, numbered_files
 from rocket_conformance.store_verdict.stored_record import LARGEST_RECORD, LogFile, check_record, record_at
 
 

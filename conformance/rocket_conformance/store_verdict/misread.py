@@ -30,10 +30,7 @@ _BUILDING: Final = (
     *("IDX-HASH-", "IDX-FILE-2", "IDX-HDR-", "IDX-SLOT-", "IDX-ENT-", "IDX-PUT-", "IDX-FULL-"),
     *(f"IDX-SVC-{number}" for number in (1, 2, 3, 7, 8, 9, 10)),
 )
-_ANSWERING: Final = (
-    *("IDX-SEL-", "IDX-TIME-"),
-    *(f"IDX-SVC-{number}" for number in (11, 13, 14, 16)),
-)
+_ANSWERING: Final = (*("IDX-SEL-", "IDX-TIME-"), *(f"IDX-SVC-{number}" for number in (11, 13, 14, 16)))
 _STARTING: Final = ("CKP-3", "IDX-SVC-6", "STORE-11", "CQ-REC-", "CQ-PUT-1")
 ERRORS: Final = (
     JavaError,

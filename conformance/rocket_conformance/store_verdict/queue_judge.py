@@ -307,8 +307,7 @@ class _Queue:
                 )
                 code = record.request.tags_code
                 self._judge_tags(
-                    Place(name, offset - base + 2, "tags_code", unit.tags_code, code, str(record)),
-                    record,
+                    Place(name, offset - base + 2, "tags_code", unit.tags_code, code, str(record)), record
                 )
                 return
         self.seen.breaks(

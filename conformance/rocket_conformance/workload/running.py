@@ -28,12 +28,7 @@ _HOUR: Final = 3_600_000
 
 
 def run_workload(
-    client: Client,
-    *,
-    seed: int,
-    count: int,
-    version: str,
-    store: Path | None = None,
+    client: Client, *, seed: int, count: int, version: str, store: Path | None = None
 ) -> Manifest:
     """Sends a workload, waits until the broker is quiet, asks keys, ids, queues and times back.
 
