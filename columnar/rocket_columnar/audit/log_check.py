@@ -119,7 +119,7 @@ def _bad_body(file: StoreFile, at: int) -> Finding:
     return finding(
         "log.crc",
         file.name,
-        at + body_begin(read_at(file, at + _FLAG, 1)[0]),
+        at + body_begin(int.from_bytes(read_at(file, at + _FLAG, 1))),
         f"the body of the record at physical offset {file.base_offset + at:,} does not match its "
         "checksum: consumers get damaged bytes, and a recovery truncates the log here",
     )
@@ -155,8 +155,10 @@ def torn_end(file: StoreFile, phy_offset: int, size: int, *, live: bool) -> Find
     """
     at = phy_offset - file.base_offset
     record = read_at(file, at, size)
-    body = body_begin(record[_FLAG])
+    body = body_begin(int.from_bytes(record[_FLAG : _FLAG + 1]))
     topic = body + max(int.from_bytes(record[body - 4 : body], signed=True), 0)
+    if len(record) < size or topic >= size:  # the file was changed after the scan
+        return None
     properties = topic + 1 + record[topic] + 2
     if properties >= size or record[-1]:
         return None

@@ -11,6 +11,7 @@ from rocket_columnar.audit import Surveys, audit, check_range, findings, plan_au
 from rocket_columnar.audit.checkpoint_check import check_checkpoint
 from rocket_columnar.findings import Finding
 from rocket_columnar.store import StoreFile
+from rocket_golden import open_damaged
 from store_bytes import BEGIN as T
 from store_bytes import blank, ext_unit, put, record, unit
 
@@ -82,3 +83,16 @@ def test_copies_of_the_newest_record_are_on_their_way(tmp_path: Path) -> None:
     assert [finding.code for finding in audit(tmp_path)] == ["queue.missing_unit"]
     put(tmp_path, "abort", b"")
     assert [finding.code for finding in audit(tmp_path)] == ["store.abort"]
+
+
+@pytest.mark.parametrize("damage", ["mixed-log-crc", "mixed-queue-order"])
+@pytest.mark.parametrize("left", [b"", b"\x7f" * 200])
+def test_a_log_file_that_is_cut_or_changed_after_the_scan(
+    damage: str, left: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the scan found is read again for the message."""
+    store = open_damaged(damage, tmp_path)
+    monkeypatch.setattr("rocket_columnar.audit.log_check.read_at", lambda _file, _at, size: left[:size])
+    assert {finding.code for finding in audit(store, "deep")} >= (
+        {"log.crc"} if "crc" in damage else {"queue.order"}
+    )
