@@ -69,12 +69,10 @@ class _Finder:
         path: Path,
         root: Path,
         skipped: list[tuple[str, str]],
-        on_unreadable: Callable[[str, OSError], None] | None = None,
         commitlog: Sequence[Path] = (),
     ) -> None:
         self.path = path
         self.commitlog = commitlog
-        self.on_unreadable = on_unreadable
         self.root = root
         self.skipped = skipped
         self._whole = Path(os.path.abspath(path))  # noqa: PTH100
@@ -143,37 +141,21 @@ class _Finder:
     def topics(self, directory: Path, kind: Kind) -> Iterator[StoreFile]:
         """The files of all topics."""
         for entry in self.entries(directory):
-            try:
-                found = (
-                    list(self.topic(directory / entry.name, kind, shown_name(entry.name)))
-                    if entry.is_dir()
-                    else []
-                )
-            except OSError as error:
-                if self.on_unreadable is None:
-                    raise
-                self.on_unreadable(self.name(directory / entry.name), error)
-                continue
-            yield from found
+            if entry.is_dir():
+                yield from self.topic(directory / entry.name, kind, shown_name(entry.name))
 
     def store(self, kinds: Collection[str]) -> Iterator[StoreFile]:
         """The files of these kinds in the whole store; other directories are not opened."""
-        parts: dict[Kind, tuple[str, Callable[[], Iterable[StoreFile]]]] = {
-            "index": ("index", lambda: self.files(self.path / "index", "index")),
-            "queue": ("consumequeue", lambda: self.topics(self.path / "consumequeue", "queue")),
-            "ext": ("consumequeue_ext", lambda: self.topics(self.path / "consumequeue_ext", "ext")),
-            "log": ("commitlog", self.log),
-            "checkpoint": ("checkpoint", self.checkpoint),
+        parts: dict[Kind, Callable[[], Iterable[StoreFile]]] = {
+            "index": lambda: self.files(self.path / "index", "index"),
+            "queue": lambda: self.topics(self.path / "consumequeue", "queue"),
+            "ext": lambda: self.topics(self.path / "consumequeue_ext", "ext"),
+            "log": self.log,
+            "checkpoint": self.checkpoint,
         }
-        for kind, (name, listed) in parts.items():
-            if kind not in kinds:
-                continue
-            try:
-                yield from list(listed())
-            except OSError as error:
-                if self.on_unreadable is None:
-                    raise
-                self.on_unreadable(name, error)
+        for kind, listed in parts.items():
+            if kind in kinds:
+                yield from listed()
 
     def checkpoint(self) -> Iterator[StoreFile]:
         """The checkpoint, if there is one."""
@@ -288,7 +270,6 @@ def find_files(
     kinds: Collection[str] = KINDS,
     commitlog: Sequence[Path | str] = (),
     on_skip: Callable[[str, str], None] = _skip_nothing,
-    on_unreadable: Callable[[str, OSError], None] | None = None,
 ) -> list[StoreFile]:
     """The files at `path`: one file, a queue, topic, index or commit-log folder, or a whole store.
 
@@ -304,8 +285,6 @@ def find_files(
         commitlog: directories of the store's commit log in addition to its own `commitlog`: those in the broker's
             settings `storePathCommitLog` and `readOnlyCommitLogStorePaths` (STORE-17).
         on_skip: called with the name of each file skipped, and the reason.
-        on_unreadable: called with the name of each directory of a whole store that cannot be listed, and the error; by
-            default the error is raised.
 
     Raises:
         UsageError: an unknown `kind`, a kind that cannot be inferred, or nothing found.
@@ -322,7 +301,7 @@ def find_files(
         require_regular(path, mode)
         return [_from_file(path, kind)]
     skipped: list[tuple[str, str]] = []
-    finder = _Finder(path, Path(os.path.abspath(path)), skipped, on_unreadable, folders)  # noqa: PTH100
+    finder = _Finder(path, Path(os.path.abspath(path)), skipped, folders)  # noqa: PTH100
     files = _in_directory(finder, kind, kinds if kind is None else (kind,))
     if not files:
         place = place_of(path, is_file=False)

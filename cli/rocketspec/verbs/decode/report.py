@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rocket_columnar.store import Unreadable
 from rocket_spec.errors import FormatError
 
 from rocketspec._options import counted
-from rocketspec._terminal import note
+from rocketspec._terminal import note, skipped
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,10 +61,10 @@ class Report:
             self._told.add(text)
             note(text)
 
-    def unreadable(self, name: str, error: OSError) -> None:
-        """Reports a directory that cannot be listed."""
-        self.incomplete = True
-        note(f"{name}: {(error.strerror or str(error)).lower()}; left out")
+    def skipped(self, name: str, reason: str) -> None:
+        """Reports what the listing left out; a store without what cannot be read is not whole."""
+        self.incomplete |= isinstance(reason, Unreadable)
+        skipped(name, reason)
 
     def geometry(self, file: StoreFile, guess: GeometryGuess) -> None:
         """Reports a geometry that is only assumed, once."""

@@ -15,12 +15,13 @@ from rocket_spec.tables import TABLES
 
 from rocketspec import _options as option
 from rocketspec._store import listed, topics_of
-from rocketspec._terminal import binary_stdout, note, progress, say, skipped
+from rocketspec._terminal import binary_stdout, note, progress, say
 from rocketspec.verbs.decode.report import Report
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from rocket_columnar.decode import Where
+    from rocket_columnar.store import StoreFile
 
 
 _FIRST, _LAST = -(1 << 63), (1 << 63) - 1  # of a Java long
@@ -202,7 +203,7 @@ def decode(
     """Decodes what the options choose, and reports what could not be decoded."""
     from rocket_columnar.decode import TABLE_KINDS, write
     from rocket_columnar.decode import decode as engine
-    from rocket_columnar.store import find_files
+    from rocket_columnar.store import despite_unreadable, find_files
 
     from rocketspec._settings import read_settings, warn
 
@@ -220,14 +221,17 @@ def decode(
     scrolls = output is None and sys.stdout.isatty()
     with progress("decoding", unit="bytes", shown=not scrolls) as step:
         report = Report(step)
-        files = find_files(
-            path,
-            kind,
-            kinds=wanted,
-            commitlog=folders,
-            on_skip=skipped,
-            on_unreadable=report.unreadable if whole else None,
-        )
+        left_out: list[tuple[str, str]] = []
+
+        def listed_files() -> list[StoreFile]:
+            left_out.clear()
+            return find_files(
+                path, kind, kinds=wanted, commitlog=folders, on_skip=lambda *found: left_out.append(found)
+            )
+
+        files = despite_unreadable(listed_files)
+        for found in left_out:
+            report.skipped(*found)
         kinds = {file.kind for file in files}
         tables = [name for name, of in TABLE_KINDS.items() if (name in table if table else of in kinds)]
         missing = [name for name in tables if TABLE_KINDS[name] not in kinds]
