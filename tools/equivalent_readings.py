@@ -55,7 +55,7 @@ EQUIVALENT: Final = (
         "the end the greatest instead of the last",
         "CQ-PUT-7",
         "consume_queue_store",
-        "self.max_physic_offset = to_i64(offset + size)",
+        "self.max_physic_offset = end",
         "self.max_physic_offset = max(self.max_physic_offset, to_i64(offset + size))",
         "a record that ends at or before the greatest is left out before (CQ-PUT-1)",
     ),

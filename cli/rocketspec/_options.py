@@ -150,6 +150,14 @@ RocketmqVersion = Annotated[
 Jars = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Directory of its jars. \\[default: downloaded by Maven]")
 ]
+ReleaseProfile = Annotated[
+    str | None,
+    typer.Option(
+        "--rocketmq-profile",
+        metavar="VERSION",
+        help="Require what this release of RocketMQ does. \\[default: 4.9.3]",
+    ),
+]
 CaseTimeout = Annotated[float, typer.Option(metavar="S", min=0.1, help="Time limit of a case, in seconds.")]
 BaselineFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="File of known failures: CASE-OR-GLOB VERDICT REASON.")

@@ -45,12 +45,14 @@ from rocket_reference.properties import parse_properties, properties_text
 from rocket_reference.queue_table import QueueTable, RunningFlags, is_lmq
 from rocket_reference.record_bytes import body_checksum, encode_blank, encode_record, host_text
 from rocket_reference.reput import Reput
+from rocket_reference.rules import RULES_4_9_3, Rules
 from rocket_reference.store_checkpoint import StoreCheckpoint
 from rocket_reference.store_start import Store, StoreConfig
 
 __all__ = [
     "DELAY_LEVELS",
     "PRE_BLANK",
+    "RULES_4_9_3",
     "Checkpoint",
     "CommitLogFiles",
     "ConsumeQueue",
@@ -72,6 +74,7 @@ __all__ = [
     "QueueUnit",
     "Record",
     "Reput",
+    "Rules",
     "RunningFlags",
     "Store",
     "StoreCheckpoint",

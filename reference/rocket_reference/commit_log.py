@@ -17,7 +17,8 @@ from rocket_reference.dispatch import dispatch_tags_code
 from rocket_reference.errors import JavaError
 from rocket_reference.java import decode_utf8
 from rocket_reference.properties import KEYS, TAGS, UNIQ_KEY, parse_properties
-from rocket_reference.record_bytes import RecordFields, body_checksum, host_text, read_fields, record_length
+from rocket_reference.record_bytes import RecordFields, body_checksum, host_text, length_of, read_fields
+from rocket_reference.rules import RULES_4_9_3, Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ class Record:
     properties: Mapping[str, str]
 
 
-def record(data: ReadableBuffer, position: int = 0) -> Record:
-    """The record at a position of commit-log bytes.
+def record(data: ReadableBuffer, position: int = 0, rules: Rules = RULES_4_9_3) -> Record:
+    """The record at a position of commit-log bytes, by the rules of a release.
 
     Raises:
         MalformedError: when it is cut off, or a length in it leads outside it.
@@ -70,14 +71,14 @@ def record(data: ReadableBuffer, position: int = 0) -> Record:
     try:
         total_size = cursor.get_int()
         magic = cursor.get_int()
-        if magic != MESSAGE_MAGIC:
+        if magic not in rules.magics:
             raise InvalidError(
                 found=f"magic {magic & 0xFFFFFFFF:#010x}",
                 expected=f"{MESSAGE_MAGIC & 0xFFFFFFFF:#010x}",
                 offset=position + 4,
                 clause="LOG-REC-1",
             )
-        fields = read_fields(cursor, total_size, magic)
+        fields = read_fields(cursor, total_size, magic, rules=rules)
     except JavaError as error:
         raise MalformedError(
             found=f"a record that cannot be read ({error})",
@@ -85,7 +86,7 @@ def record(data: ReadableBuffer, position: int = 0) -> Record:
             offset=position,
             clause="LOG-REC-1",
         ) from error
-    length = record_length(fields.sys_flag, fields.body_length, fields.topic_length, fields.properties_length)
+    length = length_of(fields, rules)
     if total_size != length:
         raise InvalidError(
             found=f"total size {total_size}",
@@ -93,12 +94,12 @@ def record(data: ReadableBuffer, position: int = 0) -> Record:
             offset=position,
             clause="LOG-REC-3",
         )
-    return _row(fields)
+    return _row(fields, rules)
 
 
-def _row(fields: RecordFields) -> Record:
+def _row(fields: RecordFields, rules: Rules) -> Record:
     topic = decode_utf8(fields.topic)
-    properties = parse_properties(decode_utf8(fields.properties))
+    properties = parse_properties(decode_utf8(fields.properties), rules)
     code: int | None = None
     with suppress(JavaError):  # LOG-DSP-5
         code = dispatch_tags_code(topic, properties, fields.store_timestamp)
@@ -127,8 +128,8 @@ def _row(fields: RecordFields) -> Record:
     )
 
 
-def records(data: ReadableBuffer) -> Iterator[tuple[int, Record]]:
-    """The records of a commit-log file, each with its position in the data.
+def records(data: ReadableBuffer, rules: Rules = RULES_4_9_3) -> Iterator[tuple[int, Record]]:
+    """The records of a commit-log file, each with its position in the data, by the rules of a release.
 
     They end at a blank, at the end of the data, or at a size and magic of zeros: bytes not yet written
     (LOG-FILE-2).
@@ -141,6 +142,6 @@ def records(data: ReadableBuffer) -> Iterator[tuple[int, Record]]:
         head = bytes(data[position : position + BLANK.size])
         if not any(head) or int.from_bytes(head[4:8], "big") == BLANK_MAGIC & 0xFFFFFFFF:
             return
-        row = record(data, position)
+        row = record(data, position, rules)
         yield position, row
         position += row.size

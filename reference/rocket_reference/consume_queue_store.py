@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from rocket_reference._cursor import Cursor
+from rocket_reference._minimum_unit import minimum_by_halves
 from rocket_reference._nearest_unit import nearest_unit, next_unit
 from rocket_reference.consume_queue import PRE_BLANK, UNIT_SIZE, QueueUnit, encode_queue_unit
 from rocket_reference.consume_queue_ext import is_ext_address
@@ -29,6 +30,7 @@ from rocket_reference.errors import JavaError, UnspecifiedError
 from rocket_reference.java import div, rem, to_i32, to_i64
 from rocket_reference.mapped_file import MappedFile, wall_clock
 from rocket_reference.mapped_file_queue import MappedFileQueue, queue_directory
+from rocket_reference.rules import RULES_4_9_3, Rules
 
 _NO_ADDRESS: Final = 1  # a number that is not an ext address
 
@@ -59,6 +61,7 @@ class ConsumeQueue:
             configured one (CQ-FILE-1).
         ext: where the ext units go, when they are enabled.
         clock: ms since the epoch.
+        rules: of the release.
 
     Attributes:
         files: the queue's files.
@@ -77,10 +80,14 @@ class ConsumeQueue:
         *,
         ext: ConsumeQueueExt | None = None,
         clock: Callable[[], int] = wall_clock,
+        rules: Rules = RULES_4_9_3,
     ) -> None:
         self.topic = topic
         self.queue_id = queue_id
-        self.files = MappedFileQueue(queue_directory(root, topic, queue_id), mapped_file_size, clock=clock)
+        self._rules = rules
+        self.files = MappedFileQueue(
+            queue_directory(root, topic, queue_id), mapped_file_size, clock=clock, rules=rules
+        )
         self.ext = ext
         self.max_physic_offset = -1
         self.min_logic_offset = 0
@@ -135,7 +142,8 @@ class ConsumeQueue:
 
         Source: putMessagePositionInfo 481-530. Clauses CQ-PUT-1 .. CQ-PUT-8.
         """
-        if to_i64(offset + size) <= self.max_physic_offset:  # CQ-PUT-1
+        end = self._end(offset, size)
+        if end <= self.max_physic_offset:  # CQ-PUT-1
             return True
         expected = to_i64(cq_offset * UNIT_SIZE)  # CQ-PUT-8
         mapped_file = self.files.last_for_write(expected)  # CQ-PUT-5
@@ -144,12 +152,16 @@ class ConsumeQueue:
         if mapped_file.first_create_in_queue and cq_offset != 0 and mapped_file.wrote_position == 0:
             self.min_logic_offset = expected  # CQ-PUT-6
             self._fill_pre_blank(mapped_file, expected)
-        if cq_offset != 0:  # CQ-PUT-4
+        if cq_offset != 0 and self._rules.skips_repeats:  # CQ-PUT-4
             current = to_i64(mapped_file.wrote_position + mapped_file.file_from_offset)
             if expected < current:  # CQ-PUT-2; above it the gap is closed: CQ-PUT-3
                 return True
-        self.max_physic_offset = to_i64(offset + size)  # CQ-PUT-7; before the append
+        self.max_physic_offset = end  # CQ-PUT-7; before the append
         return mapped_file.append(encode_queue_unit(QueueUnit(offset, size, tags_code)))
+
+    def _end(self, offset: int, size: int) -> int:
+        """What a unit makes of max_physic_offset: the end of its record, its beginning before 4.5.0."""
+        return to_i64(offset + size) if self._rules.remembers_ends else offset
 
     def _fill_pre_blank(self, mapped_file: MappedFile, until_where: int) -> None:
         """Pre-blank units up to the place of `until_where` in *its* file, though it may be another one.
@@ -259,7 +271,7 @@ class ConsumeQueue:
                 if not unit.valid:
                     break
                 valid += UNIT_SIZE
-                self.max_physic_offset = to_i64(unit.phy_offset + unit.size)
+                self.max_physic_offset = self._end(unit.phy_offset, unit.size)
                 address = unit.tags_code if is_ext_address(unit.tags_code) else address
             process_offset = to_i64(mapped_file.file_from_offset + valid)
             if valid != self.mapped_file_size:
@@ -281,7 +293,7 @@ class ConsumeQueue:
 
         Source: truncateDirtyLogicFiles 228-297. Clauses CQ-TRUNC-1 .. CQ-TRUNC-7.
         """
-        self.max_physic_offset = phy_offset
+        self.max_physic_offset = to_i64(phy_offset - (not self._rules.remembers_ends))
         address = _NO_ADDRESS
         while (mapped_file := self.files.last()) is not None:
             if self.mapped_file_size <= UNIT_SIZE and self._keeps_first_unit(mapped_file, phy_offset):
@@ -294,7 +306,7 @@ class ConsumeQueue:
                 if number > 0 and (not unit.valid or unit.phy_offset >= phy_offset):
                     return  # and the ext units stay (CQ-EXT-7)
                 mapped_file.wrote_position = (number + 1) * UNIT_SIZE
-                self.max_physic_offset = to_i64(unit.phy_offset + unit.size)
+                self.max_physic_offset = self._end(unit.phy_offset, unit.size)
                 address = unit.tags_code if is_ext_address(unit.tags_code) else address
                 if number > 0 and mapped_file.full:
                     return
@@ -312,6 +324,16 @@ class ConsumeQueue:
 
         Source: correctMinOffset 343-376. Clauses CQ-MIN-1, CQ-MIN-2.
         """
+        if self._rules.resets_empty and not self.files.mapped_files:
+            self.min_logic_offset, self.max_physic_offset = 0, -1
+        if self._rules.searches_minimum:
+            self.min_logic_offset, found = minimum_by_halves(
+                self.files, self.min_logic_offset, phy_min_offset, self._rules
+            )
+            if self.ext is not None and found is not None:
+                is_address = is_ext_address(found.tags_code)
+                self.ext.truncate_by_min_address(found.tags_code if is_address else _NO_ADDRESS)
+            return
         mapped_file = self.files.first()
         address = _NO_ADDRESS
         data = mapped_file.select(0) if mapped_file else None

@@ -20,20 +20,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC
+from rocket_spec.layout import BLANK_MAGIC
 
 from rocket_reference._cursor import Cursor
 from rocket_reference._mapping import ReadableBuffer
 from rocket_reference.consume_queue import tags_code
 from rocket_reference.errors import JavaError, JavaFatalError
-from rocket_reference.java import I32_MAX, decode_utf8, parse_int, to_i64
+from rocket_reference.java import I32_MAX, decode_utf8, parse_int, to_i32, to_i64
 from rocket_reference.properties import DELAY, KEYS, TAGS, UNIQ_KEY, parse_properties
-from rocket_reference.record_bytes import RecordFields, body_checksum, read_fields, record_length
+from rocket_reference.record_bytes import RecordFields, body_checksum, length_of, read_fields
+from rocket_reference.rules import RULES_4_9_3, Rules
 
 SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"  # TopicValidator.RMQ_SYS_SCHEDULE_TOPIC
 
 _LONGEST_ARRAY: Final = I32_MAX - 2
 """Bytes that the longest array of a HotSpot JVM can have, whatever its heap."""
+
+_LONGEST_KEPT: Final = 1 << 20  # MessageStoreConfig.maxCheckMessageReuseBufferSize of 5.5.1
 
 _SECOND, _MINUTE, _HOUR = 1000, 60_000, 3_600_000
 
@@ -77,6 +80,7 @@ def dispatch_request(
     check_crc: bool = False,
     read_body: bool = True,
     delay_levels: Sequence[int] = DELAY_LEVELS,
+    rules: Rules = RULES_4_9_3,
 ) -> DispatchRequest:
     """What is at a position of commit-log bytes, as `checkMessageAndReturnSize(buffer, check_crc)` answers.
 
@@ -90,12 +94,15 @@ def dispatch_request(
         read_body: False steps over the body; the checksum is then not looked at.
         delay_levels: ms of the levels from 1 on; empty is the state during recovery, when the table has
             not been read yet.
+        rules: of the release.
 
     Raises:
         JavaFatalError: OutOfMemoryError for a total size that is longer than any array.
     """
     cursor = Cursor(data, position)
-    return next_request(cursor, check_crc=check_crc, read_body=read_body, delay_levels=delay_levels)
+    return next_request(
+        cursor, check_crc=check_crc, read_body=read_body, delay_levels=delay_levels, rules=rules
+    )
 
 
 def next_request(
@@ -104,29 +111,37 @@ def next_request(
     check_crc: bool = False,
     read_body: bool = True,
     delay_levels: Sequence[int] = DELAY_LEVELS,
+    rules: Rules = RULES_4_9_3,
+    room: int = 0,
 ) -> DispatchRequest:
     """`dispatch_request` at the position of a buffer, which moves to the end of what could be read.
 
-    That is the length of the record's parts, even if its total size differs.
+    That is the length of the record's parts, even if its total size differs. A part has at least `room` bytes to be copied to.
     """
     try:
         total_size = cursor.get_int()
+        if rules.refuses_negative and total_size < 0:
+            return DispatchRequest(msg_size=-1)
+        if rules.checks_room and cursor.limit - cursor.position < to_i32(total_size - 4):
+            return DispatchRequest(msg_size=-1)
         magic = cursor.get_int()
         if magic == BLANK_MAGIC:  # LOG-BLANK-2
             return DispatchRequest(success=True)
-        if magic != MESSAGE_MAGIC:
+        if magic not in rules.magics:
             return DispatchRequest(msg_size=-1)
         if total_size > _LONGEST_ARRAY:
             raise JavaFatalError("OutOfMemoryError", f"{total_size} bytes")  # LOG-DSP-16
-        fields = read_fields(cursor, total_size, magic, read_body=read_body)
+        fields = read_fields(
+            cursor, total_size, magic, read_body=read_body, room=max(room, total_size), rules=rules
+        )
         if check_crc and fields.body and body_checksum(fields.body) != fields.body_crc:  # LOG-REC-4
             return DispatchRequest(msg_size=-1)
-        return _request(fields, delay_levels)
+        return _request(fields, delay_levels, rules)
     except JavaError:  # LOG-DSP-6
         return DispatchRequest(msg_size=-1)
 
 
-def _request(fields: RecordFields, delay_levels: Sequence[int]) -> DispatchRequest:
+def _request(fields: RecordFields, delay_levels: Sequence[int], rules: Rules) -> DispatchRequest:
     """The request of a record that could be read. Source: 360-426."""
     topic = decode_utf8(fields.topic)  # UTF8-1
     keys: str | None = ""
@@ -134,11 +149,11 @@ def _request(fields: RecordFields, delay_levels: Sequence[int]) -> DispatchReque
     code = 0
     properties: dict[str, str] | None = None
     if fields.properties_length > 0:
-        properties = parse_properties(decode_utf8(fields.properties))
+        properties = parse_properties(decode_utf8(fields.properties), rules)
         keys = properties.get(KEYS)  # LOG-DSP-2
         uniq_key = properties.get(UNIQ_KEY)  # LOG-DSP-3
         code = dispatch_tags_code(topic, properties, fields.store_timestamp, delay_levels)
-    length = record_length(fields.sys_flag, fields.body_length, fields.topic_length, fields.properties_length)
+    length = length_of(fields, rules)
     if fields.total_size != length:  # LOG-DSP-6, only after all that throws
         return DispatchRequest(msg_size=fields.total_size)
     return DispatchRequest(  # LOG-DSP-1
@@ -189,17 +204,25 @@ def dispatch_requests(
     check_crc: bool = False,
     read_body: bool = True,
     delay_levels: Sequence[int] = DELAY_LEVELS,
+    rules: Rules = RULES_4_9_3,
 ) -> Iterator[DispatchRequest]:
     """The requests of a commit-log file, record by record, until the first failure, blank, or the end.
 
     The failing or blank one comes last. 1 to 7 bytes after the last record are a failing request.
     """
-    position = 0
+    position = room = 0
     while position < len(data):
-        request = dispatch_request(
-            data, position, check_crc=check_crc, read_body=read_body, delay_levels=delay_levels
+        request = next_request(
+            Cursor(data, position),
+            check_crc=check_crc,
+            read_body=read_body,
+            delay_levels=delay_levels,
+            rules=rules,
+            room=room,
         )
         yield request
+        if rules.keeps_buffer and request.msg_size <= _LONGEST_KEPT:
+            room = max(room, request.msg_size)
         if not request.success or request.msg_size == 0:
             return
         position += request.msg_size

@@ -31,6 +31,7 @@ from rocket_reference._mapping import MappedBuffer, WritableBuffer, check_file_n
 from rocket_reference.errors import JavaError
 from rocket_reference.index_header import HEADER_SIZE, IndexHeader, InMemoryHeader
 from rocket_reference.java import I32_MAX, abs_i32, div, rem, string_hash, to_i32, to_i64
+from rocket_reference.rules import RULES_4_9_3, Rules
 
 SLOT_SIZE: Final = 4
 ENTRY_SIZE: Final = 20
@@ -71,7 +72,7 @@ class IndexFile:
     Source: IndexFile 42-64.
     """
 
-    __slots__ = ("_buffer", "_entries", "_header", "hash_slot_num", "index_num")
+    __slots__ = ("_buffer", "_entries", "_header", "_rules", "hash_slot_num", "index_num")
 
     def __init__(
         self,
@@ -81,6 +82,7 @@ class IndexFile:
         *,
         end_phy_offset: int = 0,
         end_timestamp: int = 0,
+        rules: Rules = RULES_4_9_3,
     ) -> None:
         size = file_size(hash_slot_num, index_num)
         if size < 0:
@@ -90,6 +92,7 @@ class IndexFile:
             raise MalformedError(found=f"{length} bytes", expected=f"{size} bytes", clause="IDX-FILE-1")
         self.hash_slot_num = hash_slot_num
         self.index_num = index_num
+        self._rules = rules
         self._entries = to_i32(HEADER_SIZE + hash_slot_num * SLOT_SIZE)
         self._buffer = MappedBuffer(buffer, size)
         self._header = InMemoryHeader(self._buffer)
@@ -171,7 +174,7 @@ class IndexFile:
         if count <= 1:  # IDX-HDR-2; over a seed too, after the time diff was taken from it (IDX-PUT-8)
             header.set_begin_phy_offset(phy_offset)
             header.set_begin_timestamp(store_timestamp)
-        if previous == NO_ENTRY:  # IDX-HDR-4
+        if previous == NO_ENTRY or self._rules.counts_every_put:  # IDX-HDR-4
             header.increment_hash_slot_count()
         header.increment_index_count()
         header.set_end_phy_offset(phy_offset)  # IDX-HDR-3: the last put's, not the greatest
@@ -275,6 +278,7 @@ def open_index_file(
     end_phy_offset: int = 0,
     end_timestamp: int = 0,
     load: bool = False,
+    rules: Rules = RULES_4_9_3,
 ) -> Generator[IndexFile]:
     """An index file mapped as `MappedFile` maps it; the file is released when the block ends.
 
@@ -292,7 +296,12 @@ def open_index_file(
     check_file_name(path)
     with map_file(path, file_size(hash_slot_num, index_num)) as view:
         index = IndexFile(
-            view, hash_slot_num, index_num, end_phy_offset=end_phy_offset, end_timestamp=end_timestamp
+            view,
+            hash_slot_num,
+            index_num,
+            end_phy_offset=end_phy_offset,
+            end_timestamp=end_timestamp,
+            rules=rules,
         )
         if load:
             index.load()

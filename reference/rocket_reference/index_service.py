@@ -24,6 +24,8 @@ from rocket_reference.index_file import IndexFile, file_size
 from rocket_reference.java import split_one_space
 from rocket_reference.mapped_file import MappedFile, wall_clock
 from rocket_reference.mapped_file_queue import IO_EXCEPTIONS, by_name
+from rocket_reference.properties import TAGS
+from rocket_reference.rules import RULES_4_9_3, Rules
 from rocket_reference.store_checkpoint import StoreCheckpoint
 
 MAX_MSGS_NUM_BATCH: Final = 64
@@ -63,7 +65,7 @@ class StoredIndexFile:
         return self.index.header().end_timestamp
 
 
-def index_keys(request: DispatchRequest) -> Iterator[str]:
+def index_keys(request: DispatchRequest, rules: Rules = RULES_4_9_3) -> Iterator[str]:
     """The keys that a message is indexed under, in their order (IDX-SVC-2); an empty unique key is one (IDX-SVC-10).
 
     Source: IndexService.buildIndex 222-242, buildKey 197-199.
@@ -73,6 +75,9 @@ def index_keys(request: DispatchRequest) -> Iterator[str]:
     for key in split_one_space(request.keys or ""):
         if key:
             yield f"{request.topic}#{key}"
+    tags = (request.properties or {}).get(TAGS) if rules.has_tag_keys else None
+    if tags:
+        yield f"{request.topic}#T#{tags}"
 
 
 class IndexService:
@@ -86,6 +91,7 @@ class IndexService:
             `yyyyMMddHHmmssSSS`, so that the same name can come twice.
         checkpoint: whose index time decides at a load, and moves at a roll.
         clock: ms since the epoch; only for how long a held file resists its deletion.
+        rules: of the release.
 
     Attributes:
         files: as loaded, by name, then as made; the last takes the puts.
@@ -102,6 +108,7 @@ class IndexService:
         new_name: Callable[[], str],
         checkpoint: StoreCheckpoint | None = None,
         clock: Callable[[], int] = wall_clock,
+        rules: Rules = RULES_4_9_3,
     ) -> None:
         self.directory = Path(directory)
         self.hash_slot_num = hash_slot_num
@@ -111,6 +118,7 @@ class IndexService:
         self.pending_flushes: list[StoredIndexFile] = []
         self._new_name = new_name
         self._clock = clock
+        self._rules = rules
 
     def _open(self, path: Path, end_phy_offset: int, end_timestamp: int) -> StoredIndexFile:
         """`new IndexFile(...)`. Source: IndexFile 42-64."""
@@ -122,6 +130,7 @@ class IndexService:
                 self.index_num,
                 end_phy_offset=end_phy_offset,
                 end_timestamp=end_timestamp,
+                rules=self._rules,
             )
         except JavaError:
             mapped.close()
@@ -189,7 +198,7 @@ class IndexService:
             return
         if request.sys_flag & TRANSACTION_TYPE == TRANSACTION_ROLLBACK:  # IDX-SVC-9
             return
-        for key in index_keys(request):
+        for key in index_keys(request, self._rules):
             file = self._put(file, key, request)
 
     def _put(self, file: StoredIndexFile, key: str, request: DispatchRequest) -> StoredIndexFile:

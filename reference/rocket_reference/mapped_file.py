@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from rocket_reference._mapping import check_file_name, map_view, release_view
+from rocket_reference.errors import JavaError
+from rocket_reference.rules import RULES_4_9_3, Rules
 
 _FORCED: Final = -1000
 
@@ -48,6 +50,7 @@ class MappedFile:
         "_clock",
         "_first_shutdown",
         "_references",
+        "_rules",
         "file_from_offset",
         "file_size",
         "first_create_in_queue",
@@ -57,7 +60,12 @@ class MappedFile:
     )
 
     def __init__(
-        self, path: str | os.PathLike[str], file_size: int, *, clock: Callable[[], int] = wall_clock
+        self,
+        path: str | os.PathLike[str],
+        file_size: int,
+        *,
+        clock: Callable[[], int] = wall_clock,
+        rules: Rules = RULES_4_9_3,
     ) -> None:
         self.path = Path(path)
         self.file_size = file_size
@@ -66,6 +74,7 @@ class MappedFile:
         self.wrote_position = 0
         self.first_create_in_queue = False
         self._clock = clock
+        self._rules = rules
         self._references = 1
         self._available = True
         self._cleanup_over = False
@@ -94,6 +103,10 @@ class MappedFile:
             return False
         if start >= 0:
             self.view[start:end] = data
+        elif self._rules.failed_append == "refuses":
+            return False
+        elif self._rules.failed_append == "throws":
+            raise JavaError("IllegalArgumentException", f"position {start}")
         self.wrote_position = end
         return True
 

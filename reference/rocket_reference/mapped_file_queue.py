@@ -17,6 +17,7 @@ from rocket_reference.consume_queue import file_name
 from rocket_reference.errors import JavaError
 from rocket_reference.java import div, rem, to_i32, to_i64
 from rocket_reference.mapped_file import MappedFile, wall_clock
+from rocket_reference.rules import RULES_4_9_3, Rules
 
 IO_EXCEPTIONS = frozenset({"IOException", "FileNotFoundException"})
 """Names of the errors that `catch (IOException e)` catches."""
@@ -49,8 +50,10 @@ class MappedFileQueue:
         mapped_file_size: int,
         *,
         clock: Callable[[], int] = wall_clock,
+        rules: Rules = RULES_4_9_3,
     ) -> None:
         self.directory = Path(directory)
+        self._rules = rules
         self.mapped_file_size = mapped_file_size
         self.mapped_files: list[MappedFile] = []
         self._clock = clock
@@ -65,11 +68,15 @@ class MappedFileQueue:
 
         Source: load 148-155, doLoad 157-183.
         """
-        for path in sorted(self._listed(), key=by_name):
+        listed = sorted(self._listed(), key=by_name)
+        for path in listed:
+            if self._rules.deletes_empty_last_file and path == listed[-1] and path.stat().st_size == 0:
+                path.unlink()
+                continue
             if not path.exists() or path.stat().st_size != self.mapped_file_size:
-                return False
+                return self._rules.odd_file_ends_load
             try:
-                mapped_file = MappedFile(path, self.mapped_file_size, clock=self._clock)
+                mapped_file = MappedFile(path, self.mapped_file_size, clock=self._clock, rules=self._rules)
             except JavaError as error:
                 if error.name in IO_EXCEPTIONS:
                     return False
@@ -117,7 +124,7 @@ class MappedFileQueue:
     def _create(self, offset: int) -> MappedFile | None:
         path = self._directory_for(offset) / file_name(offset)
         try:
-            mapped_file = MappedFile(path, self.mapped_file_size, clock=self._clock)
+            mapped_file = MappedFile(path, self.mapped_file_size, clock=self._clock, rules=self._rules)
         except JavaError as error:
             if error.name in IO_EXCEPTIONS:
                 return None
@@ -134,6 +141,8 @@ class MappedFileQueue:
         first, last = self.first(), self.last()
         if first is None or last is None:
             return None
+        if self._rules.finds_by_number:
+            return self._numbered(offset, first) or (first if first_on_not_found else None)
         if first.file_from_offset <= offset < to_i64(last.file_from_offset + self.mapped_file_size):
             if self.mapped_file_size == 0:
                 return None  # ArithmeticException, caught
@@ -142,10 +151,16 @@ class MappedFileQueue:
                 return found
         return first if first_on_not_found else None
 
+    def _numbered(self, offset: int, first: MappedFile) -> MappedFile | None:
+        """The file at the place in the list that an offset has if no file is missing."""
+        size = self.mapped_file_size
+        index = to_i32(div(offset, size) - div(first.file_from_offset, size)) if size else -1
+        return next(iter(self.mapped_files[index : index + 1]), None) if index >= 0 else None
+
     def _holder(self, offset: int, first: MappedFile) -> MappedFile | None:
         size = self.mapped_file_size
-        index = to_i32(div(offset, size) - div(first.file_from_offset, size))
-        guessed = self.mapped_files[index : index + 1] if index >= 0 else []
+        numbered = self._numbered(offset, first)
+        guessed = [] if numbered is None else [numbered]
         for mapped_file in (*guessed, *self.mapped_files):
             begin = mapped_file.file_from_offset
             if begin <= offset < to_i64(begin + size):

@@ -6,6 +6,8 @@ Read beside `org.apache.rocketmq.common.message.MessageDecoder` of 4.9.3.
 from collections.abc import Mapping
 from typing import Final
 
+from rocket_reference.rules import RULES_4_9_3, Rules
+
 NAME_VALUE_SEPARATOR: Final = "\x01"
 PROPERTY_SEPARATOR: Final = "\x02"
 
@@ -15,7 +17,7 @@ DELAY: Final = "DELAY"  # MessageConst.PROPERTY_DELAY_TIME_LEVEL
 UNIQ_KEY: Final = "UNIQ_KEY"  # MessageConst.PROPERTY_UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 
 
-def parse_properties(text: str) -> dict[str, str]:
+def parse_properties(text: str, rules: Rules = RULES_4_9_3) -> dict[str, str]:
     r"""Names and values of a properties text.
 
     A pair ends at the next \2, even one inside a value; its name ends at the pair's first \1, so that a
@@ -28,6 +30,9 @@ def parse_properties(text: str) -> dict[str, str]:
     properties: dict[str, str] = {}
     for pair in text.split(PROPERTY_SEPARATOR):
         name, separator, value = pair.partition(NAME_VALUE_SEPARATOR)
+        if rules.one_separator:
+            value = value.rstrip(NAME_VALUE_SEPARATOR)  # String.split drops what is empty at the end
+            value = "" if NAME_VALUE_SEPARATOR in value else value
         if name and separator and value:
             properties[name] = value
     return properties

@@ -19,12 +19,13 @@ from typing import Final
 from zlib import crc32
 
 from rocket_spec.errors import InvalidError
-from rocket_spec.layout import BLANK, BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
+from rocket_spec.layout import BLANK, BLANK_MAGIC, LONG_TOPIC_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_reference._cursor import Cursor
 from rocket_reference.errors import JavaError
 from rocket_reference.java import I32_MAX, encode_utf8, to_i32
 from rocket_reference.properties import properties_text
+from rocket_reference.rules import RULES_4_9_3, Rules
 
 BORN_HOST_V6: Final = 0x10  # MessageSysFlag.BORNHOST_V6_FLAG (LOG-REC-5)
 STORE_HOST_V6: Final = 0x20  # MessageSysFlag.STOREHOSTADDRESS_V6_FLAG
@@ -63,14 +64,24 @@ class RecordFields:
     properties: bytes
 
 
-def read_fields(cursor: Cursor, total_size: int, magic: int, *, read_body: bool = True) -> RecordFields:
+def read_fields(
+    cursor: Cursor,
+    total_size: int,
+    magic: int,
+    *,
+    read_body: bool = True,
+    room: int | None = None,
+    rules: Rules = RULES_4_9_3,
+) -> RecordFields:
     """The fields of a record, of which the cursor has read the first two.
 
     Args:
         cursor: is after the magic, and afterwards after the record's last field.
         total_size: the first field.
-        magic: the second.
+        magic: the second; that of 5.1.0 asks for a topic length of two bytes.
         read_body: False steps over the body instead, which then may be longer than the record.
+        room: bytes that a part may have at most; those of the record if not given.
+        rules: of the release.
 
     Raises:
         JavaError: whatever 4.9.3 throws: NegativeArraySizeException for a negative total size;
@@ -79,19 +90,20 @@ def read_fields(cursor: Cursor, total_size: int, magic: int, *, read_body: bool 
 
     Source: CommitLog.checkMessageAndReturnSize 307-369.
     """
-    room = total_size
-    if room < 0:
-        raise JavaError("NegativeArraySizeException", str(room))
+    room = total_size if room is None else room
+    if total_size < 0:
+        raise JavaError("NegativeArraySizeException", str(total_size))
     body_crc = cursor.get_int()
     queue_id = cursor.get_int()
     flag = cursor.get_int()
     queue_offset = cursor.get_long()
     phy_offset = cursor.get_long()
     sys_flag = cursor.get_int()
+    hosts = sys_flag if rules.has_ipv6 else 0
     born_timestamp = cursor.get_long()
-    born_host = cursor.take(_host_length(sys_flag, BORN_HOST_V6), room)  # LOG-REC-2
+    born_host = cursor.take(_host_length(hosts, BORN_HOST_V6), room)  # LOG-REC-2
     store_timestamp = cursor.get_long()
-    store_host = cursor.take(_host_length(sys_flag, STORE_HOST_V6), room)
+    store_host = cursor.take(_host_length(hosts, STORE_HOST_V6), room)
     reconsume_times = cursor.get_int()
     prepared_transaction_offset = cursor.get_long()
     body = b""
@@ -101,7 +113,7 @@ def read_fields(cursor: Cursor, total_size: int, magic: int, *, read_body: bool 
             body = cursor.take(body_length, room)
         else:
             cursor.skip(body_length)
-    topic_length = cursor.get_byte()
+    topic_length = cursor.get_byte() if not _is_long(magic, rules) else cursor.get_short()
     topic = cursor.take(topic_length, room)
     properties_length = cursor.get_short()
     properties = cursor.take(properties_length, room) if properties_length > 0 else b""
@@ -129,6 +141,11 @@ def read_fields(cursor: Cursor, total_size: int, magic: int, *, read_body: bool 
     )
 
 
+def _is_long(magic: int, rules: Rules) -> bool:
+    """Whether the length of a record's topic has two bytes."""
+    return rules.has_long_topics and magic == LONG_TOPIC_MAGIC
+
+
 def record_length(sys_flag: int, body_length: int, topic_length: int, properties_length: int) -> int:
     """What the parts add up to, in bytes and int arithmetic; a negative body or properties is 0 (LOG-REC-3).
 
@@ -136,6 +153,13 @@ def record_length(sys_flag: int, body_length: int, topic_length: int, properties
     """
     hosts = _host_length(sys_flag, BORN_HOST_V6) + _host_length(sys_flag, STORE_HOST_V6) - 2 * _HOST_V4
     return to_i32(RECORD_FIXED_V4 + hosts + max(body_length, 0) + topic_length + max(properties_length, 0))
+
+
+def length_of(fields: RecordFields, rules: Rules = RULES_4_9_3) -> int:
+    """What the parts of a record that was read add up to."""
+    sys_flag = fields.sys_flag if rules.has_ipv6 else 0
+    topic_length = fields.topic_length + _is_long(fields.magic, rules)
+    return record_length(sys_flag, fields.body_length, topic_length, fields.properties_length)
 
 
 def body_checksum(body: bytes) -> int:

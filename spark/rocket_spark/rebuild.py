@@ -278,7 +278,7 @@ class _Running:
         """The first phase, log file by log file."""
         tasks = [
             LogTask(
-                name, file, state_of(file), file is plan.logs[-1], plan.buckets, plan.light, self.job.resume
+                name, file, state_of(file), file is plan.logs[-1], plan.buckets, plan.rules, self.job.resume
             )
             for name, plan in self._plans()
             for file in plan.logs

@@ -12,6 +12,7 @@ from rocket_columnar.rebuild import (
     KEYS,
     RECORDS,
     UNIT,
+    BrokerRules,
     Holes,
     IndexPlan,
     LeftOut,
@@ -52,7 +53,7 @@ class LogTask:
     state: tuple[int, int]
     last: bool
     buckets: int
-    light: bool
+    rules: BrokerRules
     kept: bool
 
     @property
@@ -106,7 +107,7 @@ class OwnFiles(NamedTuple):
 def dispatch_task(task: LogTask, attempts: Folder) -> tuple[str, dict[str, Any]]:
     """In a task: one log file. The outcome of each task can be kept as JSON, and begins with a name in `attempts`."""
     with attempt(attempts, "log", synced=task.kept) as folder:
-        done = dispatch_log(task.file, folder, last=task.last, buckets=task.buckets, light=task.light)
+        done = dispatch_log(task.file, folder, last=task.last, buckets=task.buckets, rules=task.rules)
     return folder.name, done.as_plain()
 
 

@@ -14,6 +14,13 @@ from rocket_spec.errors import UsageError
 MESSAGE_MAGIC: Final = 0xDAA320A7 - (1 << 32)
 """Magic of a commit-log record as the i32 it is: -626843481 (`CommitLog.MESSAGE_MAGIC_CODE`)."""
 
+LONG_TOPIC_MAGIC: Final = 0xDAA320AB - (1 << 32)
+"""Magic of a record whose topic has a length of two bytes, written since 5.1.0 for topics over 127 bytes, or with
+`messageVersion=V2` (`MessageVersion.MESSAGE_VERSION_V2`)."""
+
+RECORD_MAGICS: Final = (MESSAGE_MAGIC, LONG_TOPIC_MAGIC)
+"""The magics of records."""
+
 BLANK_MAGIC: Final = 0xCBD43194 - (1 << 32)
 """Magic of the blank that fills a commit-log file's end: -875286124 (`CommitLog.BLANK_MAGIC_CODE`)."""
 

@@ -20,6 +20,8 @@ _LOOP: Final = (
     "twice the processor time (0.105 s, not 0.050 s)"
 )
 
+_RULES: Final = "as many values as the Java constructor takes, and the rules of the release"
+
 EXCEPTIONS: Final = {
     "cli/rocketspec/_decode.py:read_table": _OPTIONS,
     "cli/rocketspec/_search.py:explain": _OPTIONS,
@@ -49,6 +51,10 @@ EXCEPTIONS: Final = {
     "columnar/rocket_columnar/report/store_report.py:audit": _OPTIONS,
     "conformance/rocket_conformance/properties/_service_files.py:lay_file": _OPTIONS,
     "conformance/rocket_conformance/store_verdict/crash_judge.py:judge_crashes": _OPTIONS,
+    "conformance/rocket_conformance/reference_adapter/library.py:open_index_file": _RULES,
+    "reference/rocket_reference/consume_queue_store.py:__init__": _RULES,
+    "reference/rocket_reference/index_file.py:open_index_file": _RULES,
+    "reference/rocket_reference/index_service.py:__init__": _RULES,
     "reference/rocket_reference/query_message.py:query_message": "as many values as the Java object or frame has",
     "reference/rocket_reference/queue_table.py:__init__": "as many values as the Java object or frame has",
     "reference/rocket_reference/record_bytes.py:encode_record": "as many values as the Java object or frame has",

@@ -29,6 +29,14 @@ def rebuild(
     geometry: option.RebuildGeometry = None,
     queue_file_size: option.QueueFileSize = None,
     broker_conf: option.BrokerConfFile = None,
+    rocketmq_profile: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERSION",
+            help="Index messages as this release does; since 5.4.0 also under their tags. "
+            "\\[default: as the store's newest entries]",
+        ),
+    ] = None,
     gentle: option.GentleReading = False,
     rate: option.RateLimit = None,
     only_missing: option.OnlyMissing = False,
@@ -55,11 +63,15 @@ def rebuild(
     from rocket_columnar.rebuild import rebuild as engine
     from rocket_columnar.report import infers_geometry, rebuild_warnings
     from rocket_columnar.store import Unreadable, despite_unreadable
+    from rocket_spec.profiles import profile
 
     from rocketspec._settings import note_release, read_settings
     from rocketspec._store import has_files
     from rocketspec._terminal import note, progress, skipped
 
+    tag_keys = (
+        None if rocketmq_profile is None else profile(rocketmq_profile).rules.get("has_tag_keys", False)
+    )
     option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     path, given, conf = settings.store, settings.geometry, settings.conf
@@ -78,6 +90,7 @@ def rebuild(
                 queue_file_size=queue_file_size,
                 only_missing=only_missing,
                 force=force,
+                tag_keys=tag_keys,
                 light_queues=None if conf is None or has_queues else conf.light_queues,
                 commitlog=settings.commitlog,
                 on_progress=step,

@@ -11,6 +11,7 @@ from rocketspec._options import AsJson, JsonLines, write_json
 if TYPE_CHECKING:
     from rocket_conformance.mutants import ClauseCoverage
     from rocket_spec.clauses import Clause
+    from rocket_spec.profiles import Profile
 
 
 def register(app: typer.Typer) -> None:
@@ -55,22 +56,32 @@ def list_clauses(
 
 def show_clause(
     clause_id: Annotated[str, typer.Argument(metavar="ID", help="ID of a clause, such as IDX-PUT-5.")],
+    rocketmq_profile: Annotated[
+        str | None,
+        typer.Option(metavar="VERSION", help="Also show what this release of RocketMQ does instead."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Show one clause: level, text, example and its place in the Java source.
 
-    Example: `rocketspec spec show IDX-PUT-5`
+    Example: `rocketspec spec show CQ-MIN-1 --rocketmq-profile 5.5.1`
     """
     from rocket_spec.clauses import clauses
+    from rocket_spec.profiles import profile
 
     known = clauses()
     clause = known.get(clause_id.upper())
     if clause is None:
         raise _unknown("clause", clause_id, list(known))
+    release = None if rocketmq_profile is None else profile(rocketmq_profile)
     if json:
-        write_json(_as_json(clause))
-    else:
-        _print_clause(clause)
+        write_json(
+            _as_json(clause) | ({} if release is None else {"profile": _profile_json(clause, release)})
+        )
+        return
+    _print_clause(clause)
+    if release is not None:
+        _print_profile(clause, release)
 
 
 def show_coverage(
@@ -198,6 +209,31 @@ def _print_coverage(rows: list[ClauseCoverage]) -> None:
         sum(getattr(row, name) for row in rows) for name in ("directed", "seeded", "properties", "mutants")
     ]
     console.print("{:,} directed cases, {:,} seeded ones, {:,} properties, {:,} mutants".format(*totals))
+
+
+def _profile_json(clause: Clause, release: Profile) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {"release": release.version, "differences": [asdict(found) for found in release.of(clause.id)]}
+
+
+def _print_profile(clause: Clause, release: Profile) -> None:
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console()
+    found = release.of(clause.id)
+    if not found:
+        console.print(f"\n{release.version}: no known difference", highlight=False)
+    for difference in found:
+        releases = " to ".join(dict.fromkeys((difference.first, difference.last)))
+        console.print(f"\n[bold]{release.version} instead[/bold] ({releases})", highlight=False)
+        console.print(Markdown(f"\n{difference.text}\n"))
+        console.print(
+            f"\nSource at {difference.at}: {difference.source}\nEvidence: {difference.evidence}",
+            highlight=False,
+            markup=False,
+        )
 
 
 def _print_clause(clause: Clause) -> None:

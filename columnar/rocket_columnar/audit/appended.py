@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from rocket_spec.layout import MESSAGE_MAGIC
+from rocket_spec.layout import RECORD_MAGICS
 
 from rocket_columnar.audit.matching import LOST, OUTSIDE
 from rocket_columnar.audit.plan import Plan
@@ -45,7 +45,7 @@ def _appended_meanwhile(plan: Plan, phy_offset: int) -> bool:
             with file.open() as reader:
                 if phy_offset - base + _HEAD.size <= reader.size:
                     _, magic, recorded = _HEAD.unpack(reader.read(phy_offset - base, _HEAD.size).tobytes())
-                    return bool(magic == MESSAGE_MAGIC and recorded == phy_offset)
+                    return bool(magic in RECORD_MAGICS and recorded == phy_offset)
         except FileNotFoundError:
             continue
     return False

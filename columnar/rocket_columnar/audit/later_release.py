@@ -1,4 +1,4 @@
-"""What 5.x writes that 4.9.3 does not, and an audit therefore does not judge: tag entries, and records of another magic."""
+"""What 5.x writes that 4.9.3 does not, and an audit therefore does not judge."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rocket_columnar.audit.matching import DOUBLE, LOST, WRONG
+from rocket_columnar.audit.matching import DOUBLE, WRONG
 from rocket_columnar.audit.plan import Plan
 from rocket_columnar.audit.range_records import Frames
 from rocket_columnar.audit.range_result import RangeResult
@@ -19,7 +19,7 @@ from rocket_columnar.formats import (
     parse_record,
     string_hash,
 )
-from rocket_columnar.store import Sign, is_later_record, read_at
+from rocket_columnar.store import Sign, read_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,43 +29,16 @@ UNJUDGED: Final = {
     "checkpoint.behind": (),
     "index.ahead_of_log": (),
     "queue.missing_unit": ("batch", "rocksdb"),
-    "index.missing_key": ("batch", "magic", "rocksdb"),
+    "index.missing_key": ("batch", "rocksdb"),
 }
 """Findings that follow from the rules of 4.9.3 alone, and the kinds of signs with which they are dropped; () for any."""
 
 _SCHEDULE: Final = SCHEDULE_TOPIC.decode()
-_TRIED: Final = 16  # rows, of which one is such a record if many are
 _LONGEST: Final = 255  # UTF-16 units of a tag whose length is tried out
 
 
-def later_record(plan: Plan, phy_offset: int) -> bool:
-    """Whether a record with the magic of 5.1.0 and later begins at a physical offset."""
-    name, at = plan.at(phy_offset)
-    for file in plan.logs:
-        if file.name == name:
-            try:
-                return is_later_record(file, at)
-            except FileNotFoundError:  # expired meanwhile
-                return False
-    return False
-
-
-def without_later_records(
-    plan: Plan, flags: NDArray[np.uint8], offsets: NDArray[np.int64], result: RangeResult
-) -> NDArray[np.uint8]:
-    """The flags of units or entries, without LOST for those of records with the magic of 5.1.0 and later."""
-    rows = np.flatnonzero(flags & LOST)
-    if result.range.log is None or not any(later_record(plan, int(offsets[row])) for row in rows[:_TRIED]):
-        return flags
-    for row in rows:
-        if later_record(plan, int(offsets[row])):
-            result.signs[:] = result.signs or [later_sign(plan, int(offsets[row]))]
-            flags[row] = 0
-    return flags
-
-
-def later_sign(plan: Plan, phy_offset: int) -> Sign:
-    """The sign that such a record is."""
+def long_topic_sign(plan: Plan, phy_offset: int) -> Sign:
+    """The sign that a record is whose topic has a length of two bytes."""
     name, at = plan.at(phy_offset)
     return Sign("magic", f"magic daa320ab in {name} at byte {at + 4:,}")
 

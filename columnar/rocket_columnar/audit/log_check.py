@@ -4,14 +4,13 @@ from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 from typing import Final
 
-from rocket_spec.layout import BLANK, MESSAGE_MAGIC, RECORD, RECORD_FIXED_V4
+from rocket_spec.layout import BLANK, RECORD, RECORD_FIXED_V4, RECORD_MAGICS
 
 from rocket_columnar.audit.file_survey import QueueSurvey
-from rocket_columnar.audit.later_release import later_record
 from rocket_columnar.audit.plan import Plan
 from rocket_columnar.audit.range_result import RangeResult
 from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding
-from rocket_columnar.formats import body_begin, is_blank
+from rocket_columnar.formats import body_begin, is_blank, topic_length_size
 from rocket_columnar.log import Gap, dispatch_stop
 from rocket_columnar.store import StoreFile, read_at
 
@@ -46,8 +45,6 @@ def check_log(  # noqa: C901 - one kind of finding after the other
     for number, of_file in groupby(parts, lambda part: part.range.log):
         _check_owner(plan, number, list(of_file), report)
     for number, gap in gaps:
-        if later_record(plan, gap.begin):
-            continue
         file, size = plan.logs[number], plan.log_sizes[number]
         tail = number >= last and gap.end >= file.base_offset + size
         report(gap_finding(file, size, gap, tail=tail, live=plan.live))
@@ -111,7 +108,7 @@ def _recorded(file: StoreFile) -> int:
     """The physical offset that a log file's first record states; -1 if it begins with none."""
     head = read_at(file, 0, RECORD_FIXED_V4)
     place = RECORD.offset_of("phy_offset")
-    sound = head[4:8] == MESSAGE_MAGIC.to_bytes(4, signed=True)
+    sound = int.from_bytes(head[4:8], signed=True) in RECORD_MAGICS
     return int.from_bytes(head[place : place + 8], signed=True) if sound else -1
 
 
@@ -156,10 +153,11 @@ def torn_end(file: StoreFile, phy_offset: int, size: int, *, live: bool) -> Find
     at = phy_offset - file.base_offset
     record = read_at(file, at, size)
     body = body_begin(int.from_bytes(record[_FLAG : _FLAG + 1]))
-    topic = body + max(int.from_bytes(record[body - 4 : body], signed=True), 0)
-    if len(record) < size or topic >= size:  # the file was changed after the scan
+    width = topic_length_size(int.from_bytes(record[4:8], signed=True))
+    topic = body + max(int.from_bytes(record[body - 4 : body], signed=True), 0) + width
+    if len(record) < size or topic > size:  # the file was changed after the scan
         return None
-    properties = topic + 1 + record[topic] + 2
+    properties = topic + int.from_bytes(record[topic - width : topic]) + 2
     if properties >= size or record[-1]:
         return None
     whole = max(len(record.rstrip(b"\0")), properties)

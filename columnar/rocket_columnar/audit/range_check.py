@@ -13,7 +13,7 @@ import numpy as np
 
 from rocket_columnar.audit.appended import without_appended
 from rocket_columnar.audit.fault_runs import MOST, Marks, values_at
-from rocket_columnar.audit.later_release import without_later_records, without_tag_entries
+from rocket_columnar.audit.later_release import long_topic_sign, without_tag_entries
 from rocket_columnar.audit.matching import (
     DOUBLE,
     LOST,
@@ -39,6 +39,7 @@ from rocket_columnar.store import is_safe
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_LONGEST_TOPIC: Final = 127  # of a record with the magic of 4.9.3
 _ROWS: Final = 1 << 19  # all records of a range are one batch: joining batches copies them
 
 
@@ -83,8 +84,11 @@ def check_range(
     result.end = sum(result.last)
     result.bodies = every.phy_offset[~every.crc_ok][:MOST].tolist()
     for number, name in enumerate(names.names):
+        first = int(every.phy_offset[np.argmax(every.topic == number)])
         if not is_safe(name):
-            result.unsafe[name] = int(every.phy_offset[np.argmax(every.topic == number)])
+            result.unsafe[name] = first
+        if len(name) > _LONGEST_TOPIC:
+            result.signs.append(long_topic_sign(plan, first))
     where = check_missing(plan, frames, queued, seen, result)
     check_copies(plan, frames, copies, where, result)
     return result
@@ -156,7 +160,6 @@ def _check_units(
         return queued
     flags = match_units(units, frames, range_, queued)
     if (flags & ~np.uint8(OUTSIDE)).any():
-        flags = without_later_records(plan, flags, units.columns["phy_offset"], result)
         Judge(plan, units, frames, copies, range_, result.marks).judge(flags)
     return queued
 
@@ -176,7 +179,6 @@ def entries_of(plan: Plan, indexes: Targets, frames: Frames, result: RangeResult
         flags[offsets < 0] = LOST
     if (flags & ~np.uint8(OUTSIDE)).any():
         flags = without_appended(plan, flags, offsets)
-        flags = without_later_records(plan, flags, offsets, result)
         flags = without_tag_entries(plan, frames, flags, entries, result)
         _mark_entries(entries, begins, flags, records, result.marks)
     return seen

@@ -13,7 +13,7 @@ from rocket_columnar.audit.fault_runs import MOST, Mark, Marks
 from rocket_columnar.audit.file_check import check_ext_files, check_index_files, check_queue_files, empty_file
 from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
 from rocket_columnar.audit.header_bounds import FirstEntries, check_bounds
-from rocket_columnar.audit.later_release import UNJUDGED, later_record, later_sign
+from rocket_columnar.audit.later_release import UNJUDGED
 from rocket_columnar.audit.log_check import check_begin, check_log, lag_finding
 from rocket_columnar.audit.plan import Plan, list_kind
 from rocket_columnar.audit.range_check import check_range
@@ -195,11 +195,8 @@ def findings(
 
 
 def _signs(plan: Plan, parts: Sequence[RangeResult]) -> tuple[Sign, ...]:
-    """The signs of 5.x, one of each kind; records of its magic are gaps of the log."""
-    gaps = (
-        later_sign(plan, gap.begin) for part in parts for gap in part.gaps if later_record(plan, gap.begin)
-    )
-    every = [*plan.signs, *gaps, *(sign for part in parts for sign in part.signs)]
+    """The signs of 5.x, one of each kind."""
+    every = [*plan.signs, *(sign for part in parts for sign in part.signs)]
     return tuple({sign.kind: sign for sign in reversed(every)}.values())[::-1]
 
 

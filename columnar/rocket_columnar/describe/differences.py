@@ -301,7 +301,8 @@ def _varying(row: _Row, field: str, start: int) -> int | None:
     born = start + RECORD.offset_of("born_timestamp") + 8
     body = start + body_begin(row["sys_flag"])
     stored = born + body_begin(row["sys_flag"] & _BORN_V6) - body_begin(0) + 8
-    topic = body + len(row["body"] or b"") + 1
+    name = (row["topic"] or "").encode()
+    topic = body + len(row["body"] or b"") + (1 if len(name) < 1 << 7 else 2)
     return {
         "born_host": born,
         "store_timestamp": stored,
@@ -310,7 +311,7 @@ def _varying(row: _Row, field: str, start: int) -> int | None:
         "prepared_transaction_offset": body - 12,
         "body": body,
         "topic": topic,
-        "properties": topic + len((row["topic"] or "").encode()) + 2,
+        "properties": topic + len(name) + 2,
     }.get(field)
 
 

@@ -134,7 +134,7 @@ def row_of(record: Record, at: int) -> tuple[Any, ...]:
     parts = (
         *(at + 48, born),
         *(at + 56 + born, store),
-        *(record.body, record.topic - 1 - record.body),
+        *(record.body, max(fixed.body_length, 0)),
         *(record.topic, record.topic_length),
         *(record.properties, record.properties_length),
     )

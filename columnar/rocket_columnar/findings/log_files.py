@@ -10,9 +10,9 @@ from rocket_spec.layout import (
     BLANK_MAGIC,
     ENTRY,
     ENTRY_MAGIC,
-    MESSAGE_MAGIC,
     RECORD,
     RECORD_FIXED_V4,
+    RECORD_MAGICS,
 )
 
 from rocket_columnar.findings.forms import Finding, finding
@@ -102,13 +102,13 @@ def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool)
     length = int.from_bytes(head[:4], signed=True)
     rest = read_at(file, at + length - 8, 8) if RECORD_FIXED_V4 <= length <= size - at else b""
     _, magic, recorded = _HEAD.unpack(head.ljust(_HEAD.size, b"\0"))
-    if magic == MESSAGE_MAGIC and length > _LONGEST_ARRAY and not file.framed:
+    if magic in RECORD_MAGICS and length > _LONGEST_ARRAY and not file.framed:
         text = (
             f"found a size of {length:,} bytes, more than Java can allocate; {where} contain no valid record: dispatch ends in "
             "OutOfMemoryError, and no start succeeds as long as its recovery reads this record"
         )
         return finding("log.length", file.name, at, text, clause="STORE-16")
-    if tail and (not any(rest) and (magic in (0, MESSAGE_MAGIC)) and recorded in (0, begin)):
+    if tail and (not any(rest) and (magic in (0, *RECORD_MAGICS)) and recorded in (0, begin)):
         return finding(
             "log.torn",
             file.name,
@@ -118,7 +118,7 @@ def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool)
         )
     if magic == BLANK_MAGIC:
         return finding("log.length", file.name, at, lost, clause="LOG-BLANK-1")
-    if magic != MESSAGE_MAGIC and len(head) >= RECORD.offset_of("magic") + 4:
+    if magic not in RECORD_MAGICS and len(head) >= RECORD.offset_of("magic") + 4:
         return finding("log.magic", file.name, at + RECORD.offset_of("magic"), lost)
     if RECORD_FIXED_V4 <= length <= size - at and recorded != begin:
         return finding("log.position", file.name, at + RECORD.offset_of("phy_offset"), lost)

@@ -11,7 +11,7 @@ from rocket_columnar.formats.java import (
     to_i32,
     to_i64,
 )
-from rocket_columnar.formats.key_hashes import hash_key, hash_keys, index_key
+from rocket_columnar.formats.key_hashes import hash_key, hash_keys, index_key, tag_key
 from rocket_columnar.formats.message_ids import (
     OffsetId,
     UniqueKey,
@@ -34,6 +34,7 @@ from rocket_columnar.formats.records import (
     parse_properties,
     parse_record,
     tags_code,
+    topic_length_size,
 )
 from rocket_columnar.formats.times import iso, show_times_in
 
@@ -70,7 +71,9 @@ __all__ = [
     "parse_unique_key",
     "show_times_in",
     "string_hash",
+    "tag_key",
     "tags_code",
     "to_i32",
     "to_i64",
+    "topic_length_size",
 ]

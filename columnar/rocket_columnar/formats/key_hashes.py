@@ -29,6 +29,11 @@ def index_key(topic: str, key: str) -> str:
     return f"{topic}#{key}"
 
 
+def tag_key(topic: str, tags: str) -> str:
+    """The string that 5.4.0 and later also hash for a message with tags (`IndexService.buildKey`)."""
+    return index_key(topic, f"T#{tags}")
+
+
 def hash_key(key: str) -> int:
     """Key hash of one index key, 0 .. 2^31-1.
 

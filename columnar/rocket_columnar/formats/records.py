@@ -9,7 +9,14 @@ from functools import lru_cache
 from mmap import mmap
 from typing import Final, NamedTuple
 
-from rocket_spec.layout import BLANK_MAGIC, ENTRY_BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
+from rocket_spec.layout import (
+    BLANK_MAGIC,
+    ENTRY_BLANK_MAGIC,
+    LONG_TOPIC_MAGIC,
+    MESSAGE_MAGIC,
+    RECORD_FIXED_V4,
+    RECORD_MAGICS,
+)
 
 from rocket_columnar.formats.java import decode_utf8, parse_int, string_hash, to_i64
 
@@ -92,11 +99,11 @@ def check_frame_head(head: Buffer, at: int, room: int, position: int) -> Bad | N
     a frame found elsewhere is a stale one, or bytes of a body that look like one.
     """
     total_size, magic, recorded = _HEAD.unpack_from(head, at)
-    if magic == MESSAGE_MAGIC and RECORD_FIXED_V4 <= total_size <= room and recorded == position:
+    if magic in RECORD_MAGICS and RECORD_FIXED_V4 <= total_size <= room and recorded == position:
         return None
     if magic == BLANK_MAGIC:
         return Bad(f"a blank of {total_size:,} bytes", f"one of the {room:,} to the file's end")
-    if magic != MESSAGE_MAGIC:
+    if magic not in RECORD_MAGICS:
         return Bad(f"magic {magic & 0xFFFFFFFF:08x}", f"{MESSAGE_MAGIC & 0xFFFFFFFF:08x}")
     if not RECORD_FIXED_V4 <= total_size <= room:
         return Bad(f"a record of {total_size:,} bytes", f"{RECORD_FIXED_V4} to the file's end, {room:,}")
@@ -126,6 +133,11 @@ def body_end(head: Buffer) -> int:
     return body_begin(head[39]) + max(fixed_fields(head).body_length, 0)
 
 
+def topic_length_size(magic: int) -> int:
+    """Bytes that the length of a topic takes in a record of this magic (LOG-REC-1)."""
+    return 2 if magic == LONG_TOPIC_MAGIC else 1
+
+
 def parse_record(window: Buffer, at: int) -> Record | Bad:
     """The record `at` an offset of a window that holds all its bytes, or why its lengths do not add up.
 
@@ -137,11 +149,12 @@ def parse_record(window: Buffer, at: int) -> Record | Bad:
     body = at + layout.size
     if body + 3 <= end:
         fixed = tuple.__new__(FixedFields, layout.unpack_from(window, at))  # `_make`, three times as fast
-        topic = body + max(fixed.body_length, 0) + 1
+        size = topic_length_size(fixed.magic)
+        topic = body + max(fixed.body_length, 0) + size
         if topic + 2 <= end:
-            topic_length = window[topic - 1]
+            topic_length = int.from_bytes(window[topic - size : topic], signed=True)
             properties = topic + topic_length + 2
-            if topic_length < 128 and properties <= end:
+            if topic_length >= 0 and properties <= end:
                 length = int.from_bytes(window[properties - 2 : properties], signed=True)
                 if properties + max(length, 0) == end:
                     return Record(fixed, body, topic, topic_length, properties, max(length, 0))

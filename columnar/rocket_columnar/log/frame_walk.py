@@ -19,8 +19,8 @@ from rocket_spec.layout import (
     ENTRY,
     ENTRY_BLANK_MAGIC,
     ENTRY_MAGIC,
-    MESSAGE_MAGIC,
     RECORD_FIXED_V4,
+    RECORD_MAGICS,
 )
 
 from rocket_columnar import store
@@ -33,6 +33,7 @@ from rocket_columnar.formats import (
     check_frame_head,
     is_blank,
     parse_record,
+    topic_length_size,
 )
 from rocket_columnar.store import Reader
 
@@ -48,9 +49,8 @@ NARROW: Final = 1 << 16
 _WINDOW: Final = 4 << 20
 _NEARBY: Final = 64 << 20
 _PAGE: Final = 4 << 10
-_TAIL: Final = 1 + 0x7F + 2 + 0x7FFF  # bytes after a body at most: topic and properties with their lengths
+_LONGEST_TOPICS: Final = {1: 0x7F, 2: 0x7FFF}  # by the bytes of their length
 _HUGE: Final = 64 << 20
-_INNER: Final = 1 + 0x7F + 2  # bytes after a body that hold the lengths of topic and properties, at most
 _BEFORE: Final = 7  # bytes of a frame that may be before the last byte of its magic, and be zeros of a hole
 _BLANK: Final = BLANK.size
 _WAITS: Final = 80
@@ -60,11 +60,11 @@ _PAIR: Final = struct.Struct(">ii")
 _ENTRY: Final = struct.Struct(ENTRY.struct_format)
 _MAGICS: Final = tuple(
     (struct.pack(">i", magic), place)
-    for magic, place in ((MESSAGE_MAGIC, 4), (BLANK_MAGIC, 4), (ENTRY_BLANK_MAGIC, 0))
+    for magic, place in ((ENTRY_BLANK_MAGIC, 0), (BLANK_MAGIC, 4), *((magic, 4) for magic in RECORD_MAGICS))
 )
 """Magics, and where in their frames they are."""
 
-_ENTRY_BLANK: Final = _MAGICS[2][0]
+_ENTRY_BLANK: Final = _MAGICS[0][0]
 _ENTRY_BLANKS: Final = re.compile(_ENTRY_BLANK + rb"(?=[\x00-\x7f])")
 """The magic of a DLedger blank and a length that is not negative: erased storage is full of its bytes."""
 
@@ -215,12 +215,17 @@ class Walk:
         bad = Bad("lengths of body, topic and properties that do not add up", f"{total_size:,} bytes in all")
         head = self.reader.read(position, min(HEAD_SIZE, self.reader.size - position)).tobytes()
         end = body_end(head.ljust(HEAD_SIZE, b"\0"))
-        if not 3 <= total_size - end <= _TAIL:
+        size = topic_length_size(int.from_bytes(head[4:8], signed=True))
+        inner = (
+            size + _LONGEST_TOPICS[size] + 2
+        )  # bytes that hold the lengths of topic and properties, at most
+        if not size + 2 <= total_size - end <= inner + 0x7FFF:
             return bad
-        inner = self.reader.read(position + end, min(_INNER, total_size - end)).tobytes()
-        properties = 1 + inner[0] + 2
-        length = max(int.from_bytes(inner[properties - 2 : properties], signed=True), 0)
-        return None if inner[0] < 0x80 and end + properties + length == total_size else bad
+        lengths = self.reader.read(position + end, min(inner, total_size - end)).tobytes()
+        topic = int.from_bytes(lengths[:size], signed=True)
+        properties = size + topic + 2
+        length = max(int.from_bytes(lengths[properties - 2 : properties], signed=True), 0)
+        return None if topic >= 0 and end + properties + length == total_size else bad
 
     def _load_thin(self, position: int, total_size: int) -> None:
         """Loads a record without its body into the window."""

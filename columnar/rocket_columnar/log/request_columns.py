@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rocket_columnar.formats import index_key, string_hash
+from rocket_columnar.formats import index_key, string_hash, tag_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -133,3 +133,9 @@ _DTYPES: Final[dict[str, type[np.generic]]] = {
 def topic_code(topic: str) -> int:
     """`String.hashCode` of what precedes a topic's keys in the index, as an unsigned number."""
     return string_hash(index_key(topic, "")) & 0xFFFFFFFF
+
+
+@lru_cache(maxsize=1 << 16)
+def tag_code(topic: str) -> int:
+    """The same of what precedes a topic's tags in the index of 5.4.0 and later."""
+    return string_hash(tag_key(topic, "")) & 0xFFFFFFFF

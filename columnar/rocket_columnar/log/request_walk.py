@@ -1,17 +1,22 @@
 """The dispatch requests that a healthy broker makes from a range of one commit-log file."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from rocket_columnar.fast import LogForm, log_form
 from rocket_columnar.formats import clean_utf8
 from rocket_columnar.log.gaps import Gap
-from rocket_columnar.log.request_columns import ROLLBACK, Requests, TopicNames, topic_code
+from rocket_columnar.log.request_columns import ROLLBACK, Requests, TopicNames, tag_code, topic_code
 from rocket_columnar.log.row_values import RowTopics, bodies_match, tags_codes
 from rocket_columnar.log.scan import Records, Scan
 from rocket_columnar.store import Reader
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _ROWS: Final = 1 << 13
 
@@ -23,10 +28,12 @@ class Dispatch:
         names: to which topics are added.
         form: how records are read.
         check_crc: whether bodies are checked against their sums.
+        tag_keys: whether messages are also indexed under their tags, as since 5.4.0.
     """
 
-    def __init__(self, names: TopicNames, form: LogForm, *, check_crc: bool) -> None:
+    def __init__(self, names: TopicNames, form: LogForm, *, check_crc: bool, tag_keys: bool) -> None:
         self._names = names
+        self._tag_keys = tag_keys
         self._check_crc = check_crc
         self._topics = RowTopics(form, lambda raw: names.number(clean_utf8(raw).decode()))
 
@@ -40,10 +47,15 @@ class Dispatch:
         dispatched = np.ones(len(rows), np.bool_) if known is None else known
         transaction = rows["sys_flag"] & ROLLBACK
         silent = ~dispatched | (transaction == ROLLBACK)
-        for name in ("keys", "uniq_key"):
+        for name in ("keys", "uniq_key", "tags"):
             rows[f"{name}_length"][silent] = 0
-        before = np.array([topic_code(name) for name in self._names.names], np.uint32)[topics]
-        key_count, key_hash = records.form.hash_keys(records.window, rows, before)
+        key_count, key_hash = self._keys(records, topics, topic_code)
+        if self._tag_keys:
+            rows["uniq_key_at"], rows["uniq_key_length"] = rows["tags_at"], rows["tags_length"]
+            rows["keys_length"] = 0
+            counts, hashes = self._keys(records, topics, tag_code)
+            key_hash = np.insert(key_hash, np.cumsum(key_count)[counts > 0], hashes)
+            key_count += counts
         return Requests(
             **{name: rows[name].copy() for name in ("phy_offset", "size", "queue_id", "queue_offset")},
             topic=topics,
@@ -57,6 +69,12 @@ class Dispatch:
             key_hash=key_hash,
         )
 
+    def _keys(
+        self, records: Records, topics: NDArray[np.int32], code_of: Callable[[str], int]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        before = np.array([code_of(name) for name in self._names.names], np.uint32)[topics]
+        return records.form.hash_keys(records.window, records.rows, before)
+
 
 class RequestScan:
     """The requests of the records of one file that begin in a range of it.
@@ -69,6 +87,7 @@ class RequestScan:
         names: to which topics are added.
         check_crc: whether bodies are checked against their sums.
         rows: maximum number of records in a batch.
+        tag_keys: see `Dispatch`.
     """
 
     def __init__(
@@ -79,10 +98,11 @@ class RequestScan:
         *,
         check_crc: bool = False,
         rows: int = _ROWS,
+        tag_keys: bool = False,
     ) -> None:
         form = log_form(reader.allocated)
         self._scan = Scan(reader, base_offset, form, bodies=check_crc, rows=rows)
-        self._dispatch = Dispatch(names, form, check_crc=check_crc)
+        self._dispatch = Dispatch(names, form, check_crc=check_crc, tag_keys=tag_keys)
 
     @property
     def first(self) -> int:

@@ -13,7 +13,7 @@ from rocket_spec.tables import TABLES
 from rocket_columnar import arrow
 from rocket_columnar.arrow import SCHEMAS
 from rocket_columnar.decode import record_columns
-from rocket_columnar.formats import Bad, Record, parse_record
+from rocket_columnar.formats import Bad, Record, parse_record, topic_length_size
 from rocket_columnar.store import Reader, StoreFile, find_files, is_gone
 
 Row = dict[str, Any]
@@ -174,14 +174,16 @@ def _decoded_time(data: bytes) -> int | None:
     Source: `MessageDecoder.decode` 265-375 (its exceptions give null).
     """
     try:
-        (*_, sys_flag, _) = _HEAD.unpack_from(data)
+        (_, magic, *_, sys_flag, _) = _HEAD.unpack_from(data)
         at = _HEAD.size
         at, born_port = _port(data, at, 16 if sys_flag & 16 else 4)
         (store_timestamp,) = struct.unpack_from(">q", data, at)
         at, store_port = _port(data, at + 8, 16 if sys_flag & 32 else 4)
         (body_length,) = struct.unpack_from(">i", data, at + 12)
         at += 16 + max(body_length, 0)
-        topic_length, at = struct.unpack_from(">b", data, at)[0], at + 1 + data[at]
+        size = topic_length_size(magic)
+        topic_length = int.from_bytes(data[at : at + size], signed=True)
+        at += size + max(topic_length, 0)
         (properties_length,) = struct.unpack_from(">h", data, at)
     except (struct.error, IndexError):
         return None

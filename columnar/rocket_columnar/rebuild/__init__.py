@@ -1,6 +1,7 @@
 """Rebuilds index files and consume queues from the commit log."""
 
 from rocket_columnar.rebuild.batch_columns import KEYS, RECORDS, UNIT, Batch
+from rocket_columnar.rebuild.broker_rules import BrokerRules
 from rocket_columnar.rebuild.dispatched_columns import Dispatched, LeftOut, dispatch_log
 from rocket_columnar.rebuild.holes import Holes, log_holes
 from rocket_columnar.rebuild.index_writer import LogKeys, keys_of, name_indexes, write_index
@@ -24,6 +25,7 @@ __all__ = [
     "RECORDS",
     "UNIT",
     "Batch",
+    "BrokerRules",
     "Dispatched",
     "Holes",
     "IndexPlan",

@@ -27,6 +27,7 @@ from rocket_columnar.rebuild.batch_columns import (
     keys_added,
     units_added,
 )
+from rocket_columnar.rebuild.broker_rules import BrokerRules
 from rocket_columnar.rebuild.holes import Gaps, Holes
 from rocket_columnar.store import StoreFile, WorkDone, is_safe
 
@@ -171,7 +172,7 @@ def dispatch_log(
     *,
     last: bool,
     buckets: int,
-    light: bool = True,
+    rules: BrokerRules,
     work: WorkDone | None = None,
 ) -> Dispatched:
     """Dispatches one log file into `directory`, which is created.
@@ -181,7 +182,7 @@ def dispatch_log(
         directory: for columns of keys, records and units.
         last: whether no other file follows: a gap at its end is then a torn write.
         buckets: as in `plan_rebuild`.
-        light: whether light queues have the number 0; see `plan_rebuild`.
+        rules: of the broker.
         work: counts the bytes of the file.
 
     Raises:
@@ -194,7 +195,7 @@ def dispatch_log(
     batches: list[Batch] = []
     counted, done = work or WorkDone(None), file.base_offset
     with _Columns(directory, {**KEYS, **RECORDS}) as columns, _Buckets(directory, buckets) as dealt:
-        for batch in joined_batches(read_requests(file, topics, gaps.add), _AT_ONCE):
+        for batch in joined_batches(read_requests(file, topics, gaps.add, tag_keys=rules.tag_keys), _AT_ONCE):
             gaps.pass_over(batch)
             counted.add(gaps.end - done)
             done = gaps.end
@@ -203,7 +204,7 @@ def dispatch_log(
                 continue
             for name, values in keys._asdict().items():
                 columns.add(name, values)
-            units = dealt.add(units_added(file, batch, topics, light=light), topics)
+            units = dealt.add(units_added(file, batch, topics, light=rules.light), topics)
             batches.append(keys.summary(units))
     (directory / "topics.json").write_text(json.dumps(topics.names), "utf-8")
     counted.add(file.base_offset + file.size() - done)

@@ -13,6 +13,7 @@ from rocket_spec.layout import DEFAULT_GEOMETRY, QUEUE_UNIT, Geometry
 from rocket_columnar.findings import Finding, check_log_files, unread_findings
 from rocket_columnar.index import plain, resolve
 from rocket_columnar.log import has_light_queues
+from rocket_columnar.rebuild.broker_rules import BrokerRules, has_tag_keys
 from rocket_columnar.rebuild.dispatched_columns import Dispatched
 from rocket_columnar.store import StoreFile, find_files, usual_size
 
@@ -32,7 +33,7 @@ class RebuildPlan:
         geometry: of the index files to write.
         queue_file_size: of the consume-queue files to write, bytes.
         buckets: number of buckets to which the queues are distributed.
-        light: whether light queues have the number 0 (`enableLmq`).
+        rules: of the broker.
     """
 
     files: tuple[StoreFile, ...]
@@ -41,7 +42,7 @@ class RebuildPlan:
     geometry: Geometry
     queue_file_size: int
     buckets: int
-    light: bool
+    rules: BrokerRules
 
     def missing_files(self) -> list[Finding]:
         """Files that cannot be read, and log files that are missing between the others; a rebuild continues without them."""
@@ -97,7 +98,8 @@ def plan_rebuild(
     size = -(-size // QUEUE_UNIT.size) * QUEUE_UNIT.size
     held = sum(file.size() for file in logs)
     buckets = min(-(-held // _BUCKET_BYTES) or 1, _MOST_BUCKETS)
-    return RebuildPlan(tuple(files), tuple(left_out), logs, shape, size, buckets, has_light_queues(files))
+    rules = BrokerRules(has_light_queues(files), has_tag_keys(files, shape))
+    return RebuildPlan(tuple(files), tuple(left_out), logs, shape, size, buckets, rules)
 
 
 def _geometry(files: Sequence[StoreFile], given: Geometry | None) -> Geometry:

@@ -19,6 +19,7 @@ from pathlib import Path
 from rocket_spec.layout import Geometry
 
 from rocket_columnar.findings import Finding
+from rocket_columnar.rebuild.broker_rules import BrokerRules
 from rocket_columnar.rebuild.dispatched_columns import Dispatched, LeftOut, dispatch_log, left_out_findings
 from rocket_columnar.rebuild.holes import log_holes
 from rocket_columnar.rebuild.index_writer import keys_of, name_indexes, write_index
@@ -60,6 +61,7 @@ def rebuild(
     only_missing: bool = False,
     force: bool = False,
     light_queues: bool | None = None,
+    tag_keys: bool | None = None,
     commitlog: Sequence[Path | str] = (),
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Rebuilt:
@@ -75,6 +77,7 @@ def rebuild(
         only_missing: skips the files that the store already has, byte for byte.
         force: replaces the output of an earlier rebuild, which stays in place until the new one is complete.
         light_queues: the broker's `enableLmq`; by default what the names of the queues show.
+        tag_keys: whether messages are also indexed under their tags, as since 5.4.0; by default what the newest entries show.
         commitlog: further directories of the commit log, as for `find_files`.
         on_progress: called with the bytes of the log that were read, and those of the whole log.
 
@@ -84,8 +87,11 @@ def rebuild(
     """
     store, directory = Path(store), Path(directory)
     plan = plan_rebuild(store, geometry, queue_file_size, commitlog=commitlog)
-    if light_queues is not None:
-        plan = replace(plan, light=light_queues)
+    light, tagged = plan.rules
+    rules = BrokerRules(
+        light if light_queues is None else light_queues, tagged if tag_keys is None else tag_keys
+    )
+    plan = replace(plan, rules=rules)
     prepare([store, *map(Path, commitlog)], directory, force=force)
     with staged(directory) as staging:
         work = WorkDone(on_progress, sum(file.size() for file in plan.logs))
@@ -106,7 +112,7 @@ def write_parts(
     folders = [scratch / str(number) for number in range(len(plan.logs))]
     dispatched = [
         dispatch_log(
-            file, folder, last=file is plan.logs[-1], buckets=plan.buckets, light=plan.light, work=work
+            file, folder, last=file is plan.logs[-1], buckets=plan.buckets, rules=plan.rules, work=work
         )
         for file, folder in zip(plan.logs, folders, strict=True)
     ]

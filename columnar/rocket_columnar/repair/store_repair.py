@@ -228,7 +228,7 @@ def _rebuilt(target: Target, new: Path) -> set[str]:
     size = None if conf is None or has_queues else conf.queue_file_size
     plan = plan_rebuild(store, geometry, size, commitlog=target.commitlog)
     if conf is not None and not has_queues:
-        plan = replace(plan, light=conf.light_queues)
+        plan = replace(plan, rules=plan.rules._replace(light=conf.light_queues))
     scratch = new.with_name("scratch")
     for folder in (new, scratch, new / "consumequeue"):
         folder.mkdir()

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from zlib import crc32
 
 import numpy as np
-from rocket_spec.layout import MESSAGE_MAGIC, RECORD_FIXED_V4
+from rocket_spec.layout import RECORD_FIXED_V4, RECORD_MAGICS
 
 from rocket_columnar.audit import Plan, read_checkpoint
 from rocket_columnar.formats import HEAD_SIZE, Record, fixed_fields
@@ -78,7 +78,7 @@ def recovery_start(
         bound = min(bound, index)
     for file in reversed(logs):
         head = read_at(file, 0, HEAD_SIZE)
-        if len(head) < RECORD_FIXED_V4 or int.from_bytes(head[4:8], signed=True) != MESSAGE_MAGIC:
+        if len(head) < RECORD_FIXED_V4 or int.from_bytes(head[4:8], signed=True) not in RECORD_MAGICS:
             continue
         stored = fixed_fields(head.ljust(HEAD_SIZE, b"\0")).store_timestamp
         if stored != 0 and stored <= bound:
@@ -122,7 +122,7 @@ def too_long_record(plan: Plan, end: int) -> str | None:
         if file.base_offset <= end < file.base_offset + size:
             head = read_at(file, end - file.base_offset, 8)
             length, magic = (int.from_bytes(part, signed=True) for part in (head[:4], head[4:]))
-            if magic == MESSAGE_MAGIC and length > _LONGEST_ARRAY:
+            if magic in RECORD_MAGICS and length > _LONGEST_ARRAY:
                 return (
                     f"{file.name}: the record at physical offset {end:,} claims {length:,} bytes, more than Java can "
                     "allocate: a start ends in OutOfMemoryError while it reads the log"
@@ -179,13 +179,13 @@ def _misplaced(reader: Reader, base_offset: int, at: int) -> int:
         return 0
     head = reader.read(at, RECORD_FIXED_V4).tobytes()
     recorded = int.from_bytes(head[28:36], signed=True)
-    if int.from_bytes(head[4:8], signed=True) != MESSAGE_MAGIC or recorded == base_offset + at:
+    if int.from_bytes(head[4:8], signed=True) not in RECORD_MAGICS or recorded == base_offset + at:
         return 0
     walk = Walk(reader, recorded - at, window=NARROW)  # as if it were at the offset that it gives
     record = walk.record(at)
     if not isinstance(record, Record):
         return 0
-    body = walk.window[record.body : record.topic - 1].tobytes()
+    body = walk.window[record.body :][: max(record.fixed.body_length, 0)].tobytes()
     sound = not body or crc32(body) & 0x7FFFFFFF == record.fixed.body_crc
     return record.fixed.total_size if sound else 0
 

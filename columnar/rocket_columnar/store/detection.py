@@ -16,8 +16,8 @@ from rocket_spec.layout import (
     INDEX_ENTRY,
     INDEX_HEADER,
     INDEX_SLOT,
-    MESSAGE_MAGIC,
     QUEUE_UNIT,
+    RECORD_MAGICS,
 )
 
 from rocket_columnar.store.reader import Reader
@@ -35,7 +35,7 @@ def _is_log(head: bytes, size: int) -> bool:
     if size < 8:
         return False
     length, magic = struct.unpack_from(">ii", head)
-    if magic in (MESSAGE_MAGIC, BLANK_MAGIC):
+    if magic in (*RECORD_MAGICS, BLANK_MAGIC):
         return bool(8 <= length <= size)
     return entry_position(head) is not None and bool(magic <= size)
 
@@ -47,12 +47,12 @@ def entry_position(head: bytes) -> int | None:
     magic, length, _, _, position, _, _, _, body = _ENTRY.unpack_from(head)
     total, record = struct.unpack_from(">ii", head, _ENTRY.size)
     framed = magic == ENTRY_MAGIC and length == _ENTRY.size + body and position >= 0
-    return position if framed and record == MESSAGE_MAGIC and total == body else None
+    return position if framed and record in RECORD_MAGICS and total == body else None
 
 
 def _is_checkpoint(head: bytes, size: int) -> bool:
-    # Later versions keep two more longs, at 24 and 32.
-    if size < CHECKPOINT_SIZE or any(head[40:CHECKPOINT_SIZE]):
+    # Later versions keep three more longs, at 24, 32 and 40.
+    if size < CHECKPOINT_SIZE or any(head[48:CHECKPOINT_SIZE]):
         return False
     times = struct.unpack_from(">qqq", head)
     return any(times) and all(time == 0 or time in _TIMES for time in times)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.layout import LONG_TOPIC_MAGIC
 
 from rocket_columnar.formats import body_begin
 from rocket_columnar.store.listing import find_files
@@ -13,9 +14,6 @@ from rocket_columnar.store.places import is_store
 from rocket_columnar.store.reader import open_reader
 from rocket_columnar.store.sizes import size_of
 from rocket_columnar.store.store_file import StoreFile, read_at
-
-LATER_MAGIC: Final = 0xDAA320AB - (1 << 32)
-"""Magic of a record whose topic has a length of two bytes, written since 5.1.0 (`MessageVersion.MESSAGE_VERSION_V2`)."""
 
 _BATCH_UNIT: Final = struct.Struct(">qiqqqhi4x")
 """Unit of a batch queue: physical offset, size, tags code, store time, first logical offset, number of messages, compacted
@@ -69,7 +67,7 @@ def later_signs(files: Sequence[StoreFile]) -> tuple[Sign, ...]:
 def _of_log(logs: Sequence[StoreFile]) -> Iterator[Sign]:
     for file in (*logs[:_LOGS], *logs[max(_LOGS, len(logs) - _LOGS) :]):
         try:
-            later = is_later_record(file, 0)
+            later = _is_later_record(file, 0)
         except FileNotFoundError:  # expired meanwhile
             continue
         if later:
@@ -77,10 +75,10 @@ def _of_log(logs: Sequence[StoreFile]) -> Iterator[Sign]:
             return
 
 
-def is_later_record(file: StoreFile, at: int) -> bool:
+def _is_later_record(file: StoreFile, at: int) -> bool:
     """Whether a record with the later magic begins at a byte of a log file: its lengths add up, with two bytes for the topic's."""
     head = read_at(file, at, _HEAD)
-    if len(head) < _HEAD or head[4:8] != LATER_MAGIC.to_bytes(4, signed=True):
+    if len(head) < _HEAD or head[4:8] != LONG_TOPIC_MAGIC.to_bytes(4, signed=True):
         return False
     size, body = int.from_bytes(head[:4], signed=True), body_begin(head[39])
     topic = body + int.from_bytes(read_at(file, at + body - 4, 4), signed=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from rocket_spec.errors import UsageError
-from rocket_spec.layout import ENTRY, MESSAGE_MAGIC
+from rocket_spec.layout import ENTRY, RECORD_MAGICS
 
 from rocket_columnar.formats import parse_int, parse_long
 from rocket_columnar.store.detection import detect, entry_position
@@ -233,7 +233,7 @@ def _first_offset(path: Path) -> int:
         return position
     (magic,) = struct.unpack_from(">i", head, 4)
     (offset,) = struct.unpack_from(">q", head, 28)
-    return int(offset) if magic == MESSAGE_MAGIC else 0
+    return int(offset) if magic in RECORD_MAGICS else 0
 
 
 def _single(path: Path, kind: Kind) -> StoreFile:

@@ -7,6 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from rocket_reference import RULES_4_9_3, Rules
+
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import collect_files, fill_directory, same_results
 from rocket_conformance.misreadings import Mutant, library_of
@@ -40,11 +42,18 @@ class Simulation:
     Args:
         directory: gives a path that is not used yet, for one run each.
         features: of the adapter, whose limits the answers are fitted to.
+        rules: of the release that is aimed at.
     """
 
-    def __init__(self, directory: Callable[[], Path], features: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        directory: Callable[[], Path],
+        features: frozenset[str] = frozenset(),
+        rules: Rules = RULES_4_9_3,
+    ) -> None:
         self._directory = directory
         self._features = features
+        self._rules = rules
 
     def observe(
         self, misreadings: frozenset[Mutant], case: Case, expected: Observation
@@ -56,7 +65,7 @@ class Simulation:
         directory = self._directory()
         fill_directory(directory, case.files)
         try:
-            results, listed = run_operations(case.ops, directory, library=library)
+            results, listed = run_operations(case.ops, directory, library=library, rules=self._rules)
             files = collect_files(case, directory, expected.results, [path for _, path in listed])
         except Exception:  # noqa: BLE001 - a misreading may break anywhere, or never return
             return None

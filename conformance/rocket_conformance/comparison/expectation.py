@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from rocket_reference import RULES_4_9_3, Rules
+
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.files import CHUNK, MOST_HELD, FileImage, open_inside, read_image
 from rocket_conformance.protocol import Result, check_path
@@ -131,24 +133,24 @@ def _is_new(case: Case, path: str) -> bool:
     )
 
 
-def expect(case: Case, directory: Path) -> Observation:
-    """What the reference makes of the case; `directory` is made, and removed again.
+def expect(case: Case, directory: Path, rules: Rules = RULES_4_9_3) -> Observation:
+    """What the reference makes of the case by the rules of a release; `directory` is made, and removed again.
 
     Raises:
         UnspecifiedOperationError: when an operation is one that is never sent.
     """
     fill_directory(directory, case.files)
     try:
-        results, _ = run_operations(case.ops, directory)
+        results, _ = run_operations(case.ops, directory, rules=rules)
         return Observation(tuple(results), collect_files(case, directory, results))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def specified(case: Case, directory: Path) -> tuple[Case, Observation]:
+def specified(case: Case, directory: Path, rules: Rules = RULES_4_9_3) -> tuple[Case, Observation]:
     """The case without the operations that are never sent, and what is expected of the rest."""
     while True:
         try:
-            return case, expect(case, directory)
+            return case, expect(case, directory, rules)
         except UnspecifiedOperationError as error:
             case = replace(case, ops=case.ops[: error.index] + case.ops[error.index + 1 :])

@@ -55,6 +55,7 @@ def render_report(report: Report, folder: Path | None = None) -> str:
         "report.html.j2",
         {
             "header": report.header,
+            "profile": report.profile,
             "name": printable(
                 f"{implementation['name']} {implementation['version']}".strip(), limit=_LONGEST
             ),

@@ -4,17 +4,26 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from rocket_reference import RULES_4_9_3, Rules
+
 from rocket_conformance.protocol import OPERATIONS, PROTOCOL, Op, check_operation
 from rocket_conformance.reference_adapter.library import Library
 from rocket_conformance.reference_adapter.session import REFERENCE, run_operations
 
 
 class ReferenceAdapter:
-    """The reference as an implementation under test, in this process."""
+    """The reference as an implementation under test, in this process; with other rules it does as another release."""
 
-    def __init__(self, library: Library = REFERENCE, *, name: str = "rocket_reference") -> None:
+    def __init__(
+        self,
+        library: Library = REFERENCE,
+        *,
+        name: str = "rocket_reference",
+        rules: Rules = RULES_4_9_3,
+    ) -> None:
         self._library = library
         self._name = name
+        self._rules = rules
 
     def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
         """The answer to a message of protocol 1; None for bye.
@@ -44,6 +53,6 @@ class ReferenceAdapter:
         checked = list(ops)
         for op in checked:
             check_operation(op)
-        results, files = run_operations(checked, directory, library=self._library)
+        results, files = run_operations(checked, directory, library=self._library, rules=self._rules)
         listed = [{"role": role, "path": path} for role, path in files]
         return {"id": token, "results": results, "files": listed}

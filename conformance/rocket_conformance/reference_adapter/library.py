@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 import rocket_reference
-from rocket_reference import IndexFile
+from rocket_reference import IndexFile, Rules
 
 
 class Library(Protocol):
@@ -29,7 +29,7 @@ class Library(Protocol):
         ...
 
     def dispatch_requests(
-        self, data: bytes, *, check_crc: bool, read_body: bool
+        self, data: bytes, *, check_crc: bool, read_body: bool, rules: Rules
     ) -> Iterable[rocket_reference.DispatchRequest]:
         """As `rocket_reference.dispatch_requests`."""
         ...
@@ -59,6 +59,7 @@ class Library(Protocol):
         end_phy_offset: int,
         end_timestamp: int,
         load: bool,
+        rules: Rules,
     ) -> AbstractContextManager[IndexFile]:
         """As `rocket_reference.open_index_file`."""
         ...

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, cast
 
 import rocket_reference
-from rocket_reference import IndexFile, JavaError, UnspecifiedError
+from rocket_reference import RULES_4_9_3, IndexFile, JavaError, Rules, UnspecifiedError
 from rocket_spec.errors import FormatError
 
 from rocket_conformance.protocol import Op, Result, from_i64, key_of, to_i64
@@ -35,11 +35,12 @@ class UnspecifiedOperationError(Exception):
 class _Session:
     """One case: the directory, the index file that is open in it, and everything else that is open."""
 
-    def __init__(self, directory: Path, library: Library) -> None:
+    def __init__(self, directory: Path, library: Library, rules: Rules) -> None:
         self.directory = directory
         self.library = library
         self.index: IndexFile | None = None
-        self.store = StoreSession(directory, library)
+        self.rules = rules
+        self.store = StoreSession(directory, library, rules)
         self._files: dict[tuple[str, str], None] = {}
         self._open = ExitStack()
 
@@ -87,6 +88,7 @@ class _Session:
                 end_phy_offset=to_i64(op["end_phy_offset"]),
                 end_timestamp=to_i64(op["end_timestamp"]),
                 load=op["load"],
+                rules=self.rules,
             )
         )
         self.index = index
@@ -145,6 +147,7 @@ def run_operations(
     directory: Path,
     *,
     library: Library = REFERENCE,
+    rules: Rules = RULES_4_9_3,
 ) -> tuple[list[Result], list[tuple[str, str]]]:
     """Runs a case in `directory`, and returns its results, and role and path of its files.
 
@@ -152,11 +155,12 @@ def run_operations(
         ops: the operations.
         directory: fresh, or with the case's files in it.
         library: the reference, or a mutant of it.
+        rules: of the release that the reference does as.
 
     Raises:
         UnspecifiedOperationError: at an operation on which 4.9.3 would never return.
     """
-    session = _Session(directory, library)
+    session = _Session(directory, library, rules)
     results: list[Result] = []
     try:
         for place, op in enumerate(ops):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from rocket_reference import ConsumeQueue, IndexService, UnspecifiedError
+from rocket_reference import ConsumeQueue, IndexService, Rules, UnspecifiedError
 
 from rocket_conformance.protocol import OBJECTS, OPERATIONS, Op, Result, from_i64, key_of, key_or_none, to_i64
 from rocket_conformance.reference_adapter.library import Library
@@ -18,9 +18,10 @@ _REQUEST: Final = OBJECTS["request[]"]
 class StoreSession:
     """What a case has open beside an index file: one queue, one service."""
 
-    def __init__(self, directory: Path, library: Library) -> None:
+    def __init__(self, directory: Path, library: Library, rules: Rules) -> None:
         self.directory = directory
         self.library = library
+        self.rules = rules
         self.queue: ConsumeQueue | None = None
         self.service: IndexService | None = None
         self._opened: list[ConsumeQueue | IndexService] = []
@@ -58,6 +59,7 @@ class StoreSession:
             op["topic"],
             op["queue_id"],
             self.library.queue_file_size(op["file_size"]),
+            rules=self.rules,
         )
         self._opened.append(queue)
         if op["load"] and not queue.load():
@@ -128,6 +130,7 @@ class StoreSession:
                 f"99990101{next(self._names):09}"
             ),  # as 4.9.3's, and after every file that exists
             checkpoint=times,
+            rules=self.rules,
         )
         self._opened.append(service)
         service.load(last_exit_ok=op["last_exit_ok"])  # its False is not looked at by the store
@@ -185,7 +188,7 @@ class StoreSession:
     def log_dispatch(self, op: Op) -> Result:
         data = (self.directory / op["file"]).read_bytes()
         requests = self.library.dispatch_requests(
-            data, check_crc=op["check_crc"], read_body=op.get("read_body", True)
+            data, check_crc=op["check_crc"], read_body=op.get("read_body", True), rules=self.rules
         )
         return {
             "requests": [

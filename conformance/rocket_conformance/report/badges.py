@@ -12,7 +12,6 @@ from rocket_conformance.judging import FAILING
 from rocket_conformance.report.conclusion import known_text
 from rocket_conformance.report.lines import Report
 
-LABEL: Final = "RocketMQ 4.9.3 store"
 _HEX: Final = {"brightgreen": "#4c1", "red": "#e05d44", "yellow": "#dfb317", "lightgrey": "#9f9f9f"}
 _LONGEST: Final = 80
 _CHARACTER: Final = 6.6
@@ -24,7 +23,7 @@ def badge(report: Report) -> dict[str, object]:
     message, color = _message(report)
     return {
         "schemaVersion": 1,
-        "label": LABEL,
+        "label": f"RocketMQ {report.profile} store",
         "message": printable(message, limit=_LONGEST),
         "color": color,
         "isError": color == "red",
@@ -49,7 +48,7 @@ def _message(report: Report) -> tuple[str, str]:
 def badge_svg(report: Report) -> str:
     """The badge as a picture of its own."""
     found = badge(report)
-    return badge_picture(LABEL, str(found["message"]), str(found["color"]))
+    return badge_picture(str(found["label"]), str(found["message"]), str(found["color"]))
 
 
 def badge_picture(label: str, message: str, color: str) -> str:

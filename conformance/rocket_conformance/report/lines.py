@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Self, TextIO, cast
 
 from rocket_spec.errors import MalformedError
+from rocket_spec.profiles import GROUND
 from rocket_spec.store_folders import refuse_store
 
 from rocket_conformance.files import read_input
@@ -22,7 +23,7 @@ _IMPLEMENTATION: Final[Mapping[str, Any]] = {
 }  # fmt: skip
 _USUAL: Final[Mapping[str, dict[str, Any]]] = {
     "header": {
-        "suite": "", "protocol": 1, "implementation": {}, "command": [], "seed": 0, "examples": 0, "started": "",
+        "suite": "", "protocol": 1, "profile": GROUND, "implementation": {}, "command": [], "seed": 0, "examples": 0, "started": "",
     },
     "footer": {
         "counts": {}, "coverage": {}, "stale": [], "missing": [], "cut_short": None, "ops": [], "families": [], "exit_code": 0,
@@ -79,17 +80,25 @@ class Report:
             yield self.footer
 
     @property
+    def profile(self) -> str:
+        """The release whose behaviour was required."""
+        return str(self.header.get("profile", GROUND))
+
+    @property
     def exit_code(self) -> int:
         """Of the run; 130 when it was cut off."""
         return 130 if self.footer is None else int(self.footer["exit_code"])
 
 
-def header_line(hello: Hello, command: Sequence[str], seed: int, examples: int) -> dict[str, Any]:
-    """The first line of a report."""
+def header_line(
+    hello: Hello, command: Sequence[str], seed: int, examples: int, profile: str = GROUND
+) -> dict[str, Any]:
+    """The first line of a report; `profile` is the release whose behaviour is required."""
     return {
         "type": "header",
         "suite": suite_version(),
         "protocol": PROTOCOL,
+        "profile": profile,
         "implementation": {
             "name": hello.name,
             "version": hello.version,

@@ -8,13 +8,9 @@ from itertools import groupby
 from typing import Any, Final
 
 from rocket_spec.data import find_data
+from rocket_spec.profiles import releases
 
-RELEASES: Final = (
-    "3.2.6", "4.0.0-incubating", "4.1.0-incubating", "4.3.0", "4.3.1", "4.3.2", "4.4.0", "4.5.0", "4.5.1",
-    "4.5.2", "4.6.0", "4.6.1", "4.7.0", "4.7.1", "4.8.0", "4.9.0", "4.9.1", "4.9.2", "4.9.3", "4.9.4", "4.9.5",
-    "4.9.7", "4.9.8", "5.0.0-ALPHA", "5.0.0", "5.1.0", "5.1.1", "5.1.3", "5.1.4", "5.2.0", "5.3.0", "5.3.1",
-    "5.3.2", "5.3.3", "5.4.0", "5.5.0", "5.5.1",
-)  # fmt: skip
+RELEASES: Final = releases()
 """Every release of the store from 3.2.6 on that Maven resolves. 4.2.0 and 5.3.4 ask for jars that are not there."""
 
 _LONGEST_VALUE: Final = 60

@@ -113,7 +113,8 @@ class Concluder:
         def passed_case(name: str) -> tuple[Case, Observation]:
             return self._specified(by_id[name])
 
-        simulation = Simulation(self._execution.private, self._execution.transport.hello.features)
+        features, rules = self._execution.transport.hello.features, self._options.rules
+        simulation = Simulation(self._execution.private, features, rules)
         found = find_causes(Evidence(failures, simulation, own, passed_case), most_runs=self._most_runs)
         return [
             {
@@ -148,7 +149,7 @@ class Concluder:
         [case] = planned.instances(
             seed=self._options.seed, count=self._options.examples, hello=execution.transport.hello
         )
-        return specified(case, execution.private())
+        return specified(case, execution.private(), self._options.rules)
 
     def _failed_line(self, state: CaseState, failure: Failure | None) -> Concluded:
         document: dict[str, Any] | None = None

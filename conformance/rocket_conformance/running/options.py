@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from rocket_reference import Rules
+from rocket_spec.profiles import Profile
+
 from rocket_conformance.planning import Level
 from rocket_conformance.report import Baseline
 
@@ -28,6 +31,7 @@ class Options:
         shrink_seconds: longest time to spend on making failing lists smaller, all of them together.
         command: the adapter's command, for the report.
         scratch: the folder to make temporary folders in; None for the fastest there is.
+        profile: of the release that is aimed at.
         replays: whether replay files are made of what fails; they take longest where files are large.
     """
 
@@ -43,3 +47,9 @@ class Options:
     command: Sequence[str] = ()
     scratch: Path | None = None
     replays: bool = True
+    profile: Profile = field(default_factory=Profile)
+
+    @property
+    def rules(self) -> Rules:
+        """The parameters of the reference."""
+        return Rules(**self.profile.rules)

@@ -45,7 +45,9 @@ def run(
         UsageError: when nothing is selected.
     """
     planned = plan(select=options.select, level=options.level)
-    header = header_line(transport.hello, options.command, options.seed, options.examples)
+    header = header_line(
+        transport.hello, options.command, options.seed, options.examples, options.profile.version
+    )
     with ReportWriter(report) as writer, scratch(options.scratch) as root:
         writer.header(header)
         execution = Execution(transport, options, root)
@@ -171,7 +173,7 @@ def _disputes(
         for item in planned:
             if item.obstacle(hello) is None and item.obstacle(oracle.hello) is None:
                 for drawn in item.instances(seed=options.seed, count=options.examples, hello=hello):
-                    case, expected = specified(drawn, execution.private())
+                    case, expected = specified(drawn, execution.private(), options.rules)
                     directory = execution.directory()
                     job = Job(directory.name, directory, case.ops, case.files)
                     execution.in_flight[job.token] = InFlight(CaseState(item), case, expected, 0.0)

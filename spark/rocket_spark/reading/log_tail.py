@@ -9,7 +9,7 @@ from zlib import crc32
 from rocket_columnar.decode import decode
 from rocket_columnar.store import StoreFile
 from rocket_spec.errors import MalformedError
-from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
+from rocket_spec.layout import BLANK_MAGIC, LONG_TOPIC_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_spark.reading.options import Request
 from rocket_spark.reading.partitions import LOG_BYTES, FilePart, log_parts
@@ -17,7 +17,7 @@ from rocket_spark.reading.partitions import LOG_BYTES, FilePart, log_parts
 _KEY: Final = "phy_offset"
 _LAST: Final = "last"
 _HEAD: Final = "head"
-_MAGICS: Final = (MESSAGE_MAGIC, BLANK_MAGIC)
+_MAGICS: Final = (MESSAGE_MAGIC, LONG_TOPIC_MAGIC, BLANK_MAGIC)
 _SYS_FLAG: Final = 36
 _BODY_LENGTH: Final = 84
 _HOST_FLAGS: Final = (16, 32)

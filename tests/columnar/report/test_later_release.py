@@ -8,15 +8,21 @@
 import shutil
 import struct
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
 import rocket_golden
+from rocket_columnar.decode import decode
+from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import Report, audit
+from rocket_columnar.store import find_files
 from verb_run import Run, runner
 
 LATER = Path(__file__).with_name("store-5.5.0.zip")
 LOG = f"commitlog/{32768:020}"
+LARGE = f"commitlog/{65536:020}"
+"""A file with a record of a large body."""
 
 
 @pytest.fixture
@@ -70,27 +76,65 @@ def put(path: Path, at: int, data: bytes) -> None:
     path.write_bytes(held)
 
 
-def as_later(record: bytes) -> bytes:
+def as_later(record: bytes, topic: bytes) -> bytes:
     """A record of 4.9.3 with the magic and the two bytes of a topic's length of `MessageVersion.MESSAGE_VERSION_V2`.
 
-    It is as long as before: its body lacks the last byte.
+    It is as long as before: the topic takes the place of the end of its body.
     """
     body = 88 + int.from_bytes(record[84:88])
-    assert body > 88
+    length = record[body]
+    room = body - (len(topic) + 1 - length)
+    assert room > 88
     return b"".join(
-        [record[:4], bytes.fromhex("daa320ab"), record[8:84], (body - 89).to_bytes(4), record[88 : body - 1],
-         b"\0", record[body:]]
+        [record[:4], bytes.fromhex("daa320ab"), record[8:84], (room - 88).to_bytes(4), record[88:room],
+         len(topic).to_bytes(2), topic, record[body + 1 + length :]]
     )  # fmt: skip
 
 
-def test_a_record_of_the_later_magic_is_not_lost(store: Path) -> None:
-    path = store / LOG
+LONG_TOPIC = "L" * 200
+
+
+@pytest.fixture
+def with_long_topic(store: Path) -> tuple[Path, int]:
+    """A store in which a record has a topic of 200 bytes, and its place in the file; its queue and entries are those of before."""
+    path = store / LARGE
     raw = path.read_bytes()
-    size = int.from_bytes(raw[:4])
-    put(path, size, as_later(raw[size : size + int.from_bytes(raw[size : size + 4])]))
-    report = audit(store)
-    assert (list(report), kinds(report)) == ([], ["magic"])
-    assert f"magic daa320ab in {LOG} at byte {size + 4:,}" in report.signs[0].text
+    at = 0
+    while int.from_bytes(raw[at + 84 : at + 88]) < 300:
+        at += int.from_bytes(raw[at : at + 4])
+        assert raw[at + 4 : at + 8] == bytes.fromhex("daa320a7")
+    record = raw[at : at + int.from_bytes(raw[at : at + 4])]
+    made = as_later(record, LONG_TOPIC.encode())
+    crc = zlib.crc32(made[88 : 88 + int.from_bytes(made[84:88])]) & 0x7FFFFFFF
+    put(path, at, made[:8] + crc.to_bytes(4) + made[12:])
+    return store, at
+
+
+def test_a_record_of_the_later_magic_is_a_record(with_long_topic: tuple[Path, int]) -> None:
+    """What points to it was written for another topic, which its rules show."""
+    store, at = with_long_topic
+    report = audit(store, "deep")
+    assert kinds(report) == ["magic"]
+    assert f"magic daa320ab in {LARGE} at byte {at + 4:,}" in report.signs[0].text
+    codes = {finding.code for finding in report}
+    assert {"index.entry_wrong_key", "queue.wrong_target"} <= codes
+    assert not {code for code in codes if code.startswith("log.")}
+
+
+def test_it_is_decoded(with_long_topic: tuple[Path, int]) -> None:
+    store, at = with_long_topic
+    batches = decode(find_files(store / LARGE), tables=["commit_log"])
+    rows = {row["phy_offset"]: row for _, batch in batches for row in batch.to_pylist()}
+    row = rows[65536 + at]
+    assert (row["topic"], row["crc_ok"]) == (LONG_TOPIC, True)
+    assert row["phy_offset"] + row["size"] in rows
+
+
+def test_its_queue_is_rebuilt(with_long_topic: tuple[Path, int], tmp_path: Path) -> None:
+    store, at = with_long_topic
+    rebuild(store, tmp_path / "rebuilt")
+    (queue,) = (tmp_path / "rebuilt" / "consumequeue" / LONG_TOPIC).glob("*/*")
+    assert (65536 + at).to_bytes(8) in queue.read_bytes()
 
 
 def test_a_damaged_magic_is_damage_even_if_it_is_the_later_one(store: Path) -> None:
@@ -98,7 +142,34 @@ def test_a_damaged_magic_is_damage_even_if_it_is_the_later_one(store: Path) -> N
     put(store / LOG, 4, bytes.fromhex("daa320ab"))
     report = audit(store)
     assert report.signs == ()
-    assert "log.magic" in {finding.code for finding in report}
+    assert "log.length" in {finding.code for finding in report}
+
+
+def content(folder: Path) -> list[tuple[str, bytes]]:
+    """The files of a store's queues, and of its index in the order of their names, which are clock times."""
+    queues = [
+        (path.relative_to(folder).as_posix(), path.read_bytes())
+        for path in sorted((folder / "consumequeue").glob("*/*/*"))
+    ]
+    return queues + [("index", path.read_bytes()) for path in sorted((folder / "index").iterdir())]
+
+
+def test_a_rebuild_of_a_store_of_5_5_0_gives_its_files(later: Path, tmp_path: Path) -> None:
+    """The keys of its tags are among the entries (`IndexService.buildIndex` 267-277 of 5.5.0), as its own index shows."""
+    rebuild(later, tmp_path / "rebuilt")
+    assert content(tmp_path / "rebuilt") == content(later)
+
+
+def test_without_its_index_the_profile_says_what_is_indexed(
+    later: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, run = content(later), runner("rebuild", capfd, monkeypatch)
+    shutil.rmtree(later / "index")
+    for version, alike in (("5.5.0", True), ("5.3.1", False)):
+        folder = tmp_path / version
+        ended = run(later, "-o", folder, "--geometry", "61,200", "--rocketmq-profile", version)
+        assert ended.code == 0, ended
+        assert (content(folder) == known) == alike
 
 
 def test_longs_of_a_later_checkpoint(store: Path) -> None:

@@ -31,6 +31,7 @@ Examples:
   rocketspec conform --report out -- python3 my_adapter.py
   rocketspec conform --select 'IDX-PUT-*' -- ./adapter
   rocketspec conform --rocketmq 4.7.0 --report out
+  rocketspec conform --rocketmq-profile 5.5.1 -- ./adapter
   rocketspec conform --store ~/store --report out
   rocketspec conform --baseline known.txt -- ./adapter
 
@@ -72,9 +73,10 @@ def conform(
         ),
     ] = None,
     rocketmq: option.RocketmqVersion = None,
+    rocketmq_profile: option.ReleaseProfile = None,
     jars: option.Jars = None,
     oracle: Annotated[
-        bool, typer.Option("--oracle", help="Also run each case on the real 4.9.3 jar.")
+        bool, typer.Option("--oracle", help="Also run each case on the real jar, of 4.9.3 or the profile.")
     ] = False,
     report: Annotated[
         Path | None,
@@ -129,10 +131,10 @@ def conform(
 ) -> None:
     """Runs the suite and ends with its exit code."""
     from rocket_conformance.report import Baseline, read_baseline
-    from rocket_conformance.rocketmq import ORACLE_VERSION
     from rocket_conformance.running import Options
     from rocket_conformance.transport import open_jar, stop_on_signals
     from rocket_spec.errors import UsageError
+    from rocket_spec.profiles import GROUND, profile
     from rocket_spec.store_folders import refuse_store
 
     from rocketspec._implementation import adapter_errors, open_implementation
@@ -174,6 +176,7 @@ def conform(
         fail_fast=fail_fast,
         command=command or (["--rocketmq", rocketmq] if rocketmq else []),
         scratch=scratch,
+        profile=profile(rocketmq_profile or GROUND),
     )
     with stop_on_signals(), adapter_errors(), contextlib.ExitStack() as stack:
         opened = stack.enter_context(
@@ -186,7 +189,7 @@ def conform(
             note(
                 f"hello declares what protocol 1 does not know, which is never sent: {', '.join(unknown[:20])}"
             )
-        witness = stack.enter_context(open_jar(ORACLE_VERSION, jars=jars)) if oracle else None
+        witness = stack.enter_context(open_jar(options.profile.version, jars=jars)) if oracle else None
         result = _run(opened, options, witness, report)
     if result.footer is not None and "--restarts" in (result.footer["cut_short"] or ""):
         note("add --case-timeout 1 --restarts 1000 to run the skipped cases too")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-from rocket_spec.layout import MESSAGE_MAGIC, RECORD_FIXED_V4
+from rocket_spec.layout import LONG_TOPIC_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_columnar.fast.compiled.compilation import inlined, jit, long
 from rocket_columnar.fast.compiled.utf8_text import i32, i64, key_hash, text_hash, well_formed
@@ -20,6 +20,7 @@ _BORN_HOST: Final = 48  # its offset in a record
 _BEFORE_BODY: Final = 16  # bytes between the store host and the body
 _FIXED: Final = RECORD_FIXED_V4
 _MAGIC: Final = MESSAGE_MAGIC
+_LONG_TOPIC_MAGIC: Final = LONG_TOPIC_MAGIC
 _PRIME: Final = 0x9E3779B97F4A7C15 - (1 << 64)
 
 # The first bytes of a pair, with the separator, as the high bytes of a big-endian long.
@@ -40,18 +41,20 @@ def find_records(window: _Bytes, range_: LogRange, rows: Any) -> tuple[int, int]
         end = at + size
         if not _FIXED <= size <= room or end > range_.end:
             break
-        if i32(window, at + 4) != _MAGIC or i64(window, at + 28) != position:
+        magic = i32(window, at + 4)
+        if magic not in (_MAGIC, _LONG_TOPIC_MAGIC) or i64(window, at + 28) != position:
             break
         sys_flag = i32(window, at + 36)
         born = at + (68 if sys_flag & 16 else 56)  # after the born host
         body = born + (44 if sys_flag & 32 else 32)
         body_length = max(i32(window, body - 4), 0)
-        topic = body + body_length + 1
+        mask = 0xFF if magic == _MAGIC else 0xFFFF  # of the length of the topic
+        topic = body + body_length + (1 if magic == _MAGIC else 2)
         if topic + 2 > end:
             break
-        topic_length = long(window[topic - 1])
+        topic_length = i32(window, topic - 4) & mask
         properties = topic + topic_length + 2
-        if topic_length > 0x7F or properties > end:
+        if topic_length > mask >> 1 or properties > end:
             break
         length = i32(window, properties - 4) & 0xFFFF
         if properties + (length if length < 0x8000 else 0) != end:

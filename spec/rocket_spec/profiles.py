@@ -1,0 +1,99 @@
+"""Release profiles: what another release does instead of what a clause says of 4.9.3, as `profiles.json` holds it.
+
+Standard library only.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final
+
+from rocket_spec.data import find_data
+from rocket_spec.errors import UsageError
+
+GROUND: Final = "4.9.3"
+"""The release that SPEC.md describes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What some releases do instead of one or more clauses.
+
+    Attributes:
+        clauses: the ids, the one that it is about first.
+        first: the first release that does it.
+        last: the last one.
+        rules: the parameters of the reference that make it do the same, none if nothing that it runs differs.
+        source: Java class, method and lines at `at`.
+        at: the release of these lines.
+        evidence: a case that shows it, or how it was seen.
+        text: what these releases do.
+    """
+
+    clauses: tuple[str, ...]
+    first: str
+    last: str
+    rules: Mapping[str, Any]
+    source: str
+    at: str
+    evidence: str
+    text: str
+
+    def holds(self, version: str) -> bool:
+        """Whether a known release does it."""
+        known = releases()
+        return known.index(self.first) <= known.index(version) <= known.index(self.last)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A release and what it does differently.
+
+    Attributes:
+        version: of the release.
+        differences: in the order of the data.
+        rules: parameters of the reference, from all of them.
+    """
+
+    version: str = GROUND
+    differences: tuple[Difference, ...] = ()
+    rules: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def of(self, clause: str) -> tuple[Difference, ...]:
+        """What the release does instead of one clause; empty if it does what SPEC.md says."""
+        return tuple(found for found in self.differences if clause in found.clauses)
+
+
+@cache
+def _document() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(find_data("spec/profiles.json").read_bytes())
+    return document
+
+
+def releases() -> tuple[str, ...]:
+    """Every release of the store from 3.2.6 on that Maven resolves, the oldest first."""
+    return tuple(_document()["releases"])
+
+
+@cache
+def differences() -> tuple[Difference, ...]:
+    """All of them, in the order of SPEC.md's clauses."""
+    return tuple(
+        Difference(**{**item, "clauses": tuple(item["clauses"]), "text": " ".join(item["text"])})
+        for item in _document()["differences"]
+    )
+
+
+@cache
+def profile(version: str) -> Profile:
+    """The profile of a release.
+
+    Raises:
+        UsageError: for a release that was not compared.
+    """
+    if version not in releases():
+        raise UsageError(f"{version!r} has no profile; expected one of {', '.join(releases())}")
+    found = tuple(item for item in differences() if item.holds(version))
+    rules = {name: value for item in found for name, value in item.rules.items()}
+    return Profile(version, found, rules)

@@ -1,0 +1,106 @@
+"""Release profiles: each difference is known to the suite, explains what the survey found, and is what the real jars do."""
+
+from dataclasses import replace
+
+import pytest
+from rocket_conformance.planning import plan
+from rocket_conformance.reference_adapter import ReferenceAdapter
+from rocket_conformance.rocketmq import read_survey
+from rocket_conformance.running import Options, run
+from rocket_conformance.transport import open_handler, open_jar
+from rocket_reference import DispatchRequest, IndexService, Rules
+from rocket_spec.clauses import clauses
+from rocket_spec.errors import UsageError
+from rocket_spec.profiles import GROUND, Difference, Profile, differences, profile, releases
+
+RUN = [found for found in differences() if found.rules and found.evidence.startswith("case ")]
+"""What cases show."""
+
+
+def name(found: Difference) -> str:
+    return f"{found.clauses[0]}-{found.first}"
+
+
+def failing(rules: Rules, required: Profile, *select: str) -> set[str]:
+    """The cases in which the reference with some rules differs from what a profile requires."""
+    with open_handler(ReferenceAdapter(rules=rules)) as opened:
+        options = Options(select=select, examples=20, shrink_seconds=0.0, replays=False, profile=required)
+        report = run(opened, options)
+    return {line.id for line in report.cases if line.verdict == "diverged"}
+
+
+def test_each_difference_names_clauses_and_cases_that_exist() -> None:
+    cases = {item.id for item in plan()}
+    for found in differences():
+        assert set(found.clauses) <= clauses().keys(), found
+        assert {found.first, found.last, found.at} <= set(releases()), found
+        assert found.holds(found.first), found
+        assert found.holds(found.last), found
+        kind, _, case = found.evidence.partition(" ")
+        assert kind != "case" or case in cases, found
+        assert found.text.endswith("."), found
+
+
+def test_4_9_3_is_the_ground() -> None:
+    assert profile(GROUND) == Profile()
+    assert Rules(**profile(GROUND).rules) == Rules()
+
+
+def test_a_release_that_was_not_compared_has_no_profile() -> None:
+    with pytest.raises(UsageError, match=r"'4\.2\.0' has no profile; expected one of 3\.2\.6, "):
+        profile("4.2.0")
+
+
+def test_the_profiles_explain_each_cell_of_the_survey() -> None:
+    unexplained = {
+        (release.version, clause)
+        for release in read_survey().releases
+        for clause in release.differs
+        if not profile(release.version).of(clause)
+    }
+    assert unexplained == set()
+
+
+@pytest.mark.parametrize("found", RUN, ids=name)
+def test_a_release_without_one_of_its_differences_is_noticed(found: Difference) -> None:
+    release = profile(found.last)
+    select = [f"{clause}/*" for clause in found.clauses]
+    others = {rule: value for rule, value in release.rules.items() if rule not in found.rules}
+    assert failing(Rules(**others), release, *select, found.evidence.removeprefix("case "))
+
+
+def test_the_reference_with_the_rules_of_a_profile_conforms_to_it() -> None:
+    select = {f"{clause}/*" for found in RUN for clause in found.clauses}
+    assert failing(Rules(**profile("5.5.1").rules), profile("5.5.1"), *select) == set()
+    assert failing(Rules(**profile("5.5.1").rules), profile(GROUND), *select)
+
+
+def test_tags_are_keys_since_5_4_0(tmp_path: object) -> None:
+    request = DispatchRequest(topic="T", keys="k", uniq_key="u", properties={"TAGS": "a b"})
+    for version, count in (("5.3.3", 3), ("5.4.0", 4)):
+        rules = Rules(**profile(version).rules)
+        service = IndexService(
+            f"{tmp_path}/{version}", 7, 12, new_name=lambda: "20260101000000000", rules=rules
+        )
+        service.build(replace(request, commit_log_offset=100, store_timestamp=1_767_268_800_000))
+        assert service.files[0].index.header().index_count == count
+        assert service.query("T", "T#a b", 32, 0, 1 << 60).offsets == [100] * (count - 3)
+        service.close()
+
+
+@pytest.mark.java
+@pytest.mark.usefixtures("maven")
+@pytest.mark.parametrize(
+    "version",
+    [
+        pytest.param(found, marks=() if found in {"4.8.0", "4.9.8", "5.1.4", "5.5.0"} else pytest.mark.soak)
+        for found in releases()
+    ],
+)
+def test_a_release_does_what_its_profile_says(version: str) -> None:
+    with open_jar(version, case_timeout=30.0) as opened:
+        options = Options(examples=5, shrink_seconds=0.0, replays=False, profile=profile(version))
+        report = run(opened, options)
+    assert {
+        line.id: line.detail for line in report.cases if line.verdict not in {"pass", "not_applicable"}
+    } == {}
