@@ -12,6 +12,7 @@ MADE = (".venv", "out/site")
 
 PAGES = [
     "CONTRIBUTING.md",
+    "SECURITY.md",
     *(
         f"{room}/README.md"
         for room in ("spec", "columnar", "conformance", "tests", "tools", "website", "release")

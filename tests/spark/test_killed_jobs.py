@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from killed_jobs import Moment, kill_job
+from killed_jobs import kill_job
 from rocket_columnar.rebuild import Rebuilt, rebuild
 from rocket_spark import DecodeOptions, decode_stores, rebuild_stores
 from rocket_spec.layout import Geometry
@@ -33,15 +33,6 @@ from rocket_spec.layout import Geometry
 rebuild_stores(spark, {store!r}, {out!r}, geometry=Geometry(11, 40), resume=True)
 """
 
-_DECODE_MOMENTS: Final[Sequence[Moment]] = (
-    *(("tasks", number) for number in range(1, 14)),
-    *(("renames", number) for number in (1, 2, 60, 105, 106, 107, 111)),
-)
-_REBUILD_MOMENTS: Final[Sequence[Moment]] = (
-    *(("tasks", number) for number in (1, 2, 3, 4, 5, 6, 9, 13, 18, 23, 28, 31, 32)),
-    *(("renames", number) for number in (1, 2, 30, 60, 61, 62, 63)),
-)
-
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {
@@ -65,63 +56,48 @@ class _Count:
         return sum(self._of_phase.values())
 
 
-def kills(folder: Path, job: str, store: Path, run: Callable[..., Any], moments: Sequence[Moment]) -> None:
-    """A job killed at each moment, and resumed: less is done, and the output is that of an undisturbed run."""
+def kills(folder: Path, job: str, store: Path, run: Callable[..., Any], numbers: Sequence[int]) -> None:
+    """A job killed after each number of tasks, and resumed: less is done, and the output is that of an undisturbed run."""
     every = _Count()
     done = run(folder / "undisturbed", progress=every)
     whole = contents(folder / "undisturbed")
-    for moment in moments:
-        out = folder / "-".join(map(str, moment))
-        kill_job(job.format(store=str(store), out=str(out)), out, moment)
+    for number in numbers:
+        out = folder / str(number)
+        kill_job(job.format(store=str(store), out=str(out)), out, number)
         assert not (out / "_SUCCESS").exists()
         rest = _Count()
         assert run(out, resume=True, progress=rest) == done
         assert contents(out) == whole
         own = {path.name for path in out.iterdir() if path.name.startswith("_")}
         assert own == {"_SUCCESS", "_manifest.json"}
-        if moment[0] == "tasks":
-            assert rest.tasks <= every.tasks - moment[1]
+        assert rest.tasks <= every.tasks - number
 
 
-def decode_kills(
+@pytest.mark.parametrize("numbers", [(5,), pytest.param((1, 2, 9, 13), marks=pytest.mark.soak)])
+def test_decodes_killed_between_tasks(
     spark: SparkSession,
-    store: Path,
-    folder: Path,
+    golden: dict[str, Path],
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    moments: Sequence[Moment],
+    numbers: tuple[int, ...],
 ) -> None:
     monkeypatch.setattr("rocket_spark.decode.part_tasks.TASK_BYTES", 4096)
     monkeypatch.setattr("rocket_spark.decode.part_tasks.TASK_ENTRIES", 20)
 
     def run(out: Path, *, resume: bool = False, progress: _Count) -> None:
-        decode_stores(spark, store, out, options=DecodeOptions(resume=resume), progress=progress)
+        decode_stores(spark, golden["mixed"], out, options=DecodeOptions(resume=resume), progress=progress)
 
-    kills(folder, _DECODE, store, run, moments)
-
-
-def test_a_decode_killed_between_tasks(
-    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    decode_kills(spark, golden["mixed"], tmp_path, monkeypatch, [("tasks", 5)])
+    kills(tmp_path, _DECODE, golden["mixed"], run, numbers)
 
 
 @pytest.mark.soak
-def test_decodes_killed_at_twenty_moments(
-    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    decode_kills(spark, golden["mixed"], tmp_path, monkeypatch, _DECODE_MOMENTS)
-
-
-@pytest.mark.soak
-def test_rebuilds_killed_at_twenty_moments(
-    spark: SparkSession, golden: dict[str, Path], tmp_path: Path
-) -> None:
+def test_rebuilds_killed_between_tasks(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
     shape = Geometry(11, 40)
     store = golden["mixed"]
 
     def run(out: Path, *, resume: bool = False, progress: _Count) -> dict[str, Rebuilt]:
         return rebuild_stores(spark, store, out, geometry=shape, resume=resume, progress=progress)
 
-    kills(tmp_path, _REBUILD, store, run, _REBUILD_MOMENTS)
+    kills(tmp_path, _REBUILD, store, run, (1, 4, 13, 32))
     rebuild(store, tmp_path / "engine", geometry=shape)
     assert contents(tmp_path / "undisturbed") == contents(tmp_path / "engine")
