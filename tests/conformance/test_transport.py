@@ -275,5 +275,5 @@ def test_scratch_without_room_in_memory_is_the_system_s(monkeypatch: pytest.Monk
     for name in ("TMPDIR", "TEMP", "TMP"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setattr("rocket_conformance.files.scratch_space._IN_MEMORY", "/nothing/there")
+    monkeypatch.setattr("rocket_conformance.files.scratch_space.IN_MEMORY", "/nothing/there")
     assert scratch_root() == Path(tempfile.gettempdir())

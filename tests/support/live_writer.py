@@ -151,5 +151,9 @@ class LiveWriter:
 
     def __exit__(self, *_: object) -> None:
         self._thread.join()
+        self.close()
+
+    def close(self) -> None:
+        """Closes its files."""
         for handle in self._open.values():
             os.close(handle)

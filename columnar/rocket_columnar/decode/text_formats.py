@@ -14,7 +14,7 @@ import pyarrow as pa
 from rocket_columnar import arrow
 from rocket_columnar.arrow import Array
 
-_FEW = 1 << 12  # rows
+FEW_ROWS = 1 << 12  # rows
 
 
 def _json(value: object) -> str:
@@ -66,7 +66,7 @@ def jsonl_bytes(batch: pa.RecordBatch, table: str | None) -> bytes:
     """One JSON object per line, UTF-8; with `table` each begins with `"table"`. Bytes are base64, maps objects."""
     if not batch.num_rows:
         return b""
-    if batch.num_rows <= _FEW:
+    if batch.num_rows <= FEW_ROWS:
         return _few_lines(batch, table)
     import pyarrow.compute as pc
 

@@ -17,7 +17,7 @@ from rocket_columnar.store import Reader, WorkDone, open_reader
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_AT_ONCE: Final = 1 << 20
+AT_ONCE: Final = 1 << 20
 _BUCKETS: Final = 128
 _POINTS: Final = 2000
 
@@ -126,8 +126,8 @@ def occupancy(
         gathered = _Entries(geometry, header, count)
         slots = INDEX_SLOT.size * geometry.hash_slot_num
         work = WorkDone(on_progress, slots + 2 * count * INDEX_ENTRY.size)
-        for first in range(1, count + 1, _AT_ONCE):
-            stop = min(first + _AT_ONCE, count + 1)
+        for first in range(1, count + 1, AT_ONCE):
+            stop = min(first + AT_ONCE, count + 1)
             gathered.add(_read_entries(reader, geometry, first, stop), first)
             work.add((stop - first) * INDEX_ENTRY.size)
         used, shares, strays, foreign = _slots(reader, geometry, count, work)
@@ -172,8 +172,8 @@ def _slots(
     numbers, heads = np.flatnonzero(used), values[used]
     order = np.argsort(heads, kind="stable")
     numbers, heads = numbers[order], heads[order]
-    for first in range(1, count + 1, _AT_ONCE):
-        stop = min(first + _AT_ONCE, count + 1)
+    for first in range(1, count + 1, AT_ONCE):
+        stop = min(first + AT_ONCE, count + 1)
         low, high = np.searchsorted(heads, [first, stop])
         hashes = _read_entries(reader, geometry, first, stop)["key_hash"].astype(np.int64)
         foreign += int(

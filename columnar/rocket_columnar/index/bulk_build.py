@@ -19,7 +19,7 @@ from rocket_columnar.index.bulk_file import NewIndex, Puts, plain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_AT_ONCE: Final = 1 << 16
+AT_ONCE: Final = 1 << 16
 
 
 class IndexBuilder:
@@ -147,8 +147,8 @@ def _hashed(keys: Any, topic: str | None) -> Iterator[NDArray[np.int32]]:
     elif hasattr(getattr(keys, "type", None), "index_type"):  # a dictionary is hashed once
         yield hash_keys(keys, topic)
     else:
-        for start in range(0, len(keys), _AT_ONCE):
-            yield hash_keys(keys[start : start + _AT_ONCE], topic)
+        for start in range(0, len(keys), AT_ONCE):
+            yield hash_keys(keys[start : start + AT_ONCE], topic)
 
 
 def build(

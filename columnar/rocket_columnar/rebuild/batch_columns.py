@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_COPIED: Final = 4 << 20  # bytes of records that are copied to further queues
+COPIED_BYTES: Final = 4 << 20  # bytes of records that are copied to further queues
 UNIT: Final = np.dtype(
     [
         ("phy_offset", "<i8"),
@@ -146,7 +146,7 @@ def _few_copies(batch: Requests) -> Iterator[Requests]:
         yield batch
         return
     held = np.cumsum(np.where(batch.copied, batch.size, 0), dtype=np.int64)
-    cuts = (np.flatnonzero(np.diff(held // _COPIED)) + 1).tolist()
+    cuts = (np.flatnonzero(np.diff(held // COPIED_BYTES)) + 1).tolist()
     if not cuts:
         yield batch
         return

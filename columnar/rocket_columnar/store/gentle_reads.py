@@ -15,7 +15,7 @@ from typing import Final
 
 _AT_ONCE: Final = 1 << 16  # bytes; one is dropped from its first page on that was not in the page cache
 _PAGE: Final = 1 << 12
-_NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
+NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
 _IOPRIO_SET: Final = {"x86_64": 251, "aarch64": 30}
 _PROCESS, _IDLE_CLASS = 1, 3 << 13
 
@@ -41,7 +41,7 @@ class GentleReads:
         """One read of at most `_AT_ONCE` bytes; the number of bytes, 0 at the end of the file."""
         part = view[: _AT_ONCE - offset % _AT_ONCE]
         self._wait(len(part))
-        cached = _cached(descriptor, part, offset)
+        cached = read_cached(descriptor, part, offset)
         if cached is None or cached == len(part):
             return os.preadv(descriptor, [part], offset) if cached is None else cached
         count = os.preadv(descriptor, [part[cached:]], offset + cached)
@@ -64,12 +64,12 @@ class GentleReads:
             time.sleep(wait)
 
 
-def _cached(descriptor: int, part: memoryview, offset: int) -> int | None:
+def read_cached(descriptor: int, part: memoryview, offset: int) -> int | None:
     """Reads what the page cache has, up to its first gap; the number of bytes, or None if the system does not tell."""
-    if not _NOWAIT:
+    if not NOWAIT:
         return None
     try:
-        return os.preadv(descriptor, [part], offset, _NOWAIT)
+        return os.preadv(descriptor, [part], offset, NOWAIT)
     except BlockingIOError:
         return 0
     except OSError:  # a file system without such reads

@@ -36,7 +36,7 @@ HOLE_FLOOR: Final = 8 << 20
 """Bytes of a file that are decoded whatever of them is a hole: more than a whole consume-queue file of the default size."""
 HOLE_FACTOR: Final = 64
 """Bytes that are decoded for each byte on disk beyond that: a file system that compresses stays below."""
-_PREADV: Final = getattr(os, "preadv", None)  # not on Windows
+PREADV: Final = getattr(os, "preadv", None)  # not on Windows
 
 
 _gentle: GentleReads | None = None
@@ -45,7 +45,7 @@ _gentle: GentleReads | None = None
 def read_gently(reads: GentleReads | None) -> None:
     """Has all files that are opened from now on read gently; None ends that."""
     global _gentle  # noqa: PLW0603 - one process, one page cache and one limit
-    _gentle = reads if _PREADV is not None else None
+    _gentle = reads if PREADV is not None else None
 
 
 def current_gentle_reads() -> GentleReads | None:
@@ -243,8 +243,8 @@ class _FileReader(Reader):
         """One read; threads may read at once."""
         if _gentle is not None:
             return _gentle.read(self._file.fileno(), view, offset)
-        if _PREADV is not None:
-            count: int = _PREADV(self._file.fileno(), [view], offset)
+        if PREADV is not None:
+            count: int = PREADV(self._file.fileno(), [view], offset)
             return count
         with self._lock:
             self._file.seek(offset)

@@ -11,7 +11,7 @@ from typing import Final
 from rocket_spec.errors import UsageError
 from rocket_spec.temporary_folders import owned_folder
 
-_IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - Linux's own; only inside a fresh folder, and only where it exists
+IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - Linux's own; only inside a fresh folder, and only where it exists
 _ROOM: Final = 2 << 30
 """Bytes that must be free there: a few files of the default geometry, written out in full."""
 _CHOSEN_BY_USER: Final = ("TMPDIR", "TEMP", "TMP")
@@ -34,7 +34,7 @@ def scratch_root(given: Path | None = None) -> Path:
     system = Path(tempfile.gettempdir())
     if any(name in os.environ for name in _CHOSEN_BY_USER):
         return system
-    in_memory = Path(_IN_MEMORY)
+    in_memory = Path(IN_MEMORY)
     try:
         if (
             in_memory.is_dir()

@@ -55,7 +55,7 @@ def test_counts(path: Path) -> None:
 
 def test_a_pass_in_parts_is_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = fill(path, *PUTS)
-    monkeypatch.setattr(module, "_AT_ONCE", 1)
+    monkeypatch.setattr(module, "AT_ONCE", 1)
     assert occupancy(path, GEOMETRY) == whole
 
 

@@ -99,7 +99,7 @@ def test_keys_of_every_kind(tmp_path: Path, kind: Any) -> None:
 def test_batches_go_on_where_the_one_before_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr("rocket_columnar.index.bulk_build._AT_ONCE", at_once)
+    monkeypatch.setattr("rocket_columnar.index.bulk_build.AT_ONCE", at_once)
     rows = puts(3, 170)
     expected = singly(names(tmp_path / "one"), "T", rows)
     with IndexBuilder(names(tmp_path / "many"), GEOMETRY) as builder:

@@ -20,7 +20,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         done.append(sum(map(len, buffers)))
         return real(descriptor, buffers, offset)
 
-    monkeypatch.setattr("rocket_columnar.store.reader._PREADV", preadv)
+    monkeypatch.setattr("rocket_columnar.store.reader.PREADV", preadv)
     return done
 
 

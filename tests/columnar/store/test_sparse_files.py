@@ -97,7 +97,7 @@ def test_a_function_reads_what_the_disk_holds(
         reads += 1
         return real(descriptor, buffers, offset)
 
-    monkeypatch.setattr("rocket_columnar.store.reader._PREADV", preadv)
+    monkeypatch.setattr("rocket_columnar.store.reader.PREADV", preadv)
     with suppress(FormatError, UsageError):  # one line about the file, from what is not decoded
         FUNCTIONS[name](root, file, tmp_path)
     assert read < 64 * held + (64 << 20)
