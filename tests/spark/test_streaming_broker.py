@@ -1,10 +1,7 @@
 """Streams over the store of a real broker, while it writes and rolls its files."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from kill_cycle import Load, make_topics, start_load
@@ -12,12 +9,8 @@ from real_broker import RealBroker
 from rocket_spec.errors import UsageError
 from streams import TABLES, Row, engine_rows, ordered, stream, trigger
 
-if TYPE_CHECKING:
-    pass
-
 CONFIG = {"mappedFileSizeCommitLog": "65536", "mappedFileSizeConsumeQueue": "2000"}
 PATIENCE = 120.0  # seconds
-SLOW = 900.0  # seconds, for what starts Spark
 
 
 def rolled(rows: dict[str, list[Row]]) -> bool:
