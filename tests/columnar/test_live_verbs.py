@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from live_writer import LiveWriter, Step, steps
+from rocket_columnar.audit import LEVELS, Level, audit
 from rocket_columnar.decode import decode
 from rocket_columnar.log import Walk
 from rocket_columnar.query import OpenStore
@@ -92,6 +93,15 @@ def test_query(golden: Golden, live: LiveWriter) -> None:
                     assert offsets == truth[: len(offsets)]
                     assert there.intersection(truth) <= set(offsets)
                 store.query(topic, key, max_num=64, begin=0, end=1 << 62)
+
+    while_written(live, ask)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("golden", ["lmq"], indirect=True)
+def test_copies_that_are_being_put_are_no_finding(golden: Golden, live: LiveWriter, level: Level) -> None:
+    def ask(_: int) -> None:
+        assert [finding for finding in audit(live.root, level) if finding.severity != "note"] == []
 
     while_written(live, ask)
 
