@@ -40,28 +40,21 @@ def found(root: Path) -> list[tuple[str, str, int | None]]:
     ]
 
 
-def test_units_at_the_logical_offsets_of_their_records(tmp_path: Path) -> None:
-    one, two, three = log_of(tmp_path, [0, 1, 2])
-    queue(tmp_path, one, two, three)
-    assert found(tmp_path) == []
-
-
-def test_after_a_restart_the_first_copy_is_appended_and_those_below_the_end_are_not(tmp_path: Path) -> None:
-    """Offsets count from 0 again: 0 goes to place 2; 1 and 2 are below 3, the end then; 3 is not."""
-    units = log_of(tmp_path, [0, 1, 0, 1, 2, 3])
-    queue(tmp_path, units[0], units[1], units[2], units[5])
-    assert found(tmp_path) == []
-
-
-def test_a_gap_in_the_logical_offsets_closes_in_the_queue(tmp_path: Path) -> None:
-    units = log_of(tmp_path, [0, 5, 6])
-    queue(tmp_path, *units)
-    assert found(tmp_path) == []
-
-
-def test_blanks_before_the_first_unit(tmp_path: Path) -> None:
-    units = log_of(tmp_path, [3, 4])
-    queue(tmp_path, BLANK, BLANK, BLANK, *units)
+@pytest.mark.parametrize(
+    ("offsets", "blanks", "kept"),
+    [
+        pytest.param([0, 1, 2], 0, [0, 1, 2], id="at the logical offsets of their records"),
+        # Offsets count from 0 again: 0 goes to place 2; 1 and 2 are below 3, the end then; 3 is not.
+        pytest.param([0, 1, 0, 1, 2, 3], 0, [0, 1, 2, 5], id="after a restart those below the end are not appended"),
+        pytest.param([0, 5, 6], 0, [0, 1, 2], id="a gap closes in the queue"),
+        pytest.param([3, 4], 3, [0, 1], id="blanks before the first unit"),
+    ],
+)  # fmt: skip
+def test_what_a_put_leaves_is_healthy(
+    offsets: list[int], blanks: int, kept: list[int], tmp_path: Path
+) -> None:
+    units = log_of(tmp_path, offsets)
+    queue(tmp_path, *[BLANK] * blanks, *(units[number] for number in kept))
     assert found(tmp_path) == []
 
 
