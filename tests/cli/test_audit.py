@@ -26,7 +26,7 @@ def damage(path: Path, at: int) -> None:
 @pytest.mark.parametrize(
     ("level", "unchecked"),
     [
-        ([], "not checked: the bodies of the messages (--deep)\n"),
+        ([], "not checked: the bodies of the messages, and that queries reach each key (--deep)\n"),
         (
             ["--quick"],
             "not checked: the content of the files: records, units and entries (audit without --quick)\n",

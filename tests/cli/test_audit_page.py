@@ -50,7 +50,7 @@ def test_a_page_shows_causes_gaps_index_and_queues(run: Run, store: Path, tmp_pa
     assert "19 errors" in text
     assert f"<h1>Store {store}</h1>" in text
     assert f"On {html.escape(socket.gethostname())}, level default, " in text
-    assert "not checked: the bodies of the messages (--deep)" in text
+    assert "not checked: the bodies of the messages, and that queries reach each key (--deep)" in text
 
 
 def test_a_group_without_a_title_is_headed_by_its_meaning(run: Run, store: Path, tmp_path: Path) -> None:

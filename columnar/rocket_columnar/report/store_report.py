@@ -107,7 +107,7 @@ def audit(
     shell = Shell.of(path, options, None if conf is None else conf.path)
     unchecked = {
         "quick": "the content of the files: records, units and entries (audit without --quick)",
-        "default": "the bodies of the messages (--deep)",
+        "default": "the bodies of the messages, and that queries reach each key (--deep)",
         "deep": "",
     }[level]
     facts = partial(_facts, path, folders, geometry)

@@ -199,7 +199,7 @@ def _problems(findings: Sequence[Finding], audit: str, *, whole: bool) -> Iterat
         yield f"{checked}: {counted(len(serious), 'problem')}; `{audit}` explains them"
     else:
         yield f"{checked}: {'nothing wrong' if whole else 'nothing wrong in the files that were read'}"
-    yield f"not checked: records, units, entries and bodies; `{audit} --deep` checks them"
     for finding in serious[:_PROBLEMS]:
         yield f"  {finding.severity} {finding.code} {finding.file}"
         yield f"    {finding.message}"
+    yield f"not checked: records, units, entries and bodies; `{audit} --deep` checks them"
