@@ -1,7 +1,7 @@
 """What happens to a broken store: what `audit` prints, what its advice does, and what the real broker then delivers.
 
-`python tests/support/incident_run.py [NAME...]` measures the incidents whose inputs changed, or those whose names begin so,
-and writes `docs/broken-stores.json` and `docs/broken-stores.md`.
+`python tests/support/incident_run.py [NAME...]` measures these incidents, and those whose inputs changed, and writes
+`docs/broken-stores.json` and `docs/broken-stores.md`.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ def page() -> str:
 
 
 def main(names: Sequence[str]) -> None:
-    """Measures the incidents whose names begin so, or those whose inputs changed; of the others only what is printed is new."""
+    """Measures these incidents, and those whose inputs changed; of the others only what is printed is new."""
     rows = recorded()
     with ExitStack() as running, tempfile.TemporaryDirectory() as scratch:
         site: Site | None = None
@@ -266,13 +266,13 @@ def main(names: Sequence[str]) -> None:
             folder.mkdir()
             seen, old = look(stage(incident, folder / "look")), rows.get(incident.name, {})
             stale = "after" not in old or old["inputs"] != seen["inputs"]
-            if incident.name.startswith(tuple(names)) if names else stale:
+            if stale or incident.name in names:
                 site = site or running.enter_context(Site(Path(scratch) / "site", "java"))
                 try:
                     rows[incident.name] = row_of(site, incident, folder)
                 except (AssertionError, OSError):
                     traceback.print_exc()
-            elif not stale:
+            else:
                 rows[incident.name] = {**old, **seen}
             shutil.rmtree(folder)
             kept = {one.name: rows[one.name] for one in INCIDENTS if one.name in rows}

@@ -20,7 +20,8 @@ from rocket_golden import manifest, open_store, truth
 NEW: Final = "newcomers"
 OLD: Final = "readers"
 """A group that has consumed half of each queue."""
-_HIDDEN: Final = ("SCHEDULE_TOPIC_XXXX", "%", "RMQ_SYS_", "TRANS_CHECK_")
+_SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
+_HIDDEN: Final = (_SCHEDULE, "%", "RMQ_SYS_", "TRANS_CHECK_")
 _SIZES: Final = ("maxHashSlotNum", "maxIndexNum", "mappedFileSizeCommitLog", "mappedFileSizeConsumeQueue")
 _MASTERS: Final = {"replica-slave": "replica"}
 """Golden stores of slaves, and their masters'."""
@@ -49,6 +50,16 @@ def _messages(base: str) -> dict[Message, int]:
         (line["topic"], line["queue_id"], line["uniq_key"]): line["queue_offset"]
         for line in truth(base)
         if line["type"] == "log_record" and not line["topic"].startswith(_HIDDEN)
+    }
+
+
+@cache
+def _delayed(base: str) -> set[str]:
+    """Unique keys of delayed messages: a start may deliver some again, at the ends of their queues."""
+    return {
+        line["uniq_key"]
+        for line in truth(base)
+        if line["type"] == "log_record" and line["topic"] == _SCHEDULE
     }
 
 
@@ -138,9 +149,13 @@ class Site:
         got = [
             _retried(driver, "deliver", topics=topics, group=group, broker=int(slave)) for group in (NEW, OLD)
         ]
-        held = _messages(base)  # delayed ones may be delivered meanwhile
+        held, delayed = _messages(base), _delayed(base)
         every, rest = (
-            tuple(one for topic, queue, _, key in each if (one := (topic, queue, key)) in held)
+            tuple(
+                one
+                for topic, queue, offset, key in each
+                if (one := (topic, queue, key)) in held and not (key in delayed and offset > held[one])
+            )
             for each in got
         )
         keys = [(topic, key) for topic, _, key in known or every]

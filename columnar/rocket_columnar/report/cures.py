@@ -148,7 +148,7 @@ class Cures:
             self._shell.line("truncate", "-s", str(size), self._shell.file(file))
             for file, size in best.resized
         ]
-        if commands and choices.only_last:
+        if commands and choices.only_end:
             commands += self.repair()
         return f"without a replica: {choices.advice}", chained(commands)
 

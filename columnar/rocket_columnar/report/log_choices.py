@@ -49,14 +49,14 @@ class LogChoices:
         best: the choice after which a start keeps the most messages.
         damaged: whether any of the files is damaged, and not only missing.
         read: whether a start reads any of the damaged files as they are.
-        only_last: whether nothing but the last file is damaged or missing.
+        only_end: whether nothing but the log's end is damaged, missing or moved away.
     """
 
     as_it_is: Choice
     best: Choice
     damaged: bool
     read: bool
-    only_last: bool
+    only_end: bool
 
     @classmethod
     def of(cls, plan: Plan, found: Sequence[Finding]) -> LogChoices:
@@ -80,6 +80,7 @@ class LogChoices:
         count = cache(
             lambda name, end: messages_in(next(file for file in plan.logs if file.name == name), 0, end)
         )
+        before, after = _around_gap(plan)
         choices = [
             _predicted(plan, resized, moved, count)
             for resized, moved in (
@@ -88,20 +89,21 @@ class LogChoices:
                 ({}, tuple(lengths)),
                 (lengths, tuple(others)),
                 ({}, tuple(damaged)),
+                ({}, after),
+                ({}, before),
             )
         ]
-        best = max(choices, key=lambda choice: choice.kept)  # the first of the greatest
+        foreign = any(
+            finding.foreign for finding in found
+        )  # of such a file consumers get nothing but wrong bytes
+        best = max(choices, key=lambda choice: (choice.kept, foreign and bool(choice.moved)))
         ends = [file.base_offset + size for file, size in zip(plan.logs, plan.log_sizes, strict=True)
                 if file.name in damaged]  # fmt: skip
         as_it_is = choices[0]
         read = as_it_is.refused is None and any(end > as_it_is.walk_from for end in ends)
-        return cls(
-            as_it_is,
-            best,
-            bool(damaged),
-            read,
-            bool(plan.logs) and {finding.file for finding in found} == {plan.logs[-1].name},
-        )
+        last = {file.name for file in plan.logs[-1:]}
+        only_end = {finding.file for finding in found} == last or bool(after and best.moved == after)
+        return cls(as_it_is, best, bool(damaged), read, only_end)
 
     @property
     def advice(self) -> str:
@@ -110,9 +112,15 @@ class LogChoices:
         skipped = "consumers and queries skip what is missing, which is lost for good"
         if best is not now:
             steps = ["decode what is left of the files"]
-            steps += ["move them away"] if best.moved else []
+            steps += (
+                [f"move away {', '.join(name.rpartition('/')[2] for name in best.moved)}"]
+                if best.moved
+                else []
+            )
             steps += ["give those of another length their usual one"] if best.resized else []
             as_now = f"no start succeeds ({now.refused})" if now.refused else f"it keeps {now.kept:,}"
+            if best.kept == now.kept:
+                as_now = "it keeps as many, but gives consumers wrong bytes for what is lost"
             return f"{', '.join(steps)}: a start then keeps {best.kept:,} messages; as they are {as_now}"
         if now.refused is not None:
             return f"nothing that is done to these files lets a broker start ({now.refused})"
@@ -124,6 +132,16 @@ class LogChoices:
             f"leave the files as they are, and decode what is left of them: a start ends the log at physical offset "
             f"{now.log_end:,} and keeps {now.kept:,} messages, and no more if they are moved away"
         )
+
+
+def _around_gap(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The files before the first missing one, and those after it; none if none is missing."""
+    ends = [file.base_offset + size for file, size in zip(plan.logs, plan.log_sizes, strict=True)]
+    names = [file.name for file in plan.logs]
+    for number, file in enumerate(plan.logs[1:], 1):
+        if file.base_offset > ends[number - 1]:
+            return tuple(names[:number]), tuple(names[number:])
+    return (), ()
 
 
 def _predicted(
