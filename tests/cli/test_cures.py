@@ -56,7 +56,6 @@ LOST = {"log.gap", "queue.dangling", "index.entry_dangling"}
 LEFT = {
     "the first log file was deleted": {"log.gap"},
     "a log file of another store in the middle": LOST,
-    "a log file of another store at the end": {"log.position", "checkpoint.ahead", "index.ahead_of_log"} | LOST - {"log.gap"},
     "dispatch stayed at a record of a light queue, and the broker was killed": {"store.lag"},
     "The last record cut off before its topic; zeros follow": {"log.torn"},
 }  # fmt: skip
