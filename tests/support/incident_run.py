@@ -156,12 +156,16 @@ def advice(printed: str, *, replica: bool) -> list[str]:
 
 
 def content_hash(store: Path) -> str:
-    """A hash of all files of a store, but for what repairs keep in it."""
+    """A hash of all files and empty folders of a store, but for what repairs keep in it."""
     digest = hashlib.sha256()
-    for path in sorted(path for path in store.rglob("*") if path.is_file()):
+    for path in sorted(store.rglob("*")):
         name = path.relative_to(store).as_posix()
-        if not name.startswith("rocketspec-repair-"):
+        if name.startswith("rocketspec-repair-"):
+            continue
+        if path.is_file():
             digest.update(f"{name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+        elif not any(path.iterdir()):
+            digest.update(f"{name}/".encode())
     return digest.hexdigest()[:12]
 
 

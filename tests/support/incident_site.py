@@ -70,7 +70,8 @@ def sound(base: str, place: Path) -> Path:
     table: dict[str, dict[str, int]] = {}
     for (topic, queue_id, _), offset in _messages(base).items():
         table.setdefault(f"{topic}@{OLD}", {})[str(queue_id)] = (offset + 1) // 2  # the last one counts
-    (place / "config" / "consumerOffset.json").write_text(json.dumps({"offsetTable": table}), "ascii")
+    kept = "lmqConsumerOffset.json" if "enableLmq" in config_of(base) else "consumerOffset.json"
+    (place / "config" / kept).write_text(json.dumps({"offsetTable": table}), "ascii")
     return place
 
 
