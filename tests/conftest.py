@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NODE_TOOLS = Path(__file__).parent / "project" / "run_pyright.py"
 SPARK = "tests/spark/"
-LINT, PYRIGHT = (Path(__file__).parent / "project" / f"test_{name}.py" for name in ("lint", "pyright"))
+PYRIGHT = Path(__file__).parent / "project" / "test_pyright.py"
 WITHOUT_SESSION = tuple(
     f"{SPARK}test_{name}.py"
     for name in (
@@ -74,9 +74,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     # The longest files come first, so that no worker is left with one of them at the end; those of Spark are one unit.
     # Pyright runs beside the tests; the one that waits for it is the last.
-    long = {item.path for item in items if TOOLS & {*item.keywords, *getattr(item, "fixturenames", ())}} | {
-        LINT
-    }
+    long = {item.path for item in items if TOOLS & {*item.keywords, *getattr(item, "fixturenames", ())}}
     items.sort(
         key=lambda item: (item.path == PYRIGHT, not item.nodeid.startswith(SPARK), item.path not in long)
     )

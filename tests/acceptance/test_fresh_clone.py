@@ -1,4 +1,4 @@
-"""A walk through README and tutorials in a fresh clone, with nothing installed and empty caches."""
+"""A walk through README and tutorial in a fresh clone, with nothing installed and empty caches."""
 
 import os
 import shutil
@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from page_run import Edit, File, matches, write
-from real_broker import RealBroker
-from walk import BROKER, STOP, Line, Prepare, Steps, walk
+from walk import Line, Prepare, Steps, walk
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,8 +35,8 @@ class Walker:
         }
         subprocess.run(["git", "clone", "--quiet", f"file://{ROOT}", str(folder / "clone")], check=True)
 
-    def follow(self, page: str, steps: Steps, broker: RealBroker | None = None) -> None:
-        """Does the steps of a page, on a running broker if it judges one."""
+    def follow(self, page: str, steps: Steps) -> None:
+        """Does the steps of a page."""
         folder = self._folder / Path(page).stem
         folder.mkdir()
         for step in steps:
@@ -46,21 +45,14 @@ class Walker:
                     write(step, folder)
                 case Prepare(command):
                     assert self._shell(command, folder)[0] == 0, command
-                case Line(shown) if shown == STOP and broker is not None:
-                    broker.stop()
                 case Line(shown, in_clone=in_clone):
                     if shown.startswith("pip install"):
                         shutil.rmtree(self._venv, ignore_errors=True)
                         subprocess.run([sys.executable, "-m", "venv", str(self._venv)], check=True)
-                    self._run(step, self._folder / "clone" if in_clone else folder, broker)
+                    self._run(step, self._folder / "clone" if in_clone else folder)
 
-    def _run(self, line: Line, folder: Path, broker: RealBroker | None) -> None:
-        command = line.command
-        if broker is not None:
-            command = command.replace(BROKER, broker.namesrv).replace(
-                "/data/broker-a/store", str(broker.store)
-            )
-        code, printed = self._shell(command, folder)
+    def _run(self, line: Line, folder: Path) -> None:
+        code, printed = self._shell(line.command, folder)
         assert code == line.code, f"{line.shown}\nexit code {code}, expected {line.code}\n{printed[-3000:]}"
         if line.output is not None:
             assert matches(line.output, printed), f"{line.shown}\nprinted\n{printed[-3000:]}"
@@ -78,12 +70,6 @@ class Walker:
 @pytest.mark.java
 @pytest.mark.spark
 @pytest.mark.parametrize("page", walk())
-def test_a_new_user_walks_through(page: str, java: str, maven: str, tmp_path: Path) -> None:
-    del maven  # asked for so that its absence skips
-    walker = Walker(tmp_path)
-    if page != "docs/judge-a-store.md":
-        walker.follow(page, walk()[page])
-    else:
-        with RealBroker(tmp_path / "broker", java, {}) as broker:
-            broker.start()
-            walker.follow(page, walk()[page], broker)
+@pytest.mark.usefixtures("maven")
+def test_a_new_user_walks_through(page: str, tmp_path: Path) -> None:
+    Walker(tmp_path).follow(page, walk()[page])

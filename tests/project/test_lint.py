@@ -1,4 +1,4 @@
-"""The formatter, the linter and mypy are clean."""
+"""Formatter and linter are clean; `make lint` runs mypy too."""
 
 import subprocess
 import sys
@@ -9,13 +9,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(
-    "tool",
-    [("ruff", "format", "--check", "."), ("ruff", "check", "."), ("mypy",)],
-    ids=" ".join,
-)
-def test_clean(tool: tuple[str, ...]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", *tool], capture_output=True, text=True, check=False, cwd=ROOT
-    )
+@pytest.mark.parametrize("tool", [("format", "--check"), ("check",)], ids=" ".join)
+def test_ruff_is_clean(tool: tuple[str, ...]) -> None:
+    command = [sys.executable, "-m", "ruff", *tool, "."]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""The walk of a new user: the lines of README and of the tutorials that no other test runs whole."""
+"""The walk of a new user: the lines of README and of the tutorial."""
 
 import re
 from dataclasses import dataclass
@@ -8,10 +8,6 @@ from typing import Final, TypeAlias
 from page_run import Command, Edit, File, steps
 
 ROOT: Final = Path(__file__).parents[2]
-BROKER: Final = "127.0.0.1:9876"
-"""The name server of the pages; a real one takes its place."""
-STOP: Final = "# stop the broker"
-
 HASH: Final = """def key_hash(key: str) -> int:
     total = 0
     for unit in {units}:
@@ -107,7 +103,7 @@ def implementation() -> Steps:
 
 
 def readme() -> Steps:
-    """The whole page, but for `make test` and the section that judge-a-store.md repeats."""
+    """The whole page, but for `make test` and what judges a broker."""
     conform = "...\n" + block("README.md", "clauses ").replace("out/conform", ".../out/conform")
     repair = block("README.md", "rocketspec audit STORE").splitlines()
     spark = block("README.md", "rocketspec spark decode").splitlines()
@@ -135,24 +131,9 @@ def readme() -> Steps:
     ]
 
 
-def judge() -> Steps:
-    """A real broker, by the page's first block."""
-    page = "docs/judge-a-store.md"
-    lines = block(page, "rocketspec workload --namesrv 127.0.0.1:9876 -o").splitlines()
-    return [Line(line, line) for line in lines]
-
-
-def pipeline() -> Steps:
-    """The gate, with the report of a right port before a wrong one."""
-    clone = "cp -R ../clone/docs/ci ci"
-    return [*port(), Prepare(clone), *shown_steps("docs/ci.md")]
-
-
 def walk() -> dict[str, Steps]:
     """The steps of each page; each begins in a clone of its own, with nothing installed."""
     return {
         "README.md": readme(),
         "docs/tutorial.md": [install(""), *shown_steps("docs/tutorial.md")],
-        "docs/judge-a-store.md": [install(""), *judge()],
-        "docs/ci.md": [install(""), *pipeline()],
     }
