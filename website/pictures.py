@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from rocket_spec.layout import (
+    CHECKPOINT,
     CHECKPOINT_SIZE,
     DEFAULT_GEOMETRY,
     INDEX_ENTRY,
@@ -58,57 +59,44 @@ def layout_picture(layout: Layout, offsets: Sequence[int | None]) -> str:
     return _figure(boxes, (), f"Bytes of the {layout.name}, 8 a row; the number is the offset of the row.")
 
 
-def index_picture() -> str:
-    """A whole index file: header, slots, entries."""
+def _index_picture() -> str:
     slots, entries = DEFAULT_GEOMETRY
     header, slot, entry = INDEX_HEADER.size, INDEX_SLOT.size, INDEX_ENTRY.size
-    first = header + slot * slots
+    first = DEFAULT_GEOMETRY.entries_offset
     return _stacked(
-        [
-            (0, f"header, {header} bytes", False),
-            (header, f"slot 0, {slot} bytes", False),
-            (header + slot, "slot 1", False),
-            (None, "...", True),
-            (first - slot, f"slot {slots - 1:,}", False),
-            (first, f"entry 0, {entry} bytes: never written", True),
-            (first + entry, "entry 1", False),
-            (None, "...", True),
-            (first + entry * (entries - 1), f"entry {entries - 1:,}", False),
-        ],
         f"An index file with {slots:,} slots and {entries:,} entries: {DEFAULT_GEOMETRY.file_size:,} bytes. "
         f"Slot n is at {header} + {slot} n, entry n at {header} + {slot} S + {entry} n.",
+        (0, f"header, {header} bytes"),
+        (header, f"slot 0, {slot} bytes"),
+        (header + slot, "slot 1"),
+        (None, "..."),
+        (first - slot, f"slot {slots - 1:,}"),
+        (first, f"entry 0, {entry} bytes: never written"),
+        (first + entry, "entry 1"),
+        (None, "..."),
+        (first + entry * (entries - 1), f"entry {entries - 1:,}"),
     )
 
 
-def queue_picture() -> str:
-    """A consume-queue file: units, one after another."""
-    unit, file_size = QUEUE_UNIT.size, _QUEUE_FILE
+def _queue_picture() -> str:
+    unit, size = QUEUE_UNIT.size, _QUEUE_FILE
     return _stacked(
-        [
-            (0, f"unit of logical offset n, {unit} bytes", False),
-            (unit, "unit of logical offset n + 1", False),
-            (None, "...", True),
-            (file_size - unit, f"unit of logical offset n + {file_size // unit - 1:,}", False),
-        ],
-        f"A consume-queue file of {file_size:,} bytes. Its name is the offset of its first byte: {unit} n.",
+        f"A consume-queue file of {size:,} bytes. Its name is the offset of its first byte: {unit} n.",
+        (0, f"unit of logical offset n, {unit} bytes"),
+        (unit, "unit of logical offset n + 1"),
+        (None, "..."),
+        (size - unit, f"unit of logical offset n + {size // unit - 1:,}"),
     )
 
 
-def checkpoint_picture() -> str:
-    """The checkpoint: three times, and zeros."""
-    return _stacked(
-        [
-            (0, "physic_msg_timestamp, 8 bytes", False),
-            (8, "logics_msg_timestamp, 8 bytes", False),
-            (16, "index_msg_timestamp, 8 bytes", False),
-            (24, "0, never written", True),
-        ],
-        f"The checkpoint: {CHECKPOINT_SIZE:,} bytes, of which 24 are used.",
-    )
+def _checkpoint_picture() -> str:
+    fields = [(field.offset, f"{field.name}, {field.size} bytes") for field in CHECKPOINT.fields]
+    used = CHECKPOINT.size
+    caption = f"The checkpoint: {CHECKPOINT_SIZE:,} bytes, of which {used} are used."
+    return _stacked(caption, *fields, (used, "0, never written"))
 
 
-def chain_picture() -> str:
-    """A slot and the entries of its chain, from the newest to the oldest."""
+def _chain_picture() -> str:
     names = [field.name for field in INDEX_ENTRY.fields]
     middle = _LEFT + 2 * _BYTE
     boxes = [_Box(_LEFT, 1, 4 * _BYTE, _ROW, f"{INDEX_SLOT.fields[0].name} = 7", "slot")]
@@ -126,13 +114,19 @@ def chain_picture() -> str:
     )
 
 
-def _stacked(parts: list[tuple[int | None, str, bool]], caption: str) -> str:
+def _stacked(caption: str, *parts: tuple[int | None, str]) -> str:
     wide = 82  # the offset of an entry has eleven characters
     boxes = [
         _Box(
-            wide, 1 + i * _ROW, _WIDTH - wide - 2, _ROW, text, "" if offset is None else f"{offset:,}", dashed
+            wide,
+            1 + i * _ROW,
+            _WIDTH - wide - 2,
+            _ROW,
+            text,
+            "" if offset is None else f"{offset:,}",
+            dashed=offset is None or "never written" in text,
         )
-        for i, (offset, text, dashed) in enumerate(parts)
+        for i, (offset, text) in enumerate(parts)
     ]
     return _figure(boxes, (), caption)
 
@@ -163,9 +157,9 @@ def _arrow(x: float, y: float) -> str:
 
 
 PICTURES: Final[dict[str, Callable[[], str]]] = {
-    "index file": index_picture,
-    "chain": chain_picture,
-    "queue file": queue_picture,
-    "checkpoint": checkpoint_picture,
+    "index file": _index_picture,
+    "chain": _chain_picture,
+    "queue file": _queue_picture,
+    "checkpoint": _checkpoint_picture,
 }
 """Pictures of more than one layout, by name."""
