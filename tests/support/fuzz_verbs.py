@@ -20,6 +20,7 @@ from rocket_columnar.store import StoreFile, find_files
 from rocket_conformance.store_verdict import judge_store
 from rocket_conformance.workload import read_manifest
 from rocket_spec.layout import Geometry
+from rocketspec import find
 
 
 def _each_file(
@@ -57,6 +58,10 @@ def _query(root: Path, _: Path, geometry: Geometry | None) -> Hashable:
     return tuple((len(answer.offsets), len(answer.messages)) for answer in answers)
 
 
+def _scan(root: Path, _: Path, geometry: Geometry | None) -> Hashable:
+    return len(find(root, topic="T", key="k0", scan=True, geometry=geometry).offsets)
+
+
 def _diff(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
     """Files compared with those of the sound store."""
     whole = scratch / "whole"
@@ -72,9 +77,9 @@ def _diff(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
     return count
 
 
-def _rebuild(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
+def _rebuild(root: Path, scratch: Path, geometry: Geometry | None, *, only_missing: bool = False) -> Hashable:
     out = scratch / "rebuilt"
-    rebuild(root, out, geometry=geometry)
+    rebuild(root, out, geometry=geometry, only_missing=only_missing)
     assert (out / "_manifest.json").is_file()
     return tuple(
         sorted(
@@ -113,11 +118,13 @@ VERBS: Final[dict[str, Verb]] = {
     "store: conform": _conform,
     "store: decode": partial(_each_file, run=_rows),
     "store: query": _query,
+    "store: query scan": _scan,
     "store: audit quick": partial(_findings, level="quick"),
     "store: audit": partial(_findings, level="default"),
     "store: audit deep": partial(_findings, level="deep"),
     "store: restart": lambda root, _, geometry: str([(one, list(one.lost)) for one in restarts(root, geometry=geometry)]),
     "store: rebuild": _rebuild,
+    "store: rebuild only missing": partial(_rebuild, only_missing=True),
     "store: digest": lambda root, _, geometry: str(list(digest(root, geometry=geometry))),
     "store: diff": _diff,
     "store: inspect": lambda root, _, geometry: str(look_at(root, geometry=geometry)),
