@@ -1,0 +1,137 @@
+"""The report of a judged store, its baseline, and the command."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rocket_conformance.report import Baseline, Excuse, read_report
+from rocket_conformance.store_verdict import (
+    StoreVerdict,
+    judge_store,
+    record_table,
+    store_report,
+    verdict_lines,
+)
+from rocket_golden import open_damaged, open_store
+from verb_run import runner
+
+
+def one_broken(tmp_path: Path) -> StoreVerdict:
+    return judge_store(open_damaged("mixed-index-slot-hash", tmp_path))
+
+
+def test_a_broken_place_names_file_byte_found_and_expected(tmp_path: Path) -> None:
+    (place,) = one_broken(tmp_path).observations.broken["IDX-PUT-7"]
+    assert str(place) == "index/20261121132606638 at byte 204, slot 41: found 162, expected 166"
+
+
+def test_the_report_is_one_of_conform(tmp_path: Path) -> None:
+    judged = one_broken(tmp_path)
+    report = store_report(judged, folder=tmp_path / "out")
+    assert report.exit_code == 1
+    read = read_report(tmp_path / "out" / "report.jsonl")
+    assert [line.id for line in read.cases if line.verdict == "diverged"] == ["IDX-PUT-7/store-slot"]
+    assert verdict_lines(judged, report)[-1].startswith("not conformant: IDX-PUT-7 (")
+
+
+def test_a_baseline_excuses_a_broken_clause_and_goes_stale(tmp_path: Path) -> None:
+    judged = one_broken(tmp_path)
+    known = Excuse("IDX-PUT-7/store-slot", "diverged", "known")
+    assert store_report(judged, baseline=Baseline((known,))).exit_code == 0
+    old = Excuse("IDX-PUT-6/store", "diverged", "old")
+    assert store_report(judged, baseline=Baseline((known, old))).exit_code == 6
+
+
+def test_a_baseline_excuses_places_of_one_kind(tmp_path: Path) -> None:
+    """The slot that is known, and not the previous entry of another one: both break clauses of the index."""
+    judged = one_broken(tmp_path)
+    seen = judged.observations
+    (slot,) = seen.broken["IDX-PUT-7"]
+    seen.breaks("IDX-PUT-7", replace(slot, field="entry 7 prev_entry"))
+    known = Baseline((Excuse("IDX-PUT-7/store-slot", "diverged", "known"),))
+    report = store_report(judged, baseline=known)
+    assert report.exit_code == 1
+    failing = [line.id for line in report.cases if line.verdict == "diverged" and not line.baselined]
+    assert failing == ["IDX-PUT-7/store-entry-prev_entry"]
+    assert verdict_lines(judged, report)[-1].startswith("not conformant: IDX-PUT-7 (")
+    assert (
+        store_report(
+            one_broken(tmp_path / "2"), baseline=Baseline((Excuse("IDX-PUT-7/store", "diverged", "all"),))
+        ).exit_code
+        == 1
+    )
+
+
+def test_a_required_family_that_is_not_exercised_is_incomplete(tmp_path: Path) -> None:
+    """After a kill the index may be missing: a restart deletes it before it makes it again."""
+    store = open_store("small-roll", tmp_path)
+    shutil.rmtree(store / "index")
+    (store / "abort").touch()
+    judged = judge_store(store)
+    assert store_report(judged).exit_code == 0
+    assert store_report(judged, require=["index"]).exit_code == 4
+
+
+def test_a_log_without_records_is_no_verdict(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "store" / "commitlog" / "00000000000000000000"
+    log.parent.mkdir(parents=True)
+    log.write_bytes(bytes(1000))
+    done = runner("conform", capfd, monkeypatch)("--store", tmp_path / "store")
+    assert done.code == 5
+    assert done.out.startswith("no verdict: the store exercises no clause (0 clauses held, 0 broken, ")
+
+
+def test_the_command(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = runner("conform", capfd, monkeypatch)
+    store = open_damaged("mixed-index-slot-hash", tmp_path)
+    out = tmp_path / "out"
+    done = run("--store", store, "--report", out)
+    assert done.code == 1
+    assert "broken IDX-PUT-7 (MUST)" in done.out
+    assert {json.loads(line)["type"] for line in (out / "report.jsonl").read_text().splitlines()} == {
+        "header",
+        "case",
+        "footer",
+    }
+    assert "IDX-PUT-7" in (out / "report.html").read_text()
+    assert (out / "badge.svg").exists()
+    assert run("--store", store, "--", "adapter").code == 2
+    assert run("--store", tmp_path / "nowhere").code == 2
+    assert run("--store", tmp_path).code == 3
+
+
+def test_the_command_writes_a_baseline_and_json(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = runner("conform", capfd, monkeypatch)
+    store = open_damaged("mixed-index-slot-hash", tmp_path)
+    known = tmp_path / "known.txt"
+    assert run("--store", store, "--write-baseline", known).code == 1
+    assert known.read_text("utf-8").splitlines()[1:] == ["IDX-PUT-7/store-slot  diverged  IDX-PUT-7: slot 41"]
+    done = run("--store", store, "--baseline", known, "--json")
+    assert done.code == 0
+    lines = [json.loads(line) for line in done.out.splitlines()]
+    assert (lines[0]["type"], lines[-1]["type"]) == ("header", "footer")
+    assert [line["id"] for line in lines if line.get("verdict") == "diverged"] == ["IDX-PUT-7/store-slot"]
+
+
+def test_records_that_the_disk_has_no_room_for(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store("transactions", tmp_path)
+    monkeypatch.setattr(record_table, "_TABLES", record_table._TABLES + "pragma max_page_count = 10;")
+    done = runner("conform", capfd, monkeypatch)("--store", store)
+    assert (done.code, done.out) == (3, "")
+    assert done.err.splitlines() == [
+        "rocketspec: temporary file: database or disk is full; set TMPDIR to a directory with room for all records of the log"
+    ]
+
+
+def test_a_position_beyond_64_bits_has_no_record() -> None:
+    assert record_table.RecordTable().at(1 << 63) is None
