@@ -1,7 +1,7 @@
 """Builds the vectors as packages of other languages: a part of `make dist`.
 
 Needs a JDK 17, Maven, Go, Cargo and npm. What the packages have in common comes from here: the cases out of
-golden/rocket_golden/vectors in a form that needs no library, the version, licence, checksums and examples.
+golden/rocket_golden/vectors in a form that needs no library, what the newest release does instead, the version, licence, checksums and examples.
 """
 
 import base64
@@ -13,11 +13,15 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_golden import vectors, zstd
+from rocket_reference import Rules
 from rocket_spec.clauses import clauses
+from rocket_spec.profiles import GROUND, profile, releases
 
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent
@@ -26,24 +30,32 @@ VERSION: Final = (HERE / "VERSION").read_text("ascii").strip()
 LANGUAGES: Final = ("java", "go", "rust", "javascript")
 _STARTERS: Final = {
     "java": ("java/IndexFile.java", "example/src/test/java/IndexFile.java"),
-    "go": ("go/index_file.go", "example/index_file.go"),
+    "go": ("go/example/index_file.go", "example/index_file.go"),
     "rust": ("rust/src/index_file.rs", "example/index_file/mod.rs"),
     "javascript": ("javascript/index-file.js", "example/index-file.js"),
 }
 """The working index file of each language's starter adapter, and its place in the package."""
 
 _VERSIONED: Final = ("pom.xml", "Cargo.toml", "package.json", "README.md", "go.mod")
+_BY_CLOCK: Final = re.compile("index/[0-9]{17}")
 _RUN: Final = re.compile(rb"[^\0](?:\0{0,15}[^\0])*", re.DOTALL)
 
 
+@cache
 def cases_text() -> str:
     """cases.json: every vector, one a line, with files as runs of bytes in hexadecimal, and the clauses that they test."""
+    newest = releases()[-1]
+    adapter = ReferenceAdapter(rules=Rules(**profile(newest).rules))
     cases = [_plain(case) for store in (False, True) for case in vectors(store=store)]
+    for case in cases:
+        expected = _expected(case, adapter)
+        if any(expected[name] != case[name] for name in expected):
+            case["releases"] = {newest: expected}
     named = {case["id"].partition("/")[0] for case in cases}
     head = {
         "format": 1,
         "version": VERSION,
-        "rocketmq": "4.9.3",
+        "releases": [GROUND, newest],
         "clauses": {
             clause.id: {"level": clause.level, "text": clause.summary}
             for clause in clauses().values()
@@ -57,14 +69,42 @@ def cases_text() -> str:
 def _plain(case: dict[str, Any]) -> dict[str, Any]:
     return {
         **{name: case[name] for name in ("id", "description", "clauses", "geometry", "ops")},
-        "files": {name: _runs(file) for name, file in case["files"].items()},
-        "results": case["expected"]["results"],
-        "left": {name: _runs(file) for name, file in case["expected"]["files"].items()},
+        "files": {name: _runs(_unpacked(file)) for name, file in case["files"].items()},
+        "results": _results(case["expected"]["results"]),
+        "left": {name: _runs(_unpacked(file)) for name, file in case["expected"]["files"].items()},
     }
 
 
-def _runs(file: dict[str, str]) -> dict[str, Any]:
-    data = zstd.decompress(base64.b64decode(file["zstd_base64"]))
+def _expected(case: dict[str, Any], adapter: ReferenceAdapter) -> dict[str, Any]:
+    """What the reference answers and writes: it does what the release of its rules does."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, file in case["files"].items():
+            path = Path(scratch, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            data = bytearray(file["length"])
+            for start, run in file["runs"]:
+                data[start : start + len(run) // 2] = bytes.fromhex(run)
+            path.write_bytes(data)
+        message = {"cmd": "case", "id": case["id"], "dir": scratch, "ops": case["ops"]}
+        answer = adapter.handle(message) or {}  # only bye has none
+        paths = sorted(path for path in Path(scratch).rglob("*") if path.is_file())
+        left = {path.relative_to(scratch).as_posix(): _runs(path.read_bytes()) for path in paths}
+    if any(op["op"] == "service.build" for op in case["ops"]):
+        made = [name for name in left if _BY_CLOCK.fullmatch(name) and name not in case["files"]]
+        left |= {f"index/new-{number}": left.pop(name) for number, name in enumerate(made, 1)}
+    return {"results": _results(answer["results"]), "left": left}
+
+
+def _results(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The results, without the words of a rejection."""
+    return [{"rejected": ""} if "rejected" in result else result for result in results]
+
+
+def _unpacked(file: dict[str, str]) -> bytes:
+    return zstd.decompress(base64.b64decode(file["zstd_base64"]))
+
+
+def _runs(data: bytes) -> dict[str, Any]:
     return {
         "length": len(data),
         "runs": [[match.start(), match[0].hex()] for match in _RUN.finditer(data)],

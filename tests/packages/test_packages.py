@@ -41,15 +41,20 @@ def test_a_fresh_project_of_java(jar: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.java
-def test_the_real_store_passes_both_runners(jar: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("release", ["4.9.3", pytest.param("5.5.1", marks=pytest.mark.soak)])
+def test_the_real_store_passes_both_runners(
+    release: str, jar: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """IndexFile by the ten methods; consume queues, service, log and checkpoint by the tenth."""
+    monkeypatch.setenv("ROCKETMQ_RELEASE", release)
     run(["mvn", "-q", "-B", "install:install-file", f"-Dfile={jar}"], tmp_path)
     tests = tmp_path / "src" / "test" / "java"
     tests.mkdir(parents=True)
     shutil.copyfile(HERE / "real" / "pom.xml", tmp_path / "pom.xml")
     for source in [*(HERE / "real").glob("*.java"), *find_data(ADAPTER).rglob("*.java")]:
         shutil.copyfile(source, tests / source.name)
-    run(["mvn", "-q", "-B", "test", f"-Dvectors.version={VERSION}"], tmp_path)
+    versions = [f"-Dvectors.version={VERSION}", f"-Drocketmq.version={release}"]
+    run(["mvn", "-q", "-B", "test", *versions], tmp_path)
     recorded = len([*vectors(), *vectors(store=True)])
     for name, number in (("RealStoreTest", recorded + 1), ("RealStore4Test", recorded)):
         report = tmp_path / "target" / "surefire-reports" / f"TEST-rocketspec.adapter.{name}.xml"
