@@ -33,6 +33,7 @@ class Rules:
         checks_room: a record or blank whose size goes past the end of the bytes fails (LOG-DSP-6).
         refuses_negative: one whose size is negative fails, too (LOG-BLANK-2).
         keeps_buffer: a field may be as long as the longest record that was read before (LOG-DSP-6).
+        ends_pairs: properties end in the byte that separates pairs (LOG-PROP-1); only for who compares them.
         one_separator: a property that contains a second separator is dropped (LOG-PROP-3).
     """
 
@@ -52,6 +53,7 @@ class Rules:
     checks_room: bool = False
     refuses_negative: bool = False
     keeps_buffer: bool = False
+    ends_pairs: bool = False
     one_separator: bool = False
 
     @property

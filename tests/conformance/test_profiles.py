@@ -1,12 +1,16 @@
 """Release profiles: each difference is known to the suite, explains what the survey found, and is what the real jars do."""
 
+import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import rocket_golden
 from rocket_conformance.planning import plan
 from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.rocketmq import read_survey
 from rocket_conformance.running import Options, run
+from rocket_conformance.store_verdict import Observations, StoreVerdict, judge_store
 from rocket_conformance.transport import open_handler, open_jar
 from rocket_reference import DispatchRequest, IndexService, Rules
 from rocket_spec.clauses import clauses
@@ -75,7 +79,7 @@ def test_the_reference_with_the_rules_of_a_profile_conforms_to_it() -> None:
     assert failing(Rules(**profile("5.5.1").rules), profile(GROUND), *select)
 
 
-def test_tags_are_keys_since_5_4_0(tmp_path: object) -> None:
+def test_tags_are_keys_since_5_4_0(tmp_path: Path) -> None:
     request = DispatchRequest(topic="T", keys="k", uniq_key="u", properties={"TAGS": "a b"})
     for version, count in (("5.3.3", 3), ("5.4.0", 4)):
         rules = Rules(**profile(version).rules)
@@ -86,6 +90,43 @@ def test_tags_are_keys_since_5_4_0(tmp_path: object) -> None:
         assert service.files[0].index.header().index_count == count
         assert service.query("T", "T#a b", 32, 0, 1 << 60).offsets == [100] * (count - 3)
         service.close()
+
+
+@pytest.fixture
+def later(tmp_path: Path) -> Path:
+    """What a broker of 5.5.0 left: see `tests/columnar/report/test_later_release.py`."""
+    with zipfile.ZipFile(Path(__file__).parents[1] / "columnar" / "report" / "store-5.5.0.zip") as packed:
+        packed.extractall(tmp_path / "later")
+    return tmp_path / "later"
+
+
+def judged(store: Path, version: str) -> StoreVerdict:
+    return judge_store(store, seen=Observations(profile=profile(version)))
+
+
+def test_a_store_of_5_5_0_conforms_to_its_profile(later: Path) -> None:
+    found = judged(later, "5.5.0")
+    assert found.with_outcome("broken") == []
+    assert found.outcome("IDX-SVC-2") == "held"
+    assert dict(found.observations.notes) == {"not judged, as 5.5.0 does not follow the clause: CQ-PUT-9": 1}
+
+
+def test_it_does_not_conform_to_4_9_3(later: Path) -> None:
+    assert judged(later, GROUND).with_outcome("broken") == ["IDX-SVC-2", "CQ-PUT-9"]
+
+
+def test_a_wrong_key_is_broken_with_the_profile_too(later: Path) -> None:
+    """The first entry of the first index file: 61 slots are before the entries, of which the one numbered 0 is unused."""
+    (index, *_) = sorted((later / "index").iterdir())
+    data = bytearray(index.read_bytes())
+    data[40 + 4 * 61 + 20 : 40 + 4 * 61 + 24] = (4711).to_bytes(4)
+    index.write_bytes(data)
+    assert "IDX-HASH-1" in judged(later, "5.5.0").with_outcome("broken")
+
+
+def test_a_store_without_the_entries_of_tags_does_not_conform_to_5_5_0(tmp_path: Path) -> None:
+    found = judged(rocket_golden.open_store("mixed", tmp_path), "5.5.0")
+    assert found.outcome("IDX-SVC-2") == "broken"
 
 
 @pytest.mark.java

@@ -46,7 +46,7 @@ class Library(Protocol):
         """As `rocket_reference.key_hash`."""
         ...
 
-    def index_keys(self, request: rocket_reference.DispatchRequest) -> Iterable[str]:
+    def index_keys(self, request: rocket_reference.DispatchRequest, rules: Rules) -> Iterable[str]:
         """As `rocket_reference.index_keys`."""
         ...
 

@@ -10,6 +10,7 @@ from rocket_conformance.report.conclusion import (
     failing_clauses,
     family_verdicts,
     known_text,
+    release_text,
     tone_of,
 )
 from rocket_conformance.report.diff import Change, ReportDiff, compare_reports, read_whole_report
@@ -64,6 +65,7 @@ __all__ = [
     "read_baseline",
     "read_report",
     "read_whole_report",
+    "release_text",
     "render_junit",
     "render_markdown",
     "tone_of",

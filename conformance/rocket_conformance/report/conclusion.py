@@ -54,7 +54,7 @@ def conclusion(report: Report, *, named: bool = True) -> str:
         listed = f": {', '.join(broken)}" if named else f" in {_clauses(len(broken))}"
         cut_short = f"; cut short: {footer['cut_short']}" if footer["cut_short"] else ""
         cut_short += f"; {known} aside" if (known := known_text(report)) else ""
-        return f"not conformant{_release(report)}: {len(failed)} of {applicable} cases failed{listed} {share}{cut_short}"
+        return f"not conformant{release_text(report)}: {len(failed)} of {applicable} cases failed{listed} {share}{cut_short}"
     if code == 6:
         return f"no verdict: the baseline is stale in {len(footer['stale'])} places {share}"
     if code == 5:
@@ -62,11 +62,11 @@ def conclusion(report: Report, *, named: bool = True) -> str:
     if code == 4:
         return f"incomplete: {_left_out(report, footer)} {share}"
     if known := known_text(report):
-        return f"conformant{_release(report)} but for {known}, {_what_for(footer)} {share}"
-    return f"conformant{_release(report)} {_what_for(footer)} {share}"
+        return f"conformant{release_text(report)} but for {known}, {_what_for(footer)} {share}"
+    return f"conformant{release_text(report)} {_what_for(footer)} {share}"
 
 
-def _release(report: Report) -> str:
+def release_text(report: Report) -> str:
     """The release whose behaviour was required, if it is not the one that SPEC.md describes."""
     return "" if report.profile == GROUND else f" with RocketMQ {report.profile}"
 
@@ -111,7 +111,7 @@ def _levels(report: Report, *, named: bool) -> str | None:
     differing = in_order({line.clauses[0] for line in failed})
     behaviours = "behaviour differs" if len(differing) == 1 else "behaviours differ"
     return (
-        f"conformant{_release(report)} in every MUST clause {_what_for(footer)}; {len(differing)} OBSERVED {behaviours}"
+        f"conformant{release_text(report)} in every MUST clause {_what_for(footer)}; {len(differing)} OBSERVED {behaviours}"
         + (f": {', '.join(differing)}" if named else "")
     )
 

@@ -148,7 +148,7 @@ def _read_file(reading: _Reading, file: LogFile, descriptor: int) -> bool:
             break
         data, at = window.at(position, entry.size)
         at += _HEADER.size
-        request = record_at(data, at)
+        request = record_at(data, at, seen.rules)
         if request is None or request.msg_size != entry.body_size:
             log.whole = False
             place = Place(

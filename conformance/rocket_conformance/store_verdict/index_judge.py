@@ -48,7 +48,7 @@ def judge_indexes(
         seen.compare("IDX-FILE-1", Place(file.name, None, "length", file.size, geometry.file_size))
         digits = len(file.name.removeprefix("index/"))
         seen.compare("IDX-SVC-4", Place(file.name, None, "digits of the name", digits, _NAME_DIGITS))
-    own = Observations()
+    own = Observations(profile=seen.profile)
     compare_files(files, log, own, stopped=stopped)
     puts = (Put(file, number, entry) for file in files for number, entry in enumerate(file.entries, 1))
     judge_sequence(puts, log, own, stopped=stopped)

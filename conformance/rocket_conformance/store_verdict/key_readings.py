@@ -56,7 +56,7 @@ def wrong_keys(run: Sequence[Put], stored: StoredRecord) -> tuple[str, Place]:
     about = f"{stored}, key {key.partition('#')[2]!r}" if key else str(stored)
     for mutant, library in _readings():
         with suppress(*ERRORS):
-            if [library.key_hash(text) for text in library.index_keys(stored.request)] == found:
+            if [library.key_hash(text) for text in library.index_keys(stored.request, stored.rules)] == found:
                 return mutant.clause, put.place("key_hash", hit, wanted, about, rule=mutant.words)
     place = put.place("key_hash", hit, wanted, about)
     if at < len(found) and found[:at] + list(stored.hashes[at : at + 1]) + found[at:] == list(stored.hashes):

@@ -9,6 +9,7 @@ from rocket_spec.layout import BLANK, BLANK_MAGIC
 
 from rocket_conformance.store_verdict.entry_log import dledger_member, read_entries
 from rocket_conformance.store_verdict.observations import Observations, Place
+from rocket_conformance.store_verdict.record_table import RecordTable
 from rocket_conformance.store_verdict.sparse import Window
 from rocket_conformance.store_verdict.stored_log import StoredLog, is_written, name_in, numbered_files
 from rocket_conformance.store_verdict.stored_record import LARGEST_RECORD, LogFile, check_record, record_at
@@ -26,7 +27,7 @@ def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = (
         MalformedError: the files are those of several DLedger members, or one ends beyond 64 bits.
         OSError: a file cannot be read.
     """
-    log = StoredLog(store=store)
+    log = StoredLog(store=store, records=RecordTable(seen.rules))
     folders = (store / "commitlog", *directories)
     plain = sorted(
         (item for folder in folders for item in numbered_files(folder)), key=lambda item: item[1].name
@@ -112,7 +113,7 @@ def _read_file(log: StoredLog, file: LogFile, path: Path, seen: Observations) ->
                 return True
             length = claimed if 0 < claimed <= min(LARGEST_RECORD, file.size - position) else BLANK.size
             data, at = window.at(position, length)
-            request = record_at(data, at)
+            request = record_at(data, at, seen.rules)
             if request is None or request.msg_size <= 0:
                 log.whole = False
                 found = "bytes that are no record"

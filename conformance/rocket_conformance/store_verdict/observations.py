@@ -7,6 +7,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from rocket_reference import Rules
+from rocket_spec.profiles import Profile
+
 _KEPT: Final = 20
 """Broken places kept for each clause and kind; the rest are only counted."""
 _LONGEST_KIND: Final = 60
@@ -54,19 +57,33 @@ class Observations:
         broken: the first places of each kind that disagree, by clause, in the order they were found.
         kinds: number of all of them, by clause and kind.
         notes: what 4.9.3 leaves open and this store shows, in words.
+        profile: of the release that the store is judged by.
     """
 
     held: Counter[str] = field(default_factory=Counter[str])
     broken: dict[str, list[Place]] = field(default_factory=dict[str, list[Place]])
     kinds: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict[str, Counter[str]](Counter))
     notes: Counter[str] = field(default_factory=Counter[str])
+    profile: Profile = field(default_factory=Profile)
+
+    @property
+    def rules(self) -> Rules:
+        """The parameters of the reference."""
+        return Rules(**self.profile.rules)
+
+    def is_open(self, clause: str) -> bool:
+        """Whether the release does something else that is not judged here."""
+        return any(not found.rules for found in self.profile.of(clause))
 
     def hold(self, *clauses: str) -> None:
         """Counts one agreement with every clause of `clauses`."""
-        self.held.update(clauses)
+        self.held.update(clause for clause in clauses if not self.is_open(clause))
 
     def breaks(self, clause: str, place: Place) -> None:
-        """Takes down a place that breaks a clause."""
+        """Takes down a place that breaks a clause; of one that the release does not follow it is only noted."""
+        if self.is_open(clause):
+            self.note(f"not judged, as {self.profile.version} does not follow the clause: {clause}")
+            return
         self.kinds[clause][place.kind] += 1
         places = self.broken.setdefault(clause, [])
         if self.kinds[clause][place.kind] <= _KEPT:

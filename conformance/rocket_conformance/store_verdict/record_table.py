@@ -8,7 +8,7 @@ from heapq import merge
 from typing import Any, Final
 from weakref import finalize
 
-from rocket_reference import DispatchRequest
+from rocket_reference import RULES_4_9_3, DispatchRequest, Rules
 
 from rocket_conformance.store_verdict.stored_record import StoredRecord, further_queues
 
@@ -45,9 +45,13 @@ class RecordTable:
     """Records by position and by queue. Of several at one position, which overlapping log files have, the first is kept.
 
     SQLite keeps the database in memory while it is small, and else in a file that goes with this process.
+
+    Attributes:
+        rules: of the release that the store is judged by.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rules: Rules = RULES_4_9_3) -> None:
+        self.rules = rules
         self._database = sqlite3.connect("")
         finalize(self, self._database.close)
         self._database.executescript(_TABLES)
@@ -167,7 +171,7 @@ class RecordTable:
         self._write()
         cursor = self._database.execute(f"select position, row from record {condition}", values)  # noqa: S608
         cursor.arraysize = _AT_ONCE
-        return (_unpacked(position, row) for position, row in cursor)
+        return (_unpacked(position, row, self.rules) for position, row in cursor)
 
 
 def _bytes(name: str) -> bytes:
@@ -195,7 +199,7 @@ def _packed(stored: StoredRecord) -> bytes:
     return marshal.dumps((values, stored.hashes))
 
 
-def _unpacked(position: int, row: bytes) -> StoredRecord:
+def _unpacked(position: int, row: bytes, rules: Rules) -> StoredRecord:
     values: tuple[Any, ...]
     values, hashes = marshal.loads(row)  # noqa: S302 - bytes of this process
-    return StoredRecord(position, DispatchRequest(*values), hashes)
+    return StoredRecord(position, DispatchRequest(*values), hashes, rules)

@@ -17,6 +17,7 @@ from rocket_conformance.report import (
     counted,
     header_line,
     known_text,
+    release_text,
 )
 from rocket_conformance.store_verdict.judgement import Outcome, StoreVerdict
 from rocket_conformance.store_verdict.observations import Place
@@ -60,7 +61,7 @@ def store_report(
     """
     excuses = baseline or Baseline()
     hello = Hello("store", judged.store, "", frozenset(), None, frozenset(), 1)
-    header = header_line(hello, ["--store", judged.store], 0, 0)
+    header = header_line(hello, ["--store", judged.store], 0, 0, judged.observations.profile.version)
     lines = [line for clause in _compared(level) for line in _lines(judged, clause.id, clause.level, excuses)]
     counts: dict[Verdict, int] = {}
     for line in lines:
@@ -174,11 +175,11 @@ def _conclusion(judged: StoreVerdict, report: Report) -> str:
     failing = list(dict.fromkeys(line.clauses[0] for line in broken if not line.baselined))
     footer = report.footer or {}
     if failing:
-        return f"not conformant: {', '.join(failing)} ({counts})"
+        return f"not conformant{release_text(report)}: {', '.join(failing)} ({counts})"
     if footer.get("stale"):
         return f"no verdict: the baseline is stale: {'; '.join(footer['stale'])} ({counts})"
     if footer.get("missing"):
         return f"incomplete: required and not exercised: {', '.join(footer['missing'])} ({counts})"
     if known := known_text(report):
-        return f"conformant but for {known} ({counts})"
-    return f"conformant in every clause that the store exercises ({counts})"
+        return f"conformant{release_text(report)} but for {known} ({counts})"
+    return f"conformant{release_text(report)} in every clause that the store exercises ({counts})"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from rocket_reference import DispatchRequest, JavaError, Record, base_offset, index_keys, key_hash, record
+from rocket_spec.layout import LONG_TOPIC_MAGIC
 
 from rocket_conformance.store_verdict.record_table import RecordTable
 from rocket_conformance.store_verdict.stored_record import LogFile, StoredRecord
@@ -58,19 +59,20 @@ class StoredLog:
 
     def keep(self, position: int, request: DispatchRequest) -> None:
         """Adds the record at a position, after all that are there."""
-        hashes = tuple(key_hash(key) for key in index_keys(request))
+        hashes = tuple(key_hash(key) for key in index_keys(request, self.records.rules))
         self.records.add(StoredRecord(position, _kept(request), hashes))
 
     def row_of(self, stored: StoredRecord) -> Record:
         """All fields of a record, read from its file again."""
-        return record(self._bytes_of(stored))
+        return record(self._bytes_of(stored), rules=self.records.rules)
 
     def properties_of(self, stored: StoredRecord) -> bytes:
         """The properties of a record as they are stored: what is left of its length (LOG-REC-3)."""
         data = self._bytes_of(stored)
-        row = record(data)
+        row = record(data, rules=self.records.rules)
         hosts = 12 * (row.sys_flag & _IPV6).bit_count()
-        return data[_FIXED + hosts + len(row.body) + len(row.topic.encode("utf-8")) :]
+        widened = int.from_bytes(data[4:8], signed=True) == LONG_TOPIC_MAGIC
+        return data[_FIXED + widened + hosts + len(row.body) + len(row.topic.encode("utf-8")) :]
 
     def _bytes_of(self, stored: StoredRecord) -> bytes:
         file = self.file_of(stored.position)

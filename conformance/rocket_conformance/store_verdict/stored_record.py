@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from rocket_reference import (
+    RULES_4_9_3,
     DispatchRequest,
     JavaError,
     JavaFatalError,
+    Rules,
     body_checksum,
     dispatch_request,
     index_keys,
@@ -43,11 +45,13 @@ class StoredRecord:
         position: its place in the log, bytes; 4.9.3 takes the recorded offset, which is the same in a healthy log.
         request: what goes to consume queue and index; of its properties only those that decide where it goes.
         hashes: key hashes that go to the index, in their order.
+        rules: of the release that the store is judged by.
     """
 
     position: int
     request: DispatchRequest
     hashes: tuple[int, ...]
+    rules: Rules = RULES_4_9_3
 
     @property
     def transaction(self) -> int:
@@ -57,7 +61,7 @@ class StoredRecord:
     @property
     def keys(self) -> list[str]:
         """The keys of `hashes`, with topic and `#`."""
-        return list(index_keys(self.request))
+        return list(index_keys(self.request, self.rules))
 
     @property
     def indexed(self) -> bool:
@@ -88,10 +92,10 @@ def further_queues(stored: StoredRecord) -> Iterator[tuple[str, int]]:
                 return
 
 
-def record_at(data: bytes, at: int) -> DispatchRequest | None:
+def record_at(data: bytes, at: int, rules: Rules = RULES_4_9_3) -> DispatchRequest | None:
     """What a dispatch makes of the record at a place of `data`; None where 4.9.3 fails, or its memory does (LOG-DSP-16)."""
     try:
-        request = dispatch_request(data, at, check_crc=False, read_body=False)
+        request = dispatch_request(data, at, check_crc=False, read_body=False, rules=rules)
     except JavaFatalError:
         return None
     return request if request.success else None
@@ -114,7 +118,7 @@ def check_record(  # the bytes and where they are in them; the record's place an
     seen.hold("LOG-REC-1", "LOG-REC-3")
     seen.compare("LOG-REC-7", Place(file.name, position + 28, "phy_offset", request.commit_log_offset, place))
     try:
-        row = record(data, at)
+        row = record(data, at, seen.rules)
     except FormatError:
         return
     if row.body:

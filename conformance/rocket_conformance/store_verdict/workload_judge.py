@@ -63,7 +63,7 @@ def judge_workload(
         _judge_batch(list(batch), log, seen)
     if "LOG-REC-8" in seen.broken:
         seen.leave_out(("LOG-REC-6",), "wrong queue offsets, which may follow from those of a batch")
-    answers = Observations()
+    answers = Observations(profile=seen.profile)
     if manifest.answers:
         with open_answers(store, log, indexes, asked, answers) as judge:
             for answer in manifest.answers:
@@ -138,8 +138,10 @@ def _judge_content(sent: Sent, stored: StoredRecord, log: StoredLog, seen: Obser
         seen.hold("LOG-PROP-6") if whole else seen.breaks("LOG-PROP-6", place)
         return
     if sent.kind == "send":
-        place = Place(where, None, "end of the properties", properties[-1:].hex(), "no 02")
-        seen.breaks("LOG-PROP-1", place) if properties.endswith(b"\x02") else seen.hold("LOG-PROP-1")
+        ends = seen.rules.ends_pairs
+        place = Place(where, None, "end of the properties", properties[-1:].hex(), "02" if ends else "no 02")
+        as_wanted = properties.endswith(b"\x02") == ends
+        seen.hold("LOG-PROP-1") if as_wanted else seen.breaks("LOG-PROP-1", place)
     for name, value in sent.properties.items():
         clause = "UTF8-2" if _is_lone(value) else "LOG-PROP-1"
         wanted = value.encode("utf-8", "replace").decode("utf-8")

@@ -159,6 +159,7 @@ def conform(
             geometry=option.read_geometry(geometry),
             commitlog=commitlog or (),
             workload=workload,
+            release=profile(rocketmq_profile or GROUND),
             level=level,
             require=families,
             baseline=known,
