@@ -27,6 +27,9 @@ HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent
 NAME: Final = "rocketmq-store-vectors"
 VERSION: Final = (HERE / "VERSION").read_text("ascii").strip()
+POM: Final = f"META-INF/maven/rocketspec/{NAME}/pom.xml"
+"""The path of the artifact's pom in its jar; the install plugin of Maven 3.8 does not look for it."""
+
 LANGUAGES: Final = ("java", "go", "rust", "javascript")
 _STARTERS: Final = {
     "java": ("java/IndexFile.java", "example/src/test/java/IndexFile.java"),

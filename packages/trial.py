@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from packages.build import VERSION, run
+from packages.build import POM, VERSION, run
 
 _WRONG_HASH: Final = "IDX-HASH-1/emoji breaks IDX-HASH-1 (MUST)"
 _WRONG_COUNT: Final = "IDX-HDR-4/chain breaks IDX-HDR-4 (MUST)"
@@ -28,7 +28,7 @@ class _Steps(NamedTuple):
 
 _STEPS: Final = {
     "java": _Steps(
-        ("mvn -q -B install:install-file -Dfile={archive}",),
+        (f"mvn -q -B install:install-file -Dfile={{archive}} -DpomFile={{unpacked}}/{POM}",),
         "mvn -q -B test -Dtest=Whole*Test", "mvn -q -B test -Dtest=HashTest",
         "src/test/java/IndexFile.java", "if (previous == 0)",
     ),
