@@ -97,8 +97,9 @@ def _logs(
         ("begins later", int(begins[1] > begins[0]), (min(begins), min(max(begins), max(ends)))),
         ("behind", int(ends[1] < ends[0]), (max(min(ends), min(begins)), max(ends))),
     ):
-        count = sum(part[0] <= row["phy_offset"] < part[1] for row in _records(files[1 - late]["log"], *part))
         if part[0] < part[1]:
+            rows = _records(files[1 - late]["log"], *part)
+            count = sum(part[0] <= row["phy_offset"] < part[1] for row in rows)
             yield StoreDifference("log", what, 1 + late, count, part[0])
     pair = files[0]["log"], files[1]["log"]
     at = _first_difference(pair, max(begins), min(ends), on_progress)
