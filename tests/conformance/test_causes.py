@@ -27,6 +27,20 @@ def test_claims_about_triples_hold() -> None:
     assert_claims_hold(list(islice(triples(1, SMALL), 1)))
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        "murmur3-sign-cut-off file-of-another-length-taken keys-kept-in-memory",  # a hash without collisions hides the third
+        "fnv-1a-absolute count-starts-at-0 header-written-by-a-flush-alone number-written-into-the-entry-and-the-slot",
+    ],
+)
+def test_another_hash_is_named_beside_faults_that_nearly_every_case_shows(names: str) -> None:
+    found = score([mutant for mutant in MISREADINGS if mutant.name in names.split()])
+    assert not found.false
+    assert not found.others
+    assert names.split(maxsplit=1)[0] in found.named
+
+
 @pytest.mark.parametrize("most_runs", [0, 40, 400])
 def test_claims_that_few_runs_allow_hold(most_runs: int) -> None:
     """A port with many failures uses the runs up: what is printed then is proved all the same."""

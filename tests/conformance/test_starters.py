@@ -35,6 +35,13 @@ OPS = {
 }
 
 
+PANICS = {
+    "go": ("example/index_file.go", "func KeyHash(units []uint16) int32 {\n", 'panic("no hash")\n'),
+    "rust": ("src/index_file.rs", "pub fn key_hash(units: &[u16]) -> i32 {\n", 'panic!("no hash");\n'),
+}
+"""Where the example is made to panic."""
+
+
 @pytest.fixture(scope="module", params=sorted(BUILDS))
 def command(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The command of a starter, built from a copy: a build leaves nothing beside the sources."""
@@ -48,6 +55,10 @@ def command(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         pytest.skip(f"{tool} is missing")
     folder = tmp_path_factory.mktemp(language) / "starter"
     shutil.copytree(find_data(f"conformance/adapters/{language}"), folder)
+    return build(language, folder)
+
+
+def build(language: str, folder: Path) -> list[str]:
     subprocess.run(BUILDS[language], cwd=folder, env=os.environ | {"GOTOOLCHAIN": "local"}, check=True)
     return [part.format(folder=folder) for part in RUNS[language]]
 
@@ -74,6 +85,22 @@ def test_verdicts_that_no_recorded_case_has(adapter: Adapter, tmp_path: Path) ->
     assert answer["id"] == "c"
     assert [next(iter(result), "") for result in answer["results"]] == ["unsupported", "", "errored", "full"]
     assert answer["files"] == [{"role": "index", "path": FILE}]
+
+
+@pytest.mark.parametrize("command", sorted(PANICS), indirect=True)
+def test_a_panic_of_the_implementation_is_rejected(
+    command: list[str], request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    language = request.node.callspec.params["command"]
+    file, old, panic = PANICS[language]
+    folder = shutil.copytree(find_data(f"conformance/adapters/{language}"), tmp_path / "starter")
+    source = folder / file
+    source.write_text(source.read_text("utf-8").replace(old, old + panic), encoding="utf-8")
+    adapter = Adapter(build(language, folder))
+    adapter.hello()
+    answer = adapter.case(tmp_path, {"op": "key.hash", "key": "a"}, open_file(), {"op": "index.full"})
+    assert answer["results"] == [{"rejected": "no hash"}, {}, {"full": False}]
+    adapter.stop()
 
 
 def test_bye_ends_it(adapter: Adapter) -> None:
