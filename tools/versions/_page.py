@@ -7,6 +7,7 @@ from typing import Final
 from rocket_conformance.protocol import FAMILIES
 from rocket_conformance.rocketmq import ORACLE_VERSION, Release, Survey
 from rocket_spec.clauses import clauses
+from rocket_spec.profiles import differences
 
 _INTRODUCTION: Final = """# Versions
 
@@ -37,7 +38,7 @@ def render(survey: Survey) -> str:
         last=survey.releases[-1].version,
         count=len(survey.releases),
     )
-    parts = [introduction, *_releases(groups), "", *_matrix(groups), "", *_firsts(groups)]
+    parts = [introduction, *_releases(groups), "", *_matrix(groups), "", *_instead(), "", *_firsts(groups)]
     return "\n".join(parts) + "\n"
 
 
@@ -96,6 +97,20 @@ def _matrix(groups: Sequence[Group]) -> Iterator[str]:
     for clause in _differing(groups):
         cells = ["x" if clause in group[0].differs else "" for group in groups]
         yield f"| {clause} | {known[clause].since} | {' | '.join(cells)} |"
+
+
+def _instead() -> Iterator[str]:
+    yield "## What they do instead"
+    yield ""
+    yield "From `profiles.json`: what `conform --rocketmq-profile VERSION` requires. A difference without parameters of the reference"
+    yield "is not seen by cases, but by brokers or in the source."
+    yield ""
+    yield "| clauses | releases | instead | source | seen by |"
+    yield "|---|---|---|---|---|"
+    for found in differences():
+        releases = " to ".join(dict.fromkeys((found.first, found.last)))
+        source = f"{found.source} at {found.at}"
+        yield f"| {', '.join(found.clauses)} | {releases} | {found.text} | {source} | {found.evidence} |"
 
 
 def _firsts(groups: Sequence[Group]) -> Iterator[str]:
