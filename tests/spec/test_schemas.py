@@ -147,6 +147,21 @@ def test_construct_computes_lengths_checksum_and_magic() -> None:
     )
 
 
+def test_construct_reads_and_builds_a_record_of_a_long_topic() -> None:
+    """Magic daa320ab: the topic's length has two bytes (`MessageVersion.MESSAGE_VERSION_V2` of 5.1.0)."""
+    parsed = schemas.RECORD.parse(RECORD_V4)
+    parsed |= {"magic": 0xDAA320AB - (1 << 32), "topic": b"L" * 200}
+    head = RECORD_V4[8 : RECORD_V4.index(parsed["body"]) + len(parsed["body"])]
+    tail = (200).to_bytes(2) + b"L" * 200 + len(parsed["properties"]).to_bytes(2) + parsed["properties"]
+    wanted = (8 + len(head + tail)).to_bytes(4) + bytes.fromhex("daa320ab") + head + tail
+    assert (
+        schemas.RECORD.build({name: parsed[name] for name in parsed if not name.endswith(("size", "length"))})
+        == wanted
+    )
+    again = schemas.RECORD.parse(wanted)
+    assert (again["topic_length"], again["topic"]) == (200, b"L" * 200)
+
+
 def test_construct_reads_files() -> None:
     blank = struct.pack(">iI", 20, 0xCBD43194)
     for schema, data in (

@@ -6,7 +6,13 @@ from typing import Any
 from rocket_spec.construct_schemas._library import c, len_, this
 from rocket_spec.construct_schemas._repeat import ahead, repeat_while
 from rocket_spec.construct_schemas._schema import Schema
-from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
+from rocket_spec.layout import (
+    BLANK_MAGIC,
+    LONG_TOPIC_MAGIC,
+    MESSAGE_MAGIC,
+    RECORD_FIXED_V4,
+    RECORD_MAGICS,
+)
 
 _BORN_HOST_V6 = 16
 _STORE_HOST_V6 = 32
@@ -22,7 +28,10 @@ def _host(flag: int) -> Any:
 def _total(context: Any) -> int:
     """Length of a record (LOG-REC-3)."""
     hosts = sum(12 for flag in (_BORN_HOST_V6, _STORE_HOST_V6) if context.sys_flag & flag)
-    return RECORD_FIXED_V4 + hosts + len(context.body) + len(context.topic) + len(context.properties)
+    widened = bool(context.get("magic", MESSAGE_MAGIC) == LONG_TOPIC_MAGIC)
+    return (
+        RECORD_FIXED_V4 + widened + hosts + len(context.body) + len(context.topic) + len(context.properties)
+    )
 
 
 def _adds_up(context: Any) -> bool:
@@ -36,7 +45,7 @@ def _crc(context: Any) -> int:
 
 _record: Any = c.Struct(
     "total_size" / c.Rebuild(c.Int32sb, _total),
-    "magic" / c.Const(MESSAGE_MAGIC, c.Int32sb),
+    "magic" / c.Default(c.OneOf(c.Int32sb, RECORD_MAGICS), MESSAGE_MAGIC),
     "body_crc" / c.Default(c.Int32sb, _crc),
     "queue_id" / c.Int32sb,
     "flag" / c.Int32sb,
@@ -51,7 +60,8 @@ _record: Any = c.Struct(
     "prepared_transaction_offset" / c.Int64sb,
     "body_length" / c.Rebuild(c.Int32sb, len_(this.body)),
     "body" / c.Bytes(this.body_length),
-    "topic_length" / c.Rebuild(c.Int8sb, len_(this.topic)),
+    "topic_length"
+    / c.Rebuild(c.IfThenElse(this.magic == LONG_TOPIC_MAGIC, c.Int16sb, c.Int8sb), len_(this.topic)),
     "topic" / c.Bytes(this.topic_length),
     "properties_length" / c.Rebuild(c.Int16sb, len_(this.properties)),
     "properties" / c.Bytes(this.properties_length),
@@ -69,7 +79,7 @@ def _magic(data: bytes) -> int | None:
 
 
 def _record_follows(data: bytes) -> bool:
-    return _magic(data) == MESSAGE_MAGIC
+    return _magic(data) in RECORD_MAGICS
 
 
 def _has_blank(context: Any) -> bool:

@@ -32,7 +32,7 @@ class Schema:
         stream = BytesIO(data)
         try:
             value = self.construct.parse_stream(stream)
-        except (c.ConstError, c.CheckError) as error:
+        except (c.ConstError, c.CheckError, c.ValidationError) as error:
             raise InvalidError(
                 file=file,
                 offset=stream.tell(),
