@@ -5,7 +5,7 @@ come from here. All integers are big-endian and signed. Standard library only.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Final, NamedTuple
 
@@ -223,6 +223,12 @@ RECORD: Final = _layout(
     ("properties", "bytes", "properties", "UTF-8: name, byte 1, value, byte 2, and so on"),
 )
 
+LONG_TOPIC_RECORD: Final = Layout(
+    "commit-log record of a long topic",
+    tuple(replace(one, type="i16") if one.name == "topic_length" else one for one in RECORD.fields),
+)
+"""A record of the magic of 5.1.0 (LOG-REC-1)."""
+
 BLANK: Final = _layout(
     "commit-log blank",
     "LOG-BLANK-1",
@@ -274,6 +280,26 @@ CHECKPOINT: Final = _layout(
         "end timestamp of the last index file flushed full, ms",
     ),
 )
+
+LATER_CHECKPOINT: Final = _layout(
+    "checkpoint of 5.x",
+    "CKP-1",
+    *((one.name, one.type, one.java, one.doc) for one in CHECKPOINT.fields),
+    (
+        "master_flushed_offset",
+        "i64",
+        "masterFlushedOffset",
+        "bytes of the log that the master flushed; since 5.0.0",
+    ),
+    ("confirm_phy_offset", "i64", "confirmPhyOffset", "physical offset that is confirmed; since 5.1.1"),
+    (
+        "logics_physical_offset",
+        "i64",
+        "logicsPhysicalOffset",
+        "bytes of the log that are in queues; since 5.5.0",
+    ),
+)
+"""What 5.x writes there (`StoreCheckpoint.flush` 91-103 of 5.5.1)."""
 
 LAYOUTS: Final = {
     layout.name: layout

@@ -15,6 +15,9 @@ from rocket_spec.layout import (
     INDEX_ENTRY,
     INDEX_HEADER,
     INDEX_SLOT,
+    LATER_CHECKPOINT,
+    LONG_TOPIC_MAGIC,
+    LONG_TOPIC_RECORD,
     PRE_BLANK_SIZE,
     QUEUE_UNIT,
     RECORD,
@@ -131,7 +134,7 @@ def byte_at(
         elif file.kind == "queue":
             part = _in_queue(reader, offset, file.base_offset)
         elif file.kind == "checkpoint":
-            part = _in_checkpoint(offset, reader.size)
+            part = _in_checkpoint(reader, offset)
         else:
             part = _in_units(file, reader, offset, on_progress)
         fields = tuple(_fields(reader, part, header, geometry))
@@ -183,10 +186,13 @@ def _in_queue(reader: Reader, offset: int, base: int) -> _Part:
     return _Part(QUEUE_UNIT.name, number, begin, begin + QUEUE_UNIT.size, remark, QUEUE_UNIT)
 
 
-def _in_checkpoint(offset: int, size: int) -> _Part:
-    if offset < CHECKPOINT.size <= size:
-        return _Part(CHECKPOINT.name, None, 0, CHECKPOINT.size, layout=CHECKPOINT)
-    return _Part("padding", None, min(CHECKPOINT.size, offset), size, "4.9.3 does not use it (CKP-2)")
+def _in_checkpoint(reader: Reader, offset: int) -> _Part:
+    layout = CHECKPOINT
+    if reader.size >= LATER_CHECKPOINT.size and reader.read(CHECKPOINT.size, 24).any():
+        layout = LATER_CHECKPOINT
+    if offset < layout.size <= reader.size:
+        return _Part(layout.name, None, 0, layout.size, layout=layout)
+    return _Part("padding", None, min(layout.size, offset), reader.size, "4.9.3 does not use it (CKP-2)")
 
 
 def _in_units(
@@ -213,6 +219,8 @@ def _in_units(
                 return _before_record(file, reader, offset, end, begin)
             end = begin + size
             if offset < end:
+                if layout is RECORD and _ints(reader, begin, RECORD)[1] == LONG_TOPIC_MAGIC:
+                    layout = LONG_TOPIC_RECORD
                 return _Part(layout.name, number, begin, end, layout=layout)
             number += 1
     if file.kind == "log" and reader.size - end >= BLANK.size:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import rocket_golden
 from rocket_columnar.decode import decode
+from rocket_columnar.describe import byte_at
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import Report, audit
 from rocket_columnar.store import find_files
@@ -130,6 +131,17 @@ def test_it_is_decoded(with_long_topic: tuple[Path, int]) -> None:
     assert row["phy_offset"] + row["size"] in rows
 
 
+def test_each_byte_of_it_is_explained(with_long_topic: tuple[Path, int]) -> None:
+    store, at = with_long_topic
+    (file,) = find_files(store / LARGE)
+    meaning = byte_at(file, at + 4)
+    known = {field.name: field for field in meaning.fields}
+    assert meaning.structure == "commit-log record of a long topic"
+    assert (known["topic_length"].value, known["topic_length"].size) == (200, 2)
+    assert str(known["topic"].value).startswith("LLLL")
+    assert known["properties"].offset + known["properties"].size == meaning.end
+
+
 def test_its_queue_is_rebuilt(with_long_topic: tuple[Path, int], tmp_path: Path) -> None:
     store, at = with_long_topic
     rebuild(store, tmp_path / "rebuilt")
@@ -178,6 +190,18 @@ def test_longs_of_a_later_checkpoint(store: Path) -> None:
     put(store / "checkpoint", 32, (4711).to_bytes(8))
     report = audit(store)
     assert (list(report), kinds(report)) == ([], ["checkpoint"])
+
+
+def test_these_longs_are_explained(store: Path) -> None:
+    put(store / "checkpoint", 24, (17).to_bytes(8) + (18).to_bytes(8) + (19).to_bytes(8))
+    (file,) = find_files(store, kinds=("checkpoint",))
+    meaning = byte_at(file, 40)
+    assert meaning.field is not None
+    assert (meaning.structure, meaning.fields[meaning.field].name) == (
+        "checkpoint of 5.x",
+        "logics_physical_offset",
+    )
+    assert [field.value for field in meaning.fields[3:]] == [17, 18, 19]
 
 
 def batch_units(count: int) -> bytes:
