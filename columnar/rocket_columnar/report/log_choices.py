@@ -118,10 +118,17 @@ class LogChoices:
                 else []
             )
             steps += ["give those of another length their usual one"] if best.resized else []
-            as_now = f"no start succeeds ({now.refused})" if now.refused else f"it keeps {now.kept:,}"
+            as_now = f"no start succeeds ({now.refused})" if now.refused else f"it holds {now.kept:,}"
             if best.kept == now.kept:
-                as_now = "it keeps as many, but gives consumers wrong bytes for what is lost"
-            return f"{', '.join(steps)}: a start then keeps {best.kept:,} messages; as they are {as_now}"
+                as_now = "it holds as many, but gives consumers wrong bytes for what is lost"
+            lost = (
+                ""
+                if not best.resized
+                else ", of which a consumer loses those that follow a lost one in the same pull"
+            )
+            return (
+                f"{', '.join(steps)}: the log then holds {best.kept:,} messages{lost}; as they are {as_now}"
+            )
         if now.refused is not None:
             return f"nothing that is done to these files lets a broker start ({now.refused})"
         if not self.damaged:

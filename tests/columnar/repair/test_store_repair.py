@@ -87,6 +87,17 @@ def test_a_log_that_lacks_a_file_is_left_to_the_operator(tmp_path: Path) -> None
     assert content(store) == before
 
 
+@pytest.mark.parametrize(
+    ("gone", "messages"), [("consumequeue", 394), (f"commitlog/{98304:020}", 381)], ids=["queues", "log file"]
+)
+def test_what_a_start_dispatches_again_is_kept(tmp_path: Path, gone: str, messages: int) -> None:
+    """The log has 394 records, 13 of them in its last file; a clean start dispatches what no queue has."""
+    store = open_store("mixed", tmp_path)
+    path = store / gone
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert plan_repair(Target(store)).outlook.messages == messages
+
+
 def test_what_makes_the_store_worse_is_taken_back(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = content(store)
     monkeypatch.setattr("rocket_columnar.repair.outlook.Outlook.worse_than", lambda *_: "shown by a test")
