@@ -378,7 +378,12 @@ public final class Driver {
         throws Exception {
         long offset = begin;
         for (int pulls = 0; pulls < MOST_PULLS; pulls++) {
-            PullResult result = consumer.pull(queue, "*", offset, 32);
+            PullResult result;
+            try {
+                result = consumer.pull(queue, "*", offset, 32);
+            } catch (MQBrokerException | OutOfMemoryError e) {
+                return; // a consumer asks for the same again and again
+            }
             if (result.getMsgFoundList() != null) {
                 for (MessageExt message : result.getMsgFoundList()) {
                     got.add(new Object[] {queue.getTopic(), queue.getQueueId(), message.getQueueOffset(),
