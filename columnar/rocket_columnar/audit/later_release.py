@@ -29,7 +29,7 @@ UNJUDGED: Final = {
     "checkpoint.behind": (),
     "index.ahead_of_log": (),
     "queue.missing_unit": ("batch", "rocksdb"),
-    "index.missing_key": ("batch", "rocksdb"),
+    "index.missing_key": ("batch", "index", "rocksdb"),
 }
 """Findings that follow from the rules of 4.9.3 alone, and the kinds of signs with which they are dropped; () for any."""
 

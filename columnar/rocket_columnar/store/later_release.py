@@ -27,7 +27,13 @@ _LIMIT: Final = 1 << 56  # an offset or a time; a checkpoint of other bytes is d
 _LONGEST: Final = 1 << 24  # bytes of a configuration
 _LOGS: Final = 4  # files at each end of the log
 _FILES: Final = 64  # of a folder
-_ROCKSDB: Final = "consumequeue_rocksdb"
+_UNREAD: Final[tuple[tuple[Literal["rocksdb", "index", "compaction", "timer"], str, str], ...]] = (
+    ("rocksdb", "consumequeue_rocksdb", "queues in RocksDB"),
+    ("index", "rocksdbstore", "the index in RocksDB"),
+    ("compaction", "compaction/compactionLog", "compacted topics"),
+    ("timer", "timerlog", "timed messages"),
+)
+"""Folders of a store that are not read, and what is in them."""
 
 
 class Sign(NamedTuple):
@@ -38,7 +44,7 @@ class Sign(NamedTuple):
         text: the same, with its place.
     """
 
-    kind: Literal["magic", "checkpoint", "batch", "rocksdb", "config", "tags"]
+    kind: Literal["magic", "checkpoint", "batch", "rocksdb", "index", "compaction", "timer", "config", "tags"]
     text: str
 
 
@@ -112,9 +118,9 @@ def folder_signs(store: Path) -> tuple[Sign, ...]:
 
 
 def _of_folders(store: Path) -> Iterator[Sign]:
-    folder = store / _ROCKSDB
-    if folder.is_dir() and any(folder.iterdir()):
-        yield Sign("rocksdb", f"queues in RocksDB, in {_ROCKSDB}")
+    for kind, folder, what in _UNREAD:
+        if _has_content(store / folder) and not (kind == "index" and _has_content(store / "index")):
+            yield Sign(kind, f"{what} ({folder}, not read)")
     path = store / "config" / "topics.json"
     try:
         with open_reader(path) as reader:
@@ -125,6 +131,10 @@ def _of_folders(store: Path) -> Iterator[Sign]:
         yield Sign("batch", "queue.type BatchCQ in config/topics.json")
     elif b'"stateVersion"' in text:
         yield Sign("config", "stateVersion in config/topics.json")
+
+
+def _has_content(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
 
 
 def is_batch_queue(file: StoreFile) -> bool:

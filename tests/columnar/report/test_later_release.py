@@ -228,6 +228,31 @@ def test_queues_in_rocksdb_are_not_missing(store: Path) -> None:
     assert (list(report), kinds(report)) == ([], ["rocksdb"])
 
 
+@pytest.mark.parametrize(
+    ("folder", "kind", "text"),
+    [
+        ("compaction/compactionLog", "compaction", "compacted topics (compaction/compactionLog, not read)"),
+        ("timerlog", "timer", "timed messages (timerlog, not read)"),
+    ],
+)
+def test_what_is_not_read_is_named(store: Path, folder: str, kind: str, text: str) -> None:
+    """`CompactionStore` 48-75 and `TimerMessageStore` 275-279 of 5.5.1."""
+    (store / folder).mkdir(parents=True)
+    assert audit(store).signs == ()
+    (store / folder / "00000000000000000000").write_bytes(b"\1")
+    assert [(sign.kind, sign.text) for sign in audit(store).signs] == [(kind, text)]
+
+
+def test_keys_of_an_index_in_rocksdb_are_not_missing(store: Path) -> None:
+    """`MessageRocksDBStorage` 63 of 5.5.1; with index files beside it they are judged."""
+    (store / "rocksdbstore").mkdir()
+    (store / "rocksdbstore" / "CURRENT").write_text("MANIFEST-000005\n")
+    assert audit(store).signs == ()
+    shutil.rmtree(store / "index")
+    report = audit(store)
+    assert (list(report), kinds(report)) == ([], ["index"])
+
+
 VERBS: dict[str, tuple[str, ...]] = {
     "audit": (),
     "inspect": (),
