@@ -44,7 +44,7 @@ class LogTask:
         state: as of `rocket_spark.files.state_of`.
         last: whether no other file follows.
         buckets: of the store's `RebuildPlan`.
-        light: of the store's `RebuildPlan`.
+        rules: of the store's `RebuildPlan`.
         kept: whether a later run may use the columns: they are then synced to disk.
     """
 

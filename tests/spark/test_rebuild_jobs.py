@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from rocket_columnar.rebuild import rebuild
+from rocket_columnar.rebuild import BrokerRules, rebuild
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
+
+RULES = BrokerRules(light=True, tag_keys=False)
 
 
 def files(root: Path) -> list[str]:
@@ -141,7 +143,7 @@ def test_dispatched_columns_are_synced_if_a_later_run_may_read_them(
         os, "fsync", lambda number: synced.append(str(Path(f"/proc/self/fd/{number}").readlink()))
     )
     log = next(file for file in find_files(golden["mixed"]) if file.kind == "log")
-    task = LogTask("", log, state_of(log), last=True, buckets=1, light=True, kept=kept)
+    task = LogTask("", log, state_of(log), last=True, buckets=1, rules=RULES, kept=kept)
     folder, _ = dispatch_task(task, Folder(LocalStorage(), str(tmp_path)))
     written = {str(path) for path in (tmp_path / folder).iterdir()}
     assert {"units", "topics.json", "key_hash"} <= {Path(path).name for path in written}
@@ -190,6 +192,8 @@ def test_what_a_log_gave_survives_json(golden: dict[str, Path], tmp_path: Path) 
     first.write_bytes(data[:4] + bytes(4) + data[8:])
     for path in (store, golden["lmq"]):
         for file in find_files(path, "log"):
-            done = dispatch_log(file, tmp_path / f"{path.name}-{file.path.name}", last=False, buckets=2)
+            done = dispatch_log(
+                file, tmp_path / f"{path.name}-{file.path.name}", last=False, buckets=2, rules=RULES
+            )
             assert Dispatched.from_plain(json.loads(json.dumps(done.as_plain()))) == done
             assert bool(done.gaps) == (file.path == first)
