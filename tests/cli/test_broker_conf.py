@@ -112,11 +112,11 @@ def test_the_directories_are_split_as_4_9_3_does(
 def test_a_cure_names_the_directories_and_the_configuration(verb: Verb, paths: Path, tmp_path: Path) -> None:
     shutil.rmtree(paths / "index")
     out = verb("audit", paths, *options(paths)).out
-    assert f"rebuild {paths} --commitlog {paths}/commitlog-a --commitlog " in out
+    assert f"repair {paths} --commitlog {paths}/commitlog-a --commitlog " in out
     folders = ",".join(str(paths / f"commitlog-{name}") for name in "abc")
     conf = written(tmp_path / "broker.conf", storePathCommitLog=folders, **PATHS)
     out = verb("audit", paths, "--broker-conf", conf).out
-    assert f"rebuild {paths} --broker-conf {conf} -o rebuilt-index-many-paths-" in out
+    assert f"repair {paths} --broker-conf {conf} --apply" in out
     printed = verb("inspect", paths, "--broker-conf", conf).out.replace("\n", "")
     assert f"`rocketspec audit {paths} --broker-conf {conf}`" in printed
 

@@ -194,8 +194,9 @@ def check_begin(plan: Plan, queues: Sequence[QueueSurvey], report: Callable[[Fin
             f"the log begins at physical offset {begin:,}, but {below:,} whole files of queues and index point below it, which a "
             "broker deletes with the log's: log files are missing, unless it was stopped while it deleted expired ones"
         )
-        folder = plan.logs[0].name.rpartition("/")[0]
-        report(finding("log.gap", f"{folder}/{max(begin - size, 0):020}", None, text, severity="warning"))
+        name = f"{plan.logs[0].name.rpartition('/')[0]}/{max(begin - size, 0):020}"
+        if name not in {found.file for found in plan.findings}:  # something else is in its place
+            report(finding("log.gap", name, None, text, severity="warning"))
 
 
 def lag_finding(plan: Plan, due: int, due_at: int, last: int) -> Finding:
