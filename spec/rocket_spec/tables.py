@@ -43,4 +43,18 @@ TABLES: Final[dict[str, tuple[Column, ...]]] = {
         "topic queue_id:int32 address:int64 size:int16 tags_code:int64 store_timestamp:int64 "
         "bit_map:binary file"
     ),
+    "consumer_offsets": _columns("topic group queue_id:int32 offset:int64 file"),
+    "delay_offsets": _columns("delay_level:int32 offset:int64 file"),
+    "topics": _columns(
+        "topic read_queue_nums:int32 write_queue_nums:int32 perm:int32 topic_filter_type topic_sys_flag:int32 "
+        "order:bool file"
+    ),
+    "subscription_groups": _columns(
+        "group consume_enable:bool consume_from_min_enable:bool consume_broadcast_enable:bool retry_queue_nums:int32 "
+        "retry_max_times:int32 broker_id:int64 which_broker_when_consume_slowly:int64 "
+        "notify_consumer_ids_changed_enable:bool file"
+    ),
+    "consumer_filters": _columns(
+        "topic group expression expression_type born_timestamp:int64 dead_timestamp:int64 client_version:int64 file"
+    ),
 }

@@ -12,13 +12,14 @@ from rocket_spec.errors import FormatError, MalformedError
 
 from rocket_columnar import arrow
 from rocket_columnar.arrow import Array, Columns
+from rocket_columnar.decode.config_rows import config_columns
 from rocket_columnar.decode.index_rows import entry_columns, header_columns
 from rocket_columnar.decode.log_rows import LogState, log_columns
 from rocket_columnar.decode.queue_rows import checkpoint_columns, ext_columns, queue_columns
 from rocket_columnar.decode.row_choice import RowChoice
 from rocket_columnar.index import GeometryGuess
 from rocket_columnar.log import Gap
-from rocket_columnar.store import Kind, Reader, StoreFile, is_gone
+from rocket_columnar.store import CONFIG_TABLES, Kind, Reader, StoreFile, is_gone
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,6 +31,7 @@ TABLE_KINDS: Final[dict[str, Kind]] = {
     "commit_log": "log",
     "checkpoint": "checkpoint",
     "consume_queue_ext": "ext",
+    **dict.fromkeys(CONFIG_TABLES.values(), "config"),
 }
 """The kind of file that each table is decoded from, in the order in which tables come."""
 
@@ -74,7 +76,13 @@ class TableDecoder:
     ) -> None:
         kind = TABLE_KINDS[table]
         self.table = table
-        self.files = [file for file in files if file.kind == kind and (kind != "index" or file in geometries)]
+        self.files = [
+            file
+            for file in files
+            if file.kind == kind
+            and (kind != "index" or file in geometries)
+            and file.config_table in (None, table)
+        ]
         self.schema = schema
         self.choice = choice
         self._lone = len(files) == 1
@@ -175,6 +183,8 @@ class TableDecoder:
             yield from ext_columns(reader, file.base_offset, self.choice.batch_rows, where=self.choice.where)
         elif self.table == "checkpoint":
             yield 1, checkpoint_columns(reader)
+        elif file.kind == "config":
+            yield from config_columns(self.table, reader)
         else:
             yield from log_columns(
                 reader,

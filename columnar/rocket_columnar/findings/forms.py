@@ -254,6 +254,42 @@ CODES: Final[dict[str, _Code]] = {
         "dispatches the whole log again",
         "checkpoint",
     ),
+    "config.unreadable": _Code(
+        "error",
+        "CFG-1",
+        "the broker does not start, or starts without what the file held",
+        "restore the file from a backup while the broker is down",
+    ),
+    "consumer.offset_beyond_queue": _Code(
+        "warning",
+        "CFG-4",
+        "the group gets messages again, or misses those that come before its offset",
+        "reset the group's offset with `mqadmin resetOffsetByTime`, or let its consumers move it",
+    ),
+    "consumer.offset_below_minimum": _Code(
+        "warning",
+        "CFG-4",
+        "messages were deleted before the group consumed them",
+        "none: the messages are gone; keep files longer (fileReservedTime), or consume faster",
+    ),
+    "delay.offset_beyond_queue": _Code(
+        "note",
+        "CFG-5",
+        "the queue of delayed messages was truncated after they were delivered",
+        "none needed: the next start sets the offset to the queue's end",
+    ),
+    "topic.missing": _Code(
+        "warning",
+        "CFG-1",
+        "its messages cannot be consumed, and a deletion of unused topics removes its queues",
+        "create the topic again with `mqadmin updateTopic`, with at least as many queues",
+    ),
+    "transaction.unresolved": _Code(
+        "note",
+        "CFG-4",
+        "consumers do not see these messages until their producer's group answers a check",
+        "start a producer of the group, which answers the broker's checks",
+    ),
     "store.abort": _Code(
         "note",
         None,

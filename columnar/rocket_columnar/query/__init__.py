@@ -11,10 +11,11 @@ from rocket_columnar.query.broker_query import Answer, OpenStore, query
 from rocket_columnar.query.chain_walk import Step
 from rocket_columnar.query.explain_files import FileWalk
 from rocket_columnar.query.explanation import Explanation, explain
-from rocket_columnar.query.log_records import Row, keys_of
+from rocket_columnar.query.log_records import CommitLog, Row, keys_of
 
 __all__ = [
     "Answer",
+    "CommitLog",
     "Explanation",
     "FileWalk",
     "OpenStore",

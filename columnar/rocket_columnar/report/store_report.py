@@ -12,6 +12,7 @@ from rocket_spec.layout import Geometry
 
 from rocket_columnar.audit import Level, make_plan
 from rocket_columnar.audit import audit as engine
+from rocket_columnar.consumers import config_findings
 from rocket_columnar.findings import Finding
 from rocket_columnar.report.causes import Cause, find_causes
 from rocket_columnar.report.configured import infers_geometry, mismatches, sized_files
@@ -102,6 +103,7 @@ def audit(
         if not conf.index_enabled:
             found = [finding for finding in found if finding.code != "index.missing_key"]
         found = [*mismatches(path, conf, commitlog=folders, geometry=geometry), *found]
+    found += despite_unreadable(lambda: list(config_findings(path, commitlog=folders, deep=level != "quick")))
     if options is None:
         options = _options(geometry, folders, conf)
     shell = Shell.of(path, options, None if conf is None else conf.path)

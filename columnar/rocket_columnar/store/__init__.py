@@ -25,6 +25,8 @@ from rocket_columnar.store.reader import (
 from rocket_columnar.store.safe_names import is_safe
 from rocket_columnar.store.sizes import size_of, usual_size
 from rocket_columnar.store.store_file import (
+    ALL_KINDS,
+    CONFIG_TABLES,
     KINDS,
     Kind,
     StoreFile,
@@ -38,6 +40,8 @@ from rocket_columnar.store.unreadable import Unreadable, despite_unreadable
 from rocket_columnar.store.work_done import WorkDone, in_order
 
 __all__ = [
+    "ALL_KINDS",
+    "CONFIG_TABLES",
     "DELETE_WHEN",
     "KINDS",
     "NO_NUMBER",

@@ -28,7 +28,7 @@ from rocket_columnar.store.places import (
     refuse_parent,
 )
 from rocket_columnar.store.reader import open_reader, require_regular
-from rocket_columnar.store.store_file import KINDS, Kind, StoreFile, shown_name
+from rocket_columnar.store.store_file import ALL_KINDS, CONFIG_TABLES, KINDS, Kind, StoreFile, shown_name
 from rocket_columnar.store.unreadable import reason_left_out
 
 NO_NUMBER: Final = "its name is not a number"
@@ -41,6 +41,7 @@ _NAMES: Final = {
     "ext": "consume-queue ext file",
     "log": "commit-log file",
     "checkpoint": "checkpoint",
+    "config": "configuration file",
 }
 
 
@@ -152,6 +153,7 @@ class _Finder:
             "ext": lambda: self.topics(self.path / "consumequeue_ext", "ext"),
             "log": self.log,
             "checkpoint": self.checkpoint,
+            "config": lambda: self.config(self.path / "config"),
         }
         for kind, listed in parts.items():
             if kind in kinds:
@@ -166,6 +168,12 @@ class _Finder:
                     yield StoreFile("checkpoint", self.path / entry.name, entry.name)
                 elif reason:
                     self.skipped.append((entry.name, reason))
+
+    def config(self, directory: Path) -> Iterator[StoreFile]:
+        """The files of a broker's configuration that have tables, each with the `.bak` beside it (CFG-1)."""
+        for entry in entries_of(directory):
+            if entry.name.removesuffix(".bak") in CONFIG_TABLES and _irregular(entry) is None:
+                yield StoreFile("config", directory / entry.name, self.name(directory / entry.name))
 
     def log(self) -> list[StoreFile]:
         """The files of the commit log, from all its directories.
@@ -191,7 +199,9 @@ class _Finder:
 
     def placed(self, place: Place) -> Iterator[StoreFile]:
         """The files of a folder whose place in a store is known."""
-        if place.kind in ("index", "log"):
+        if place.kind == "config":
+            yield from self.config(self.path)
+        elif place.kind in ("index", "log"):
             yield from self.files(self.path, place.kind)
         elif place.topic is None:
             yield from self.topics(self.path, place.kind)
@@ -291,7 +301,7 @@ def find_files(
         OSError: a path that is missing, cannot be read, or is not a regular file.
     """
     path = log_of_member(Path(path))
-    if kind is not None and kind not in KINDS:
+    if kind is not None and kind not in ALL_KINDS:
         raise UsageError(f"unknown kind {kind!r}; use {_CHOICES}")
     folders = [_log_folder(Path(folder)) for folder in commitlog]
     mode = path.stat().st_mode

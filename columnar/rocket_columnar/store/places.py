@@ -11,7 +11,7 @@ from rocket_spec.errors import UsageError
 
 from rocket_columnar.formats import parse_int, parse_long
 from rocket_columnar.store.reader import Source
-from rocket_columnar.store.store_file import MEMBER, MEMBER_LOG, Kind, StoreFile
+from rocket_columnar.store.store_file import CONFIG_TABLES, MEMBER, MEMBER_LOG, Kind, StoreFile
 
 _PLACES: Final[dict[str, Kind]] = {
     "index": "index",
@@ -59,6 +59,8 @@ def place_of(path: Path, *, is_file: bool) -> Place | None:
         return Place(_PLACES[parts[-1]], folder.parent)
     if is_file and whole.name == "checkpoint":
         return Place("checkpoint", folder)
+    if parts and parts[-1] == "config" and (not is_file or whole.name.removesuffix(".bak") in CONFIG_TABLES):
+        return Place("config", folder.parent)
     return None
 
 
@@ -74,6 +76,11 @@ def placed_file(name: str, *, source: Source | None = None, path: Path | None = 
         None for a name that no file of a store has; `find_files` would skip it.
     """
     parts = name.split("/")
+    if parts[0] == "config":
+        known = len(parts) == 2 and parts[1].removesuffix(".bak") in CONFIG_TABLES
+        return (
+            StoreFile("config", Path(name) if path is None else path, name, source=source) if known else None
+        )
     if parts[0].startswith(MEMBER):
         parts = ["commitlog", *parts[2:]] if parts[1:2] == [MEMBER_LOG] else [""]
     kind = _PLACES.get(parts[0])

@@ -10,10 +10,22 @@ from typing import Final, Literal, TypeVar, get_args
 from rocket_columnar.store.reader import Reader, Source, open_reader
 
 _T = TypeVar("_T")
-Kind = Literal["index", "queue", "ext", "log", "checkpoint"]
+Kind = Literal["index", "queue", "ext", "log", "checkpoint", "config"]
 
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+ALL_KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 """The kinds of files, in the order in which `find_files` lists them."""
+
+KINDS: Final = ALL_KINDS[:-1]
+"""Those of the store itself, without the broker's configuration."""
+
+CONFIG_TABLES: Final = {
+    "consumerOffset.json": "consumer_offsets",
+    "delayOffset.json": "delay_offsets",
+    "topics.json": "topics",
+    "subscriptionGroup.json": "subscription_groups",
+    "consumerFilter.json": "consumer_filters",
+}
+"""Names of the files in `config/`, and their tables; beside each may be a `.bak` (CFG-1)."""
 
 MEMBER: Final = "dledger-"
 """What the names of directories of a DLedger group's members begin with (DLG-1)."""
@@ -54,6 +66,11 @@ class StoreFile:
     def sequence(self) -> tuple[Path, str | None, int | None]:
         """What the files of one log, one queue or one ext queue have in common."""
         return self.log or self.path.parent, self.topic, self.queue_id
+
+    @property
+    def config_table(self) -> str | None:
+        """The table of a file in `config/`; None of any other file."""
+        return CONFIG_TABLES.get(self.path.name.removesuffix(".bak")) if self.kind == "config" else None
 
     @property
     def framed(self) -> bool:

@@ -14,8 +14,10 @@ from rocket_spec.printable import printable, shell_word
 
 from rocketspec._options import counted
 from rocketspec._terminal import say
+from rocketspec.verbs.inspect.consumers_view import summary
 
 if TYPE_CHECKING:
+    from rocket_columnar.consumers import Progress
     from rocket_columnar.describe import IndexView, Overview, QueueView
     from rocket_columnar.findings import Finding
 
@@ -32,19 +34,35 @@ _KINDS: Final = {
 _HOW: Final = {"given": "given", "inferred": "inferred", "assumed": "ASSUMED, not verified"}
 
 
-def overview_as_json(seen: Overview, findings: Sequence[Finding] | None) -> dict[str, Any]:
-    """All that `look_at` returns, and the findings of a quick audit, as one object."""
+def overview_as_json(
+    seen: Overview, findings: Sequence[Finding] | None, consumers: Progress | None
+) -> dict[str, Any]:
+    """All that `look_at` and `progress` return, and the findings of a quick audit, as one object."""
     shown = seen.row()
+    if consumers is not None:
+        shown["consumers"] = consumers.row()
     if findings is not None:
         shown["findings"] = [finding.row() for finding in findings]
     return shown
 
 
-def show_overview(seen: Overview, findings: Sequence[Finding] | None, *, options: Sequence[str] = ()) -> None:
+def show_overview(
+    seen: Overview,
+    findings: Sequence[Finding] | None,
+    consumers: Progress | None,
+    *,
+    options: Sequence[str] = (),
+) -> None:
     """Prints the overview; `options` are those that an audit of the store needs too."""
     audit = " ".join(["rocketspec", "audit", *map(shell_word, (str(seen.path), *options))])
-    for line in _lines(seen, findings, audit, name_width=_name_width()):
+    for line in _lines(seen, name_width=_name_width()):
         say(line)
+    for title, text in summary(consumers) if consumers is not None else ():
+        say(f"{title:<12}{text}")
+    if findings is not None:
+        say("")
+        for line in _problems(findings, audit, whole=not seen.problems):
+            say(line)
 
 
 def _name_width() -> int:
@@ -53,9 +71,7 @@ def _name_width() -> int:
     return min(_NAME_WIDTH, max(columns - _COLUMNS + _NAME_WIDTH, _LEAST))
 
 
-def _lines(
-    seen: Overview, findings: Sequence[Finding] | None, audit: str, *, name_width: int
-) -> Iterator[str]:
+def _lines(seen: Overview, *, name_width: int) -> Iterator[str]:
     name = printable(str(seen.path))
     if seen.clean is None:
         yield name
@@ -83,9 +99,6 @@ def _lines(
         yield from _queue_table(seen.queues, name_width, by_topic=several)
     for file, reason in seen.problems[:_PROBLEMS]:
         yield f"not read: {file}: {reason}"
-    if findings is not None:
-        yield ""
-        yield from _problems(findings, audit, whole=not seen.problems)
 
 
 def _state(seen: Overview) -> str:

@@ -45,6 +45,7 @@ confidence.
 Examples:
   rocketspec inspect ~/store
   rocketspec inspect ~/store --space
+  rocketspec inspect ~/store --group billing
   rocketspec inspect ~/store/consumequeue/Orders
   rocketspec inspect index/20260131120000000 --at 0x28
 """
@@ -79,6 +80,16 @@ def inspect(
             "--space", help="Show what fills the disk, and which files a broker deletes next and when."
         ),
     ] = False,
+    group: Annotated[
+        str | None,
+        typer.Option(metavar="GROUP", help="Show how far this consumer group is in each queue."),
+    ] = None,
+    topic: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOPIC", help="Show how far the consumer groups of this topic are in each queue."
+        ),
+    ] = None,
     time_zone: TimeZone = None,
     as_json: AsJson = False,
     plot: Annotated[
@@ -103,8 +114,13 @@ def inspect(
         for option, value in {"--at": at, "--kind": kind, "--plot": plot}.items():
             if value is not None:
                 raise UsageError(f"{path}: is a directory; {option} requires a file")
-        (_space if space else _overview)(settings, as_json=as_json)
+        if group is not None or topic is not None:
+            _consumers(settings, group, topic, as_json=as_json)
+        else:
+            (_space if space else _overview)(settings, as_json=as_json)
         return
+    if group is not None or topic is not None:
+        raise UsageError(f"{path}: is a file; --group and --topic require a store")
     if space:
         raise UsageError(f"{path}: is a file; --space requires a store")
     if commitlog:
@@ -120,6 +136,7 @@ def inspect(
 
 
 def _overview(settings: Settings, *, as_json: bool) -> None:
+    from rocket_columnar.consumers import progress as how_far
     from rocket_columnar.describe import look_at
     from rocket_columnar.report import audit
     from rocket_columnar.store import while_listed
@@ -135,10 +152,32 @@ def _overview(settings: Settings, *, as_json: bool) -> None:
             if seen.clean is None
             else list(audit(path, "quick", geometry=geometry, commitlog=commitlog, broker_conf=settings.conf))
         )
+        consumers = None if seen.clean is None else how_far(path, commitlog=commitlog)
     if as_json:
-        write_json(overview_as_json(seen, findings))
+        write_json(overview_as_json(seen, findings, consumers))
     else:
-        show_overview(seen, findings, options=settings.options)
+        show_overview(seen, findings, consumers, options=settings.options)
+
+
+def _consumers(settings: Settings, group: str | None, topic: str | None, *, as_json: bool) -> None:
+    from rocket_columnar.consumers import progress as how_far
+
+    from rocketspec.verbs.inspect.consumers_view import chosen, show_consumers
+
+    row = chosen(how_far(settings.store, commitlog=settings.commitlog, sizes=True), group, topic)
+    if as_json:
+        write_json(row)
+        return
+    if not row["groups"]:
+        what = (
+            f"group {group}"
+            if topic is None
+            else f"topic {topic}"
+            if group is None
+            else f"{group} in {topic}"
+        )
+        raise UsageError(f"{settings.store}: no consumer offset of {what}")
+    show_consumers(row)
 
 
 def _space(settings: Settings, *, as_json: bool) -> None:

@@ -1,0 +1,183 @@
+"""What is wrong with the broker's configuration beside its queues."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from rocket_columnar.config import ConfigFile, LoadedConfig, load_config
+from rocket_columnar.consumers.progress import CHECKER, HALF, OP, SCHEDULE, progress
+from rocket_columnar.describe import QueueView, look_at
+from rocket_columnar.findings import Finding, finding
+from rocket_columnar.store import CONFIG_TABLES
+
+_NOT_LISTED: Final = ("%LMQ%", "RMQ_SYS_")
+"""Beginnings of topics that the broker does not list: light queues have none, op messages go to their queue unlisted."""
+
+_CHECKS: Final = 15
+"""Checks after which 4.9.3 gives a half message up (transactionCheckMax)."""
+
+_LOST: Final = {
+    "consumer_offsets": "groups begin where their consumers are configured to begin",
+    "delay_offsets": "all delayed messages that the log still has are delivered again",
+    "topics": "topics are unknown: sends and pulls fail until they are created again",
+    "subscription_groups": "groups are unknown, or have default settings",
+    "consumer_filters": "SQL92 filters are compiled again when consumers connect",
+}
+"""What a start without the rows of a table means."""
+
+
+def config_findings(
+    store: Path, *, commitlog: Sequence[Path | str] = (), deep: bool = True
+) -> Iterator[Finding]:
+    """The findings on the files of `config/`, and on what they say of queues.
+
+    Args:
+        store: the store's directory.
+        commitlog: further directories of the commit log, as for `find_files`.
+        deep: also look for half messages that nobody resolves, which reads the records of their op messages.
+
+    Raises:
+        UsageError: no store.
+        OSError: a queue cannot be read.
+    """
+    if not (store / "config").is_dir():
+        return
+    # Before the queues: a running broker appends to them meanwhile.
+    loaded = {table: load_config(store, table) for table in CONFIG_TABLES.values()}
+    for config in loaded.values():
+        yield from _unreadable(config)
+    queues = {(queue.topic, queue.queue_id): queue for queue in look_at(store, commitlog=commitlog).queues}
+    yield from _consumers(loaded["consumer_offsets"], queues)
+    yield from _delays(loaded["delay_offsets"], queues)
+    yield from _topics(loaded["topics"], queues)
+    if deep and any(topic == HALF for topic, _ in queues):
+        yield from _transactions(store, commitlog, loaded["consumer_offsets"])
+
+
+def _name(file: ConfigFile) -> str:
+    return f"config/{file.path.name}"
+
+
+def _unreadable(config: LoadedConfig) -> Iterator[Finding]:
+    main, backup = config.main, config.backup
+    if main.problem is not None or main.is_empty:
+        yield _main_unreadable(config)
+    elif backup.problem is not None:
+        yield finding(
+            "config.unreadable",
+            _name(backup),
+            None,
+            f"{_problem(backup)}; {main.path.name} is whole, and a start takes that one",
+            severity="note",
+            cure="none needed: the next change of the file writes it again",
+        )
+
+
+def _problem(file: ConfigFile) -> str:
+    error = file.problem
+    if error is None:
+        return "the file is empty"
+    found, expected = getattr(error, "found", error), getattr(error, "expected", None)
+    return f"found {found}" + (f", expected {expected}" if expected else "")
+
+
+def _main_unreadable(config: LoadedConfig) -> Finding:
+    main, backup = config.main, config.backup
+    offset = getattr(main.problem, "offset", None)
+    if backup.rows is not None:
+        when = datetime.fromtimestamp(backup.modified or 0, UTC).isoformat(timespec="seconds")
+        after = f"a start takes {backup.path.name}, last written {when}, with {len(backup.rows):,} rows"
+        return finding(
+            "config.unreadable",
+            _name(main),
+            offset,
+            f"{_problem(main)}; {after}",
+            severity="warning",
+            cure="none needed: a start takes the .bak, which may be older; compare its rows with `decode --table`",
+        )
+    if config.starts:
+        after = f"without a .bak a start goes on with no rows: {_LOST[config.table]}"
+    else:
+        after = f"{backup.path.name} cannot be loaded either ({_problem(backup)}): the broker does not start"
+    return finding("config.unreadable", _name(main), offset, f"{_problem(main)}; {after}")
+
+
+def _consumers(config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]) -> Iterator[Finding]:
+    for row in config.rows if config.taken is not None else ():
+        queue = queues.get((row["topic"], row["queue_id"]))
+        if queue is None or config.taken is None:
+            continue
+        file, offset = _name(config.taken), row["offset"]
+        where = f"group {row['group']}, {row['topic']} queue {row['queue_id']}: offset {offset:,}"
+        if offset > queue.max_offset:
+            moved = 0 if queue.min_offset == 0 else queue.max_offset
+            yield finding(
+                "consumer.offset_beyond_queue",
+                file,
+                None,
+                f"{where}, and the queue ends at {queue.max_offset:,}; a pull there is answered with offset {moved:,}",
+            )
+        elif offset < queue.min_offset:
+            lost = queue.min_offset - offset
+            yield finding(
+                "consumer.offset_below_minimum",
+                file,
+                None,
+                f"{where}, and the queue begins at {queue.min_offset:,}: {lost:,} messages expired unread",
+            )
+
+
+def _delays(config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]) -> Iterator[Finding]:
+    for row in config.rows if config.taken is not None else ():
+        queue = queues.get((SCHEDULE, row["delay_level"] - 1))
+        if queue is not None and config.taken is not None and row["offset"] > queue.max_offset:
+            yield finding(
+                "delay.offset_beyond_queue",
+                _name(config.taken),
+                None,
+                f"delay level {row['delay_level']}: offset {row['offset']:,}, and its queue ends at "
+                f"{queue.max_offset:,}; a start of 4.9.3 sets it to {queue.max_offset:,}, and those before that are "
+                "not delivered again",
+            )
+
+
+def _topics(config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]) -> Iterator[Finding]:
+    if config.taken is None:
+        return
+    known = {row["topic"] for row in config.rows}
+    missing: dict[str, int] = {}
+    for topic, queue_id in queues:
+        if topic not in known and not topic.startswith(_NOT_LISTED):
+            missing[topic] = max(missing.get(topic, 0), queue_id + 1)
+    for topic, number in sorted(missing.items()):
+        messages = sum(queue.messages for (name, _), queue in queues.items() if name == topic)
+        yield finding(
+            "topic.missing",
+            _name(config.taken),
+            None,
+            f"topic {topic} has queues 0 to {number - 1} with {messages:,} messages, and is not in the list of topics",
+        )
+
+
+def _transactions(store: Path, commitlog: Sequence[Path | str], config: LoadedConfig) -> Iterator[Finding]:
+    seen = progress(store, commitlog=commitlog)
+    if not seen.open_halves:
+        return
+    oldest, checks = seen.halves[0], max(half.checks for half in seen.halves)
+    read = {row["topic"] for row in config.rows if row["group"] == CHECKER}
+    text = (
+        f"{seen.open_halves:,} half messages are neither committed nor rolled back, the oldest for {oldest.topic}, "
+        f"checked {checks} times at most"
+    )
+    unread = {HALF, OP} - read
+    if unread:
+        text += f"; {CHECKER} has no offset in {' and '.join(sorted(unread))}, without which none is checked"
+    stuck = bool(unread) or checks >= _CHECKS
+    yield finding(
+        "transaction.unresolved",
+        "config/consumerOffset.json" if unread else f"consumequeue/{HALF}",
+        None,
+        text,
+        severity="warning" if stuck else "note",
+    )

@@ -1,0 +1,307 @@
+"""How far consumers, delayed messages and transactions are: the configuration beside the queues and the log.
+
+Numbers are those that a broker would give after a start: offsets from the file of `config/` that it takes (CFG-1),
+minimum and maximum offsets from the queues.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from rocket_columnar.config import load_config
+from rocket_columnar.consumers.queue_units import queues_of, units
+from rocket_columnar.describe import QueueView, look_at
+from rocket_columnar.query import CommitLog
+from rocket_columnar.store import StoreFile
+
+SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
+HALF: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
+OP: Final = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
+CHECKER: Final = "CID_RMQ_SYS_TRANS"
+"""The group in whose name the broker itself reads the queues of transactions."""
+
+_RETRY: Final = "%RETRY%"
+_DEAD: Final = "%DLQ%"
+_REMOVE: Final = "d"  # tag of an op message
+_HALVES: Final = 1000  # of which details are read
+
+_Queue = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLag:
+    """How far a consumer group is in one queue.
+
+    Attributes:
+        group: its name.
+        topic: of the queue.
+        queue_id: number of the queue.
+        offset: logical offset of the next message that the group gets.
+        min_offset: of the queue.
+        max_offset: of the queue; 0 without files.
+        messages: `max_offset - offset`, as `mqadmin consumerProgress` counts them; below 0 for a group ahead of its queue.
+        size: bytes of the unread records that the log still has; None if they were not counted.
+        expired: number of messages that were deleted before the group got them.
+        first_timestamp: store time of the oldest unread message, ms; None without one.
+    """
+
+    group: str
+    topic: str
+    queue_id: int
+    offset: int
+    min_offset: int
+    max_offset: int
+    messages: int
+    size: int | None
+    expired: int
+    first_timestamp: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class DelayLevel:
+    """The delayed messages of one level.
+
+    Attributes:
+        delay_level: 1 for the first.
+        offset: logical offset of the next one to deliver in queue `delay_level - 1` of SCHEDULE_TOPIC_XXXX.
+        max_offset: of that queue.
+        messages: number of those that wait.
+        overdue: of these, how many were due before now.
+        next_due: when the first of them is due, ms; None without one.
+        last_due: when the last of them is due, ms; None without one.
+    """
+
+    delay_level: int
+    offset: int
+    max_offset: int
+    messages: int
+    overdue: int
+    next_due: int | None
+    last_due: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenHalf:
+    """A half message that was neither committed nor rolled back.
+
+    Attributes:
+        queue_id: number of its queue of RMQ_SYS_TRANS_HALF_TOPIC.
+        queue_offset: its logical offset there.
+        phy_offset: physical offset of its record.
+        topic: the topic that it is for; None if its record cannot be read.
+        uniq_key: its unique key.
+        store_timestamp: when it was stored, ms; each check stores it again.
+        born_timestamp: when it was sent, ms.
+        checks: how often the broker asked its producer.
+    """
+
+    queue_id: int
+    queue_offset: int
+    phy_offset: int
+    topic: str | None
+    uniq_key: str | None
+    store_timestamp: int | None
+    born_timestamp: int | None
+    checks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What a group could not consume.
+
+    Attributes:
+        group: its name.
+        retries: number of messages that wait in its retry topic.
+        dead: number of messages in its dead-letter topic that the log still has.
+    """
+
+    group: str
+    retries: int
+    dead: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far everything that reads a store is.
+
+    Attributes:
+        groups: by group, topic and queue.
+        delays: the levels that ever had a message.
+        halves: open half messages, the oldest first; the first 1,000 of them.
+        open_halves: number of all of them.
+        failed: groups with a retry or dead-letter topic.
+    """
+
+    groups: tuple[GroupLag, ...]
+    delays: tuple[DelayLevel, ...]
+    halves: tuple[OpenHalf, ...]
+    open_halves: int
+    failed: tuple[Failed, ...]
+
+    def row(self) -> dict[str, Any]:
+        """All of it as plain values, by name."""
+        lists = {
+            name: [asdict(item) for item in getattr(self, name)]
+            for name in ("groups", "delays", "halves", "failed")
+        }
+        return lists | {"open_halves": self.open_halves}
+
+
+def progress(
+    store: Path | str, *, commitlog: Sequence[Path | str] = (), sizes: bool = False, now: int | None = None
+) -> Progress:
+    """How far consumers, delayed messages and transactions of a store are.
+
+    Args:
+        store: its directory.
+        commitlog: further directories of the commit log, as for `find_files`.
+        sizes: also count the bytes of unread records, which reads a unit for each.
+        now: the time that messages are due by, ms since 1970; by default the clock's.
+
+    Raises:
+        UsageError: no store.
+        OSError: a file cannot be read.
+    """
+    path = Path(store)
+    bounds = {(queue.topic, queue.queue_id): queue for queue in look_at(path, commitlog=commitlog).queues}
+    offsets = load_config(path, "consumer_offsets").rows
+    with ExitStack() as stack:
+        reading = _Reading(sizes, bounds, queues_of(path), CommitLog(path, stack, commitlog))
+        groups = tuple(
+            reading.lag(row["group"], row["topic"], row["queue_id"], row["offset"])
+            for row in sorted(offsets, key=lambda row: (row["group"], row["topic"], row["queue_id"]))
+        )
+        delays = reading.delays(
+            {row["delay_level"]: row["offset"] for row in load_config(path, "delay_offsets").rows},
+            time.time_ns() // 1_000_000 if now is None else now,
+        )
+        halves = list(
+            reading.open_halves(
+                {(row["topic"], row["queue_id"]): row["offset"] for row in offsets if row["group"] == CHECKER}
+            )
+        )
+        shown = tuple(reading.half(*half) for half in halves[:_HALVES])
+    return Progress(groups, tuple(delays), shown, len(halves), tuple(_failed(bounds, groups)))
+
+
+class _Reading:
+    """The queues and the log of a store while they are read."""
+
+    def __init__(
+        self,
+        sizes: bool,
+        bounds: Mapping[_Queue, QueueView],
+        files: Mapping[_Queue, Sequence[StoreFile]],
+        log: CommitLog,
+    ) -> None:
+        self._sizes = sizes
+        self._bounds = bounds
+        self._files = files
+        self._log = log
+
+    def _span(self, topic: str, queue_id: int) -> tuple[int, int]:
+        queue = self._bounds.get((topic, queue_id))
+        return (0, 0) if queue is None else (queue.min_offset, queue.max_offset)
+
+    def lag(self, group: str, topic: str, queue_id: int, offset: int) -> GroupLag:
+        low, high = self._span(topic, queue_id)
+        size, first = 0, None
+        for _, some in units(self._files.get((topic, queue_id), ()), max(offset, low), high):
+            size += int(some["size"].sum(dtype="i8"))
+            first = int(some["phy_offset"][0]) if first is None else first
+            if not self._sizes:
+                break
+        return GroupLag(
+            group=group,
+            topic=topic,
+            queue_id=queue_id,
+            offset=offset,
+            min_offset=low,
+            max_offset=high,
+            messages=high - offset,
+            size=size if self._sizes else None,
+            expired=max(min(low, high) - offset, 0),
+            first_timestamp=None if first is None else self._log.store_timestamp(first),
+        )
+
+    def delays(self, offsets: Mapping[int, int], now: int) -> Iterator[DelayLevel]:
+        levels = {queue_id + 1 for topic, queue_id in self._bounds if topic == SCHEDULE}
+        for level in sorted(levels | offsets.keys()):
+            low, high = self._span(SCHEDULE, level - 1)
+            offset = offsets.get(level, 0)
+            due = [
+                some["tags_code"]
+                for _, some in units(self._files.get((SCHEDULE, level - 1), ()), max(offset, low), high)
+            ]
+            times = np.concatenate(due) if due else np.zeros(0, "i8")
+            yield DelayLevel(
+                delay_level=level,
+                offset=offset,
+                max_offset=high,
+                messages=max(high - max(offset, low), 0),
+                overdue=int((times <= now).sum()),
+                next_due=int(times[0]) if times.size else None,
+                last_due=int(times[-1]) if times.size else None,
+            )
+
+    def open_halves(self, offsets: Mapping[_Queue, int]) -> Iterator[tuple[int, int, int]]:
+        """Queue number, logical and physical offset of each half message that no op message names.
+
+        Source: `TransactionalMessageServiceImpl.check` 128-241, `fillOpRemoveMap` 257-304 (4.9.3).
+        """
+        for topic, queue_id in sorted(self._bounds):
+            if topic != HALF:
+                continue
+            done = self._resolved(queue_id, offsets.get((OP, queue_id), 0))
+            low, high = self._span(HALF, queue_id)
+            begin = max(offsets.get((HALF, queue_id), 0), low)
+            for first, some in units(self._files.get((HALF, queue_id), ()), begin, high):
+                for number, phy_offset in enumerate(some["phy_offset"].tolist(), first):
+                    if number not in done:
+                        yield queue_id, number, phy_offset
+
+    def _resolved(self, queue_id: int, begin: int) -> set[int]:
+        """Logical offsets of the half messages that the op messages of a queue name from an offset on."""
+        low, high = self._span(OP, queue_id)
+        done = set()
+        for _, some in units(self._files.get((OP, queue_id), ()), max(begin, low), high):
+            for phy_offset in some["phy_offset"].tolist():
+                row = self._log.row(phy_offset)
+                body = row["body"] or b""
+                if row["tags"] == _REMOVE and body.isdigit() and len(body) < 20:
+                    done.add(int(body))
+        return done
+
+    def half(self, queue_id: int, queue_offset: int, phy_offset: int) -> OpenHalf:
+        row = self._log.row(phy_offset)
+        properties: Mapping[str, str] = row["properties"] or {}
+        checks = properties.get("TRANSACTION_CHECK_TIMES", "")
+        return OpenHalf(
+            queue_id=queue_id,
+            queue_offset=queue_offset,
+            phy_offset=phy_offset,
+            topic=properties.get("REAL_TOPIC"),
+            uniq_key=row["uniq_key"],
+            store_timestamp=row["store_timestamp"],
+            born_timestamp=row["born_timestamp"],
+            checks=int(checks) if checks.isdecimal() and len(checks) < 10 else 0,
+        )
+
+
+def _failed(bounds: Mapping[_Queue, QueueView], groups: Sequence[GroupLag]) -> Iterator[Failed]:
+    retries, dead = Counter[str](), Counter[str]()
+    read = {(lag.topic, lag.queue_id): lag.offset for lag in groups if lag.topic == _RETRY + lag.group}
+    for (topic, queue_id), queue in bounds.items():
+        if topic.startswith(_RETRY):
+            begin = max(read.get((topic, queue_id), 0), queue.min_offset)
+            retries[topic.removeprefix(_RETRY)] += max(queue.max_offset - begin, 0)
+        elif topic.startswith(_DEAD):
+            dead[topic.removeprefix(_DEAD)] += queue.messages
+    for group in sorted(retries.keys() | dead.keys()):
+        yield Failed(group, retries[group], dead[group])

@@ -1,0 +1,51 @@
+"""Units of one consume queue by logical offset, whatever file they are in."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
+
+from rocket_columnar.formats import UNIT_DTYPE
+from rocket_columnar.store import StoreFile, find_files, is_batch_queue, read_at, size_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_AT_ONCE: Final = 1 << 18  # units
+
+
+def queues_of(store: Path) -> dict[tuple[str, int], list[StoreFile]]:
+    """The files of each queue of 4.9.3's units, by topic and number; none for a store without queues."""
+    try:
+        files = find_files(store, kinds=("queue",))
+    except UsageError:
+        return {}
+    queues: dict[tuple[str, int], list[StoreFile]] = defaultdict(list)
+    for file in files:
+        queues[file.topic or "", file.queue_id or 0].append(file)
+    return {queue: some for queue, some in queues.items() if not is_batch_queue(some[0])}
+
+
+def units(files: Sequence[StoreFile], begin: int, end: int) -> Iterator[tuple[int, NDArray[Any]]]:
+    """The units with logical offsets from `begin` up to `end`, some at a time, each time with the first offset.
+
+    Units that no file has, and pre-blank ones, are left out.
+    """
+    for file in files:
+        first = file.base_offset // QUEUE_UNIT.size
+        count = (size_of(file) or 0) // QUEUE_UNIT.size
+        low, high = max(begin, first), min(end, first + count)
+        for at in range(low, high, _AT_ONCE):
+            length = (min(at + _AT_ONCE, high) - at) * QUEUE_UNIT.size
+            raw = read_at(file, (at - first) * QUEUE_UNIT.size, length)
+            found = np.frombuffer(raw, UNIT_DTYPE, len(raw) // QUEUE_UNIT.size)
+            blank = (found["size"] == PRE_BLANK_SIZE) | (found["size"] <= 0)
+            skipped = int(np.argmax(~blank)) if not blank.all() else len(found)
+            if skipped < len(found):
+                yield at + skipped, found[skipped:]
