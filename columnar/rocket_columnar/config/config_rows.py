@@ -11,6 +11,7 @@ from rocket_spec.tables import TABLES
 
 Row: TypeAlias = "dict[str, Any]"
 
+_FILTER_TYPES: Final = ("SINGLE_TAG", "MULTI_TAG")
 _INT: Final = range(-(1 << 31), 1 << 31)
 _LONG: Final = range(-(1 << 63), 1 << 63)
 
@@ -61,11 +62,30 @@ def _column(fields: Mapping[str, _Field], name: str, kind: str, usual: object) -
     field = _member(fields, name)
     if field is None:
         return usual
+    if name == "topicFilterType":
+        return _filter_type(field.value)
     if kind == "string":
         return field.value if isinstance(field.value, str) else str(field.value)
     if kind == "bool":
         return field.value in (True, 1, "true", "TRUE", "1")
     return field.number(_INT if kind == "int32" else _LONG)
+
+
+def _filter_type(value: object) -> str | None:
+    """A constant of TopicFilterType by its name or number; None for another, as fastjson has it."""
+    if isinstance(value, int) and 0 <= value < len(_FILTER_TYPES):
+        return _FILTER_TYPES[value]
+    return value if value in _FILTER_TYPES else None
+
+
+def _versioned(root: Mapping[str, _Field], table: str) -> dict[str, _Field]:
+    """The entries of a table in a file that has a version, which may be missing but not null."""
+    for name in (table, "dataVersion"):
+        field = root.get(name)
+        if field is not None and field.value is None:
+            raise field.wrong("an object")
+    field = _member(root, table)
+    return {} if field is None else field.table()
 
 
 def _offsets(root: Mapping[str, _Field]) -> list[Row]:
@@ -128,8 +148,7 @@ def _columns(of: str, item: _Field, names: Mapping[str, tuple[str, object]]) -> 
 
 
 def _topics(root: Mapping[str, _Field]) -> list[Row]:
-    table = root.get("topicConfigTable")
-    items = {} if table is None else table.table()
+    items = _versioned(root, "topicConfigTable")
     return [{"topic": topic, **_columns("topics", item, _TOPIC)} for topic, item in items.items()]
 
 

@@ -172,7 +172,7 @@ def progress(
     bounds = {(queue.topic, queue.queue_id): queue for queue in look_at(path, commitlog=commitlog).queues}
     offsets = load_config(path, "consumer_offsets").rows
     with ExitStack() as stack:
-        reading = _Reading(sizes, bounds, queues_of(path), CommitLog(path, stack, commitlog))
+        reading = _Reading(bounds, queues_of(path), CommitLog(path, stack, commitlog), sizes=sizes)
         groups = tuple(
             reading.lag(row["group"], row["topic"], row["queue_id"], row["offset"])
             for row in sorted(offsets, key=lambda row: (row["group"], row["topic"], row["queue_id"]))
@@ -195,10 +195,11 @@ class _Reading:
 
     def __init__(
         self,
-        sizes: bool,
         bounds: Mapping[_Queue, QueueView],
         files: Mapping[_Queue, Sequence[StoreFile]],
         log: CommitLog,
+        *,
+        sizes: bool,
     ) -> None:
         self._sizes = sizes
         self._bounds = bounds

@@ -1,0 +1,222 @@
+"""Files of `config/` as the real managers of 4.9.3 load them, and as we read them (CFG-1 to CFG-3).
+
+`ConfigLoads.java` calls `load()` of the real `ConsumerOffsetManager`, `TopicConfigManager` and `SubscriptionGroupManager`.
+"""
+
+import json
+import random
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from real_broker import generator_jars
+from rocket_columnar.config import LoadedConfig, load_config
+from rocket_columnar.store import CONFIG_TABLES
+from rocket_golden import open_store
+
+pytestmark = pytest.mark.java
+
+NAMES: Final = {table: name for name, table in CONFIG_TABLES.items()}
+OFFSETS, DELAYS, TOPICS, GROUPS = "consumer_offsets", "delay_offsets", "topics", "subscription_groups"
+OWN: Final = ("CID_", "SELF_TEST", "TOOLS", "FILTERSRV")
+"""Beginnings of groups that the broker always has."""
+UNREADABLE: Final = b"]"
+
+Loads = Callable[[Sequence[tuple[str, bytes, bytes | None]]], None]
+
+
+def of_java(table: str, loaded: dict[str, Any]) -> list[tuple[Any, ...]]:
+    found = loaded["table"] or {}
+    if table == OFFSETS:
+        return sorted(
+            (*key.partition("@")[::2], int(queue), int(offset))
+            for key, queues in found.items()
+            for queue, offset in queues.items()
+        )
+    if table == DELAYS:
+        return sorted((int(level), offset) for level, offset in found.items())
+    names = (
+        ("readQueueNums", "writeQueueNums", "perm", "topicFilterType", "topicSysFlag", "order")
+        if table == TOPICS
+        else ("consumeEnable", "consumeBroadcastEnable", "retryQueueNums", "retryMaxTimes", "brokerId")
+    )
+    return sorted(
+        (name, *map(row.get, names))
+        for name, row in found.items()
+        if table != GROUPS or not name.startswith(OWN)
+    )
+
+
+def of_ours(loaded: LoadedConfig) -> list[tuple[Any, ...]]:
+    names = {
+        OFFSETS: ("topic", "group", "queue_id", "offset"),
+        DELAYS: ("delay_level", "offset"),
+        TOPICS: (
+            "topic",
+            "read_queue_nums",
+            "write_queue_nums",
+            "perm",
+            "topic_filter_type",
+            "topic_sys_flag",
+            "order",
+        ),
+        GROUPS: (
+            "group",
+            "consume_enable",
+            "consume_broadcast_enable",
+            "retry_queue_nums",
+            "retry_max_times",
+            "broker_id",
+        ),
+    }[loaded.table]
+    return sorted(
+        tuple(row[name] for name in names)
+        for row in loaded.rows
+        if loaded.table != GROUPS or not row["group"].startswith(OWN)
+    )
+
+
+@pytest.fixture
+def as_java(maven: str, java: str, tmp_path: Path) -> Loads:
+    """Compares what both load of tables, each from the bytes of its file and of the `.bak`, which may be missing."""
+    del maven
+
+    def compare(given: Sequence[tuple[str, bytes, bytes | None]]) -> None:
+        stores = [tmp_path / str(number) for number in range(len(given))]
+        lines = []
+        for store, (table, main, backup) in zip(stores, given, strict=True):
+            file = store / "config" / NAMES[table]
+            file.parent.mkdir(parents=True)
+            file.write_bytes(main)
+            if backup is not None:
+                file.with_name(f"{file.name}.bak").write_bytes(backup)
+            lines.append(f"{table} {file}")
+        asked, answer = tmp_path / "asked", tmp_path / "answer"
+        asked.write_text("\n".join(lines) + "\n", "utf-8")
+        class_path, flags = generator_jars()
+        program = str(Path(__file__).with_name("ConfigLoads.java"))
+        command = [java, *flags, f"-Duser.home={tmp_path}", "-cp", ":".join(class_path), program]
+        subprocess.run([*command, str(asked), str(answer)], check=True, capture_output=True)
+        theirs = [json.loads(line) for line in answer.read_text("utf-8").splitlines()]
+        for store, (table, main, _), java_loaded in zip(stores, given, theirs, strict=True):
+            ours = load_config(store, table)
+            assert ours.starts == java_loaded["load"], (main, ours.main.problem)
+            if ours.starts:
+                assert of_ours(ours) == of_java(table, java_loaded), main
+
+    return compare
+
+
+@pytest.fixture(scope="module")
+def golden_files(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, bytes]]:
+    folder = tmp_path_factory.mktemp("golden")
+    other, store = open_store("transactions", folder), open_store("mixed", folder)
+    return [
+        (table, (of / "config" / NAMES[table]).read_bytes())
+        for table, of in ((OFFSETS, other), (DELAYS, store), (TOPICS, store), (GROUPS, store))
+    ]
+
+
+def test_each_length_of_each_file(as_java: Loads, golden_files: list[tuple[str, bytes]]) -> None:
+    """A file that a power cut left shorter, or with zeros instead of its end, is not loaded; an empty one neither."""
+    given = []
+    for table, whole in golden_files:
+        lengths = range(len(whole) + 1) if len(whole) < 400 else range(0, len(whole) + 1, 7)
+        given += [(table, whole[:length], UNREADABLE) for length in lengths]
+        given += [(table, whole[:length].ljust(len(whole), b"\0"), UNREADABLE) for length in lengths[::5]]
+        given.append((table, whole, UNREADABLE))
+    as_java(given)
+
+
+def test_which_file_is_taken(as_java: Loads, golden_files: list[tuple[str, bytes]]) -> None:
+    table, whole = golden_files[0]
+    older = whole.replace(b"0:70", b"0:41")
+    as_java(
+        [
+            (table, main, backup)
+            for main in (whole, b"", whole[:-1], UNREADABLE, b"\0" * 64, b"{}", b" \n")
+            for backup in (older, b"", UNREADABLE, b"\0" * 64, None)
+        ]
+    )
+
+
+FORMS: Final = (
+    b"{'offsetTable':{'a@g':{0:1}}}",
+    b"{offsetTable:{a:{0:1}}}",
+    b'{"offsetTable":{"a@g":{"0":1,"1":"2",}, },}',
+    b'{"offsetTable":{"a@g":{0:1,,1:2}}}',
+    b'{"offsetTable":{"a@g":{0:1}}} x',
+    b'{"offsetTable":{"a@g":{0:1}}}}',
+    b'\xef\xbb\xbf{"offsetTable":{"a@g":{0:1}}}',
+    b'// c\n{"offsetTable":{"a@g":{0:1 /* x */}}}\0\0\0',
+    b'{"offsetTable":{"a@g":{0:null}}}',
+    b'{"offsetTable":{"a@g":null}}',
+    b'{"offsetTable":null}',
+    b'{"offsetTable":[]}',
+    b'{"offsetTable":{"a@g":[1]}}',
+    b"null",
+    b"[]",
+    b'{"offsetTable":{"a@g":{0:1.5,1:1e3,2:-1,3:1L,4:+1,5:01}}}',
+    b'{"offsetTable":{"a@g":{0:9223372036854775808}}}',
+    b'{"offsetTable":{"a@g":{4294967296:1}}}',
+    b'{"offsetTable":{"a@g":{"x":1}}}',
+    b'{"offsetTable":{"a@g":{0:0x10}}}',
+    b'{"offsetTable":{"a@g":{0:1,0:2},"a@g":{1:3}}}',
+    b'{"offsetTable":{"a@g":{0:1}},"x":{"y":[1,2,{"z":null}]}}',
+    b'{"offset_table":{"a@g":{0:1}}}',
+    b'{"offsetTable":{"a\\u0041\\n\\x41\\"@g":{0:1}}}',
+    '{"offsetTable":{"\u4e3b\u9898@g":{0:1}}}'.encode(),
+    b'{"offsetTable":{"a\xff@g":{0:1}}}',
+    b'{"offsetTable":{"a@g":{0:1} "b@g":{0:2}}}',
+    b'{"offsetTable" {"a@g":{0:1}}}',
+    b'{"offsetTable":{"a\tb\nc@g@h":{ 0 : 1 }}}',
+)
+OTHER_FORMS: Final = (
+    (TOPICS, b'{"topicConfigTable":{"A":{"topicName":"A"}}}'),
+    (TOPICS, b'{"dataVersion":null,"topicConfigTable":{"A":{}}}'),
+    (
+        TOPICS,
+        b'{"topicConfigTable":{"A":{"topicName":"B","perm":"6","order":"true","topicFilterType":"MULTI_TAG"}}}',
+    ),
+    (TOPICS, b'{"topicConfigTable":{"A":{"perm":6.7,"order":1,"topicFilterType":1}}}'),
+    (TOPICS, b'{"topicConfigTable":{"A":{"perm":null,"topicFilterType":"X","x":{"y":1}}}}'),
+    (TOPICS, b'{"topicConfigTable":{"A":null}}'),
+    (TOPICS, b'{"topicConfigTable":null}'),
+    (TOPICS, b"{}"),
+    (DELAYS, b'{"offsetTable":{1:4,"2":"7"}}'),
+    (DELAYS, b'{"offsetTable":{1:4,2:null}}'),
+    (DELAYS, b'{"offsetTable":null}'),
+    (DELAYS, b"{}"),
+    (GROUPS, b'{"subscriptionGroupTable":{"g":{"groupName":"g","retryQueueNums":2,"consumeEnable":false}}}'),
+    (GROUPS, b'{"dataVersion":null}'),
+    (GROUPS, b'{"subscriptionGroupTable":null}'),
+)
+
+
+def test_forms_that_fastjson_takes(as_java: Loads) -> None:
+    given = [(OFFSETS, form, UNREADABLE) for form in FORMS]
+    as_java([*given, *((table, form, UNREADABLE) for table, form in OTHER_FORMS)])
+
+
+def test_offsets_of_a_seed(as_java: Loads) -> None:
+    choose = random.Random(5)  # noqa: S311 - reproducible inputs
+    given = []
+    for _ in range(300):
+        topics = {
+            f"T{choose.randrange(9)}@g{choose.randrange(3)}": {
+                choose.randrange(8): choose.choice((0, 1, 7, -1, (1 << 63) - 1, 10**12)) for _ in range(4)
+            }
+            for _ in range(choose.randrange(4))
+        }
+        blank = choose.choice(("", " ", "\n\t\t", "/**/"))
+        quote = choose.choice(('"', "'"))
+        inner = ",".join(
+            f"{quote}{key}{quote}:{blank}{{{','.join(f'{queue}:{blank}{offset}' for queue, offset in queues.items())}}}"
+            for key, queues in topics.items()
+        )
+        text = f"{{{quote}offsetTable{quote}:{{{inner}}}{blank}}}"
+        cut = choose.choice((len(text), len(text), choose.randrange(1, len(text))))
+        given.append((OFFSETS, text[:cut].encode(), UNREADABLE))
+    as_java(given)
