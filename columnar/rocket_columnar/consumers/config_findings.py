@@ -136,9 +136,8 @@ def _delays(config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]) -
                 "delay.offset_beyond_queue",
                 _name(config.taken),
                 None,
-                f"delay level {row['delay_level']}: offset {row['offset']:,}, and its queue ends at "
-                f"{queue.max_offset:,}; a start of 4.9.3 sets it to {queue.max_offset:,}, and those before that are "
-                "not delivered again",
+                f"delay level {row['delay_level']}: offset {row['offset']:,}, and its queue ends at {queue.max_offset:,}; "
+                f"the broker goes on at {queue.max_offset:,}: what is before that is not delivered, if it was not yet",
             )
 
 

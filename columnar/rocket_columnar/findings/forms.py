@@ -273,10 +273,10 @@ CODES: Final[dict[str, _Code]] = {
         "none: the messages are gone; keep files longer (fileReservedTime), or consume faster",
     ),
     "delay.offset_beyond_queue": _Code(
-        "note",
+        "warning",
         "CFG-5",
-        "the queue of delayed messages was truncated after they were delivered",
-        "none needed: the next start sets the offset to the queue's end",
+        "delayed messages that were not delivered yet never are",
+        "while the broker is down, set the level's offset in config/delayOffset.json to that of the first message to deliver",
     ),
     "topic.missing": _Code(
         "warning",

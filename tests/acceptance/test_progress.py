@@ -1,0 +1,130 @@
+"""Groups, delayed messages and half messages of a store that a real broker left, as the broker counts them (CFG-4, CFG-5)."""
+
+import json
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from real_broker import NAME, RealBroker, generator_jars
+from rocket_columnar.consumers import progress
+from rocket_columnar.describe import look_at
+from rocket_columnar.report import audit
+
+pytestmark = pytest.mark.java
+
+OFFSETS = Path("config", "consumerOffset.json")
+
+
+def asked(broker: RealBroker, java: str, what: str, answer: Path) -> dict[str, Any]:
+    jars, flags = generator_jars()
+    program = str(Path(__file__).with_name("Progress.java"))
+    home = f"-Duser.home={answer.parent / 'home'}"
+    command = [
+        java,
+        *flags,
+        home,
+        "-cp",
+        ":".join(jars),
+        program,
+        broker.namesrv,
+        NAME,
+        what,
+        str(answer),
+        broker.address,
+    ]
+    ran = subprocess.run(command, check=False, capture_output=True, timeout=180)
+    assert ran.returncode == 0, ran.stderr.decode("utf-8", "replace")
+    found: dict[str, Any] = json.loads(answer.read_bytes())
+    return found
+
+
+def of_group(store: Path, group: str) -> list[list[int]]:
+    lags = [lag for lag in progress(store).groups if lag.group == group and lag.topic == "Lag"]
+    return [[lag.queue_id, lag.offset, lag.max_offset] for lag in lags]
+
+
+def ends(store: Path) -> int:
+    """The sum of the queues' ends."""
+    return sum(queue.max_offset for queue in look_at(store).queues if queue.topic == "Lag")
+
+
+def test_every_number_as_the_broker_counts(maven: str, java: str, tmp_path: Path) -> None:
+    del maven
+    config = {"transactionCheckInterval": "600000", "mappedFileSizeConsumeQueue": "6000"}
+    with RealBroker(tmp_path / "broker", java, config) as broker:
+        broker.start()
+        broker.ask("topic", topic="Lag", queues=2)
+        answer = asked(broker, java, "make", tmp_path / "made.json")
+        broker.stop()
+        seen = progress(broker.store, sizes=True)
+        for group in ("behind", "even", "ahead"):
+            assert of_group(broker.store, group) == sorted(answer[group])
+        behind = {lag.queue_id: lag for lag in seen.groups if lag.group == "behind"}
+        assert [behind[queue].messages for queue in (0, 1)] == [
+            row[2] - row[1] for row in sorted(answer["behind"])
+        ]
+        levels = {level.delay_level: (level.messages, level.overdue) for level in seen.delays}
+        assert (levels[9], levels[18]) == ((1, 0), (3, 0))
+        # Delivered already; the offset is still where the last delivery began, and a start delivers from there again.
+        again = levels[1][0]
+        assert levels[1] == (again, again)
+        assert 1 <= again <= 2
+        assert (seen.open_halves, [half.topic for half in seen.halves]) == (3, ["Lag"] * 3)
+        assert [half.queue_offset for half in seen.halves] == [0, 2, 4]
+
+        # Where the group is ahead: the status and the next offset are the finding's.
+        assert answer["pulled"] == ["OFFSET_ILLEGAL", 0]
+        found = {finding.code: finding.message for finding in audit(broker.store)}
+        assert "offset 1,000" in found["consumer.offset_beyond_queue"]
+        assert "answered with offset 0" in found["consumer.offset_beyond_queue"]
+        assert found.keys() == {"consumer.offset_beyond_queue", "transaction.unresolved"}
+
+        # A file that was cut: the start takes the .bak, and both give the same offsets.
+        whole = (broker.store / OFFSETS).read_bytes()
+        backup = broker.store / "config" / "consumerOffset.json.bak"
+        shutil.copyfile(broker.store / OFFSETS, backup)
+        (broker.store / OFFSETS).write_bytes(whole[: len(whole) // 2])
+        (unreadable,) = [finding for finding in audit(broker.store) if finding.code == "config.unreadable"]
+        assert unreadable.severity == "warning"
+        before = ends(broker.store)
+        broker.start()
+        started = asked(broker, java, "ask", tmp_path / "started.json")
+        broker.stop()
+        assert ends(broker.store) == before + again
+        assert {group: sorted(started[group]) for group in ("behind", "even")} == {
+            group: of_group(broker.store, group) for group in ("behind", "even")
+        }
+
+        # Both cut: no start.
+        for file in (OFFSETS, backup.relative_to(broker.store)):
+            (broker.store / file).write_bytes(whole[:-1])
+        (unreadable,) = [finding for finding in audit(broker.store) if finding.code == "config.unreadable"]
+        assert unreadable.severity == "error"
+        assert "does not start" in unreadable.message
+        with pytest.raises(AssertionError, match="did not start"):
+            broker.start()
+
+
+@pytest.mark.parametrize(("offset", "delivered"), [(0, 2), (900, 0)])
+def test_a_delay_offset_beyond_its_queue(
+    maven: str, java: str, tmp_path: Path, offset: int, delivered: int
+) -> None:
+    """The broker goes on at the queue's end, as the finding says: what waited is never delivered (CFG-5)."""
+    del maven
+    with RealBroker(tmp_path / "broker", java, {}) as broker:
+        broker.start()
+        broker.ask("topic", topic="Lag", queues=2)
+        asked(broker, java, "delay", tmp_path / "sent.json")
+        broker.kill()  # before the 10 s are over
+        before = ends(broker.store)
+        file = broker.store / "config" / "delayOffset.json"
+        file.write_text(f'{{"offsetTable":{{3:{offset}}}}}', "ascii")
+        found = [item.message for item in audit(broker.store) if item.code == "delay.offset_beyond_queue"]
+        assert [("goes on at 2" in message) for message in found] == [True] * (offset > 2)
+        broker.start()
+        time.sleep(14)
+        broker.stop()
+        assert ends(broker.store) == before + delivered
