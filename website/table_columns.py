@@ -22,6 +22,11 @@ ROWS: Final = {
     "commit_log": "One row per record of the commit log, in the order of physical offsets.",
     "checkpoint": "One row per checkpoint file.",
     "consume_queue_ext": "One row per unit of a consume-queue ext file.",
+    "consumer_offsets": "One row per consumer group and queue.",
+    "delay_offsets": "One row per delay level.",
+    "topics": "One row per topic.",
+    "subscription_groups": "One row per consumer group.",
+    "consumer_filters": "One row per topic and group with an SQL92 filter.",
 }
 
 _LAYOUTS: Final[dict[str, Layout]] = {
@@ -73,6 +78,45 @@ _OTHERS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         **_QUEUE,
         "address": ("address of the unit, as the tags code of its consume-queue unit", "CQ-EXT-2"),
     },
+    "consumer_offsets": {
+        "topic": ("topic, before the @ of the name", "CFG-3"),
+        "group": ("consumer group, after the @ of the name", "CFG-3"),
+        "queue_id": ("queue number", "CFG-3"),
+        "offset": ("logical offset of the next message that the group gets", "CFG-3"),
+    },
+    "delay_offsets": {
+        "delay_level": ("delay level, 1 for the first", "CFG-3"),
+        "offset": ("logical offset in the queue of the level, where its last delivery began", "CFG-5"),
+    },
+    "topics": {
+        "topic": ("topic", "CFG-3"),
+        "read_queue_nums": ("number of queues that consumers see", "CFG-3"),
+        "write_queue_nums": ("number of queues that producers see", "CFG-3"),
+        "perm": ("permissions: 4 read, 2 write, 1 inherited by topics made from it", "CFG-3"),
+        "topic_filter_type": ("SINGLE_TAG or MULTI_TAG", "CFG-3"),
+        "topic_sys_flag": ("1 for a unit topic, 2 for one with unit subscriptions", "CFG-3"),
+        "order": ("whether the topic is for ordered messages", "CFG-3"),
+    },
+    "subscription_groups": {
+        "group": ("consumer group", "CFG-3"),
+        "consume_enable": ("whether the group may consume", "CFG-3"),
+        "consume_from_min_enable": ("whether it may begin at a queue's minimum", "CFG-3"),
+        "consume_broadcast_enable": ("whether it may consume in broadcast mode", "CFG-3"),
+        "retry_queue_nums": ("number of queues of its retry topic", "CFG-3"),
+        "retry_max_times": ("number of retries before a message is a dead letter", "CFG-3"),
+        "broker_id": ("ID of the broker to read from", "CFG-3"),
+        "which_broker_when_consume_slowly": ("ID of the broker to read from when the group is slow", "CFG-3"),
+        "notify_consumer_ids_changed_enable": ("whether consumers are told of joins and leaves", "CFG-3"),
+    },
+    "consumer_filters": {
+        "topic": ("topic", "CFG-3"),
+        "group": ("consumer group", "CFG-3"),
+        "expression": ("expression of the filter", "CFG-3"),
+        "expression_type": ("SQL92", "CFG-3"),
+        "born_timestamp": ("when the group came, ms since the epoch", "CFG-3"),
+        "dead_timestamp": ("when its last consumer left, ms since the epoch; 0 while it is there", "CFG-3"),
+        "client_version": ("version of the subscription, ms since the epoch", "CFG-3"),
+    },
 }  # fmt: skip
 
 
@@ -82,6 +126,7 @@ def describe_columns(table: str) -> list[Described]:
     Raises:
         KeyError: a column has no description.
     """
-    fields = {field.name: (field.doc, field.clause) for field in _LAYOUTS[table].fields}
+    layout = _LAYOUTS.get(table)
+    fields = {} if layout is None else {field.name: (field.doc, field.clause) for field in layout.fields}
     known = {**fields, **_OTHERS[table], "file": _FILE}
     return [Described(column.name, column.type, *known[column.name]) for column in TABLES[table]]

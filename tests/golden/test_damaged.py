@@ -16,6 +16,12 @@ PACKAGE = Path(rocket_golden.__file__).parent
 MAKE = Path(__file__).parents[2] / "golden" / "generator" / "damage" / "make.py"
 
 UNDAMAGED = {
+    "config.unreadable",
+    "consumer.offset_beyond_queue",
+    "consumer.offset_below_minimum",
+    "delay.offset_beyond_queue",
+    "topic.missing",
+    "transaction.unresolved",
     "index.geometry",
     "index.double_entry",
     "log.clock",

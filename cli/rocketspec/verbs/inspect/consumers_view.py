@@ -63,6 +63,7 @@ def chosen(seen: Progress, group: str | None, topic: str | None) -> dict[str, An
     row["groups"] = [
         lag for lag in row["groups"] if group in (None, lag["group"]) and topic in (None, lag["topic"])
     ]
+    row["delays"] = []
     row["halves"] = [half for half in row["halves"] if topic in (None, half["topic"]) and group is None]
     row["failed"] = [failed for failed in row["failed"] if group in (None, failed["group"]) and topic is None]
     return row

@@ -57,8 +57,9 @@ def show_overview(
     audit = " ".join(["rocketspec", "audit", *map(shell_word, (str(seen.path), *options))])
     for line in _lines(seen, name_width=_name_width()):
         say(line)
-    for title, text in summary(consumers) if consumers is not None else ():
-        say(f"{title:<12}{text}")
+    lines = [] if consumers is None else [f"{title:<13}{text}" for title, text in summary(consumers)]
+    for line in ["", *lines] if lines else []:
+        say(line)
     if findings is not None:
         say("")
         for line in _problems(findings, audit, whole=not seen.problems):

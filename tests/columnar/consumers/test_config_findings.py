@@ -1,0 +1,113 @@
+"""Findings on the files of `config/`: what is written there by hand beside golden queues (CFG-1, CFG-4)."""
+
+import json
+from pathlib import Path
+
+import pytest
+from rocket_columnar.consumers import config_findings, progress
+from rocket_columnar.findings import Finding
+from rocket_golden import open_store
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    return open_store("mixed", tmp_path)
+
+
+def found(store: Path) -> list[Finding]:
+    return list(config_findings(store))
+
+
+def codes(store: Path) -> list[tuple[str, str]]:
+    return [(finding.code, finding.severity) for finding in found(store)]
+
+
+@pytest.mark.parametrize("name", ["mixed", "transactions", "dledger", "expired", "killed-restarted"])
+def test_nothing_is_wrong_with_what_a_broker_left(name: str, tmp_path: Path) -> None:
+    assert codes(open_store(name, tmp_path)) == []
+
+
+def test_a_topic_that_is_not_listed(mixed: Path) -> None:
+    """Queues 0 to 3 of Orders hold 32, 14, 28 and 11 units."""
+    file = mixed / "config" / "topics.json"
+    topics = json.loads(file.read_bytes())
+    del topics["topicConfigTable"]["Orders"]
+    file.write_text(json.dumps(topics), "utf-8")
+    (missing,) = found(mixed)
+    assert (missing.code, missing.severity, missing.file) == (
+        "topic.missing",
+        "warning",
+        "config/topics.json",
+    )
+    assert "topic Orders has queues 0 to 3 with 85 messages" in missing.message
+
+
+def test_no_file_at_all(mixed: Path) -> None:
+    for file in (mixed / "config").iterdir():
+        file.unlink()
+    assert codes(mixed) == []
+
+
+@pytest.mark.parametrize(
+    ("offset", "code", "said"),
+    [
+        (69, "consumer.offset_below_minimum", "the queue begins at 70: 1 messages expired unread"),
+        (70, None, ""),
+        (110, None, ""),
+        (
+            111,
+            "consumer.offset_beyond_queue",
+            "the queue ends at 110; a pull there is answered with offset 110",
+        ),
+    ],
+)
+def test_offsets_outside_a_queue(tmp_path: Path, offset: int, code: str | None, said: str) -> None:
+    """Queue 0 of Events in `expired` has units 70 to 109, as its truth says."""
+    store = open_store("expired", tmp_path)
+    text = f'{{"offsetTable":{{"Events@late":{{0:{offset}}}}}}}'
+    (store / "config" / "consumerOffset.json").write_text(text, "ascii")
+    assert [(finding.code, said in finding.message) for finding in found(store)] == (
+        [] if code is None else [(code, True)]
+    )
+
+
+def test_half_messages_without_offsets_of_the_checker(tmp_path: Path) -> None:
+    """Without an offset in both queues the broker passes over a queue of half messages: none is ever checked."""
+    store = open_store("transactions", tmp_path)
+    (store / "config" / "consumerOffset.json").write_text('{"offsetTable":{}}', "ascii")
+    assert progress(store).open_halves > 0
+    (unresolved,) = found(store)
+    assert (unresolved.code, unresolved.severity) == ("transaction.unresolved", "warning")
+    assert (
+        "CID_RMQ_SYS_TRANS has no offset in RMQ_SYS_TRANS_HALF_TOPIC and RMQ_SYS_TRANS_OP_HALF_TOPIC"
+        in unresolved.message
+    )
+
+
+@pytest.mark.parametrize(
+    ("main", "backup", "severity", "said"),
+    [
+        (
+            b'{"offsetTable":{',
+            b'{"offsetTable":{"Orders@g":{1:3}}}',
+            "warning",
+            "consumerOffset.json.bak, last written",
+        ),
+        (b"", b'{"offsetTable":{"Orders@g":{1:3}}}', "warning", "the file is empty; a start takes"),
+        (b"\0" * 90, None, "error", "without a .bak a start goes on with no rows"),
+        (b"{", b"{", "error", "the broker does not start"),
+        (b'{"offsetTable":{}}', b"{", "note", "a start takes that one"),
+    ],
+)
+def test_a_file_that_cannot_be_read(
+    mixed: Path, main: bytes, backup: bytes | None, severity: str, said: str
+) -> None:
+    file = mixed / "config" / "consumerOffset.json"
+    file.write_bytes(main)
+    spare = file.with_name(f"{file.name}.bak")
+    spare.unlink(missing_ok=True)
+    if backup is not None:
+        spare.write_bytes(backup)
+    (unreadable,) = found(mixed)
+    assert (unreadable.code, unreadable.severity) == ("config.unreadable", severity)
+    assert said in unreadable.message
