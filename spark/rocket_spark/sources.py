@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StringType, StructField, StructType
+from rocket_columnar.store import CONFIG_TABLES
 from rocket_spec.errors import UsageError
 
 from rocket_spark.failure_causes import reason
@@ -113,15 +114,16 @@ def _source(name: str, of: str) -> type[_StoreSource]:
     return Source
 
 
-SOURCES: Final = (
+SOURCES: Final[tuple[type[_StoreSource], ...]] = (
     _source("rocketmq-index", "index_entries"),
     _source("rocketmq-index-headers", "index_headers"),
     _source("rocketmq-consumequeue", "consume_queue"),
     _source("rocketmq-consumequeue-ext", "consume_queue_ext"),
     _source("rocketmq-commitlog", "commit_log"),
     _source("rocketmq-checkpoint", "checkpoint"),
+    *(_source(f"rocketmq-{table.replace('_', '-')}", table) for table in CONFIG_TABLES.values()),
 )
-"""Every data source, one for each table: index files have two, their entries and their headers."""
+"""Every data source, one for each table: index files have two, their entries and their headers; `config/` has five."""
 
 
 def register(spark: SparkSession) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from far_storage import Far
 from rocket_columnar.decode import TABLE_KINDS, decode
-from rocket_columnar.store import find_files
+from rocket_columnar.store import ALL_KINDS, find_files
 from rocket_spark import count_times_out_of_range
 from rocket_spark.sources import SOURCES, reason
 from rocket_spec.tables import TABLES
@@ -29,7 +29,11 @@ BEGIN = 1_700_000_000_000
 
 
 def engine_rows(store: Path, table: str) -> list[dict[str, Any]]:
-    return [row for _, batch in decode(find_files(store), tables=[table]) for row in batch.to_pylist()]
+    return [
+        row
+        for _, batch in decode(find_files(store, kinds=ALL_KINDS), tables=[table])
+        for row in batch.to_pylist()
+    ]
 
 
 def spark_rows(frame: DataFrame) -> list[dict[str, Any]]:
@@ -45,7 +49,10 @@ def test_rows_of_every_golden_store_equal_the_engines(
     stores = {
         name: store
         for name, store in sorted(golden.items())
-        if any(file.kind == TABLE_KINDS[table] for file in find_files(store))
+        if any(
+            file.kind == TABLE_KINDS[table] and file.config_table in (None, table)
+            for file in find_files(store, kinds=ALL_KINDS)
+        )
     }
     (folder,) = {store.parent for store in golden.values()}
     rows = spark_rows(spark.read.format(FORMATS[table]).load(f"{folder}/*"))
@@ -54,7 +61,9 @@ def test_rows_of_every_golden_store_equal_the_engines(
         for name, store in stores.items()
         for row in engine_rows(store, table)
     ]
-    assert len({row["file"].partition("/")[0] for row in rows}) >= (1 if table == "consume_queue_ext" else 8)
+    assert len({row["file"].partition("/")[0] for row in rows}) >= (
+        1 if TABLE_KINDS[table] in ("ext", "config") else 8
+    )
 
 
 @pytest.mark.parametrize("table", list(TABLES))

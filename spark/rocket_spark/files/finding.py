@@ -165,6 +165,7 @@ def _below(storage: Storage, top: FileInfo, kind: str | None) -> Iterator[FileIn
                 yield from _member_log(storage, child)
             continue
         wanted = kind in (None, _PLACES[child.name]) if child.name in _PLACES else not in_store
+        wanted |= child.name == kind == "config"
         if child.is_directory and wanted:
             yield from storage.walk(child.uri)
 

@@ -87,7 +87,12 @@ def requested_files(request: Request, table: str) -> list[StoreFile]:
         if not files:
             raise UsageError(f"{path}: holds no file of table {table}")
         found += [replace(file, name=_below(file, top)) for file in files]
-    return [file for file in found if request.glob is None or fnmatchcase(file.path.name, request.glob)]
+    return [
+        file
+        for file in found
+        if file.config_table in (None, table)
+        and (request.glob is None or fnmatchcase(file.path.name, request.glob))
+    ]
 
 
 def _some(path: str, kind: str, options: dict[str, str]) -> list[StoreFile]:
@@ -130,9 +135,8 @@ def plan_partitions(request: Request, table: str) -> list[RowsPartition]:
 
 def grouped(parts: list[FilePart], request: Request, table: str) -> list[RowsPartition]:
     """Consecutive parts, up to the size of a partition."""
-    most = {"index_headers": _FILES, "checkpoint": _FILES, "consume_queue_ext": _FILES}.get(
-        table, request.max_partition_rows
-    )
+    whole = TABLE_KINDS[table] in ("checkpoint", "ext", "config") or table == "index_headers"
+    most = _FILES if whole else request.max_partition_rows
     if table == "commit_log":
         most = LOG_BYTES if request.max_partition_rows * RECORD_FIXED_V4 > LOG_BYTES else 1
     partitions: list[RowsPartition] = []
@@ -229,7 +233,7 @@ def _checked(files: list[StoreFile], request: Request) -> dict[StoreFile, str]:
 
 
 def _queue_parts(files: list[StoreFile], request: Request, table: str, wanted: Wanted) -> Iterator[FilePart]:
-    problems = _checked(files, request) if table != "checkpoint" else {}
+    problems = _checked(files, request) if TABLE_KINDS[table] in ("queue", "ext") else {}
     last = set({file.sequence: file for file in files}.values())
     for file in files:
         if not wanted.file(file):
