@@ -28,14 +28,15 @@ _LOST: Final = {
 
 
 def config_findings(
-    store: Path, *, commitlog: Sequence[Path | str] = (), deep: bool = True
+    store: Path, *, commitlog: Sequence[Path | str] = (), queues: bool = True, halves: bool = True
 ) -> Iterator[Finding]:
-    """The findings on the files of `config/`, and on what they say of queues.
+    """The findings on the files of `config/`, and on what they state of queues.
 
     Args:
         store: the store's directory.
         commitlog: further directories of the commit log, as for `find_files`.
-        deep: also look for half messages that nobody resolves, which reads the records of their op messages.
+        queues: compare offsets and topics with the queues.
+        halves: also look for half messages that nobody resolves, which reads the records of their op messages.
 
     Raises:
         UsageError: no store.
@@ -47,11 +48,13 @@ def config_findings(
     loaded = {table: load_config(store, table) for table in CONFIG_TABLES.values()}
     for config in loaded.values():
         yield from _unreadable(config)
-    queues = {(queue.topic, queue.queue_id): queue for queue in look_at(store, commitlog=commitlog).queues}
-    yield from _consumers(loaded["consumer_offsets"], queues)
-    yield from _delays(loaded["delay_offsets"], queues)
-    yield from _topics(loaded["topics"], queues)
-    if deep and any(topic == HALF for topic, _ in queues):
+    if not queues:
+        return
+    known = {(queue.topic, queue.queue_id): queue for queue in look_at(store, commitlog=commitlog).queues}
+    yield from _consumers(loaded["consumer_offsets"], known)
+    yield from _delays(loaded["delay_offsets"], known)
+    yield from _topics(loaded["topics"], known)
+    if halves and any(topic == HALF for topic, _ in known):
         yield from _transactions(store, commitlog, loaded["consumer_offsets"])
 
 

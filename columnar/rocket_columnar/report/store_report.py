@@ -103,7 +103,9 @@ def audit(
         if not conf.index_enabled:
             found = [finding for finding in found if finding.code != "index.missing_key"]
         found = [*mismatches(path, conf, commitlog=folders, geometry=geometry), *found]
-    found += despite_unreadable(lambda: list(config_findings(path, commitlog=folders, deep=level != "quick")))
+    found += while_listed(
+        lambda: _of_configuration(path, folders, level, whole=not signs and _is_whole(found))
+    )
     if options is None:
         options = _options(geometry, folders, conf)
     shell = Shell.of(path, options, None if conf is None else conf.path)
@@ -115,6 +117,19 @@ def audit(
     facts = partial(_facts, path, folders, geometry)
     report = report_on(found, shell, lambda: despite_unreadable(facts), signs)
     return replace(report, unchecked=(unchecked,) if unchecked else ())
+
+
+def _is_whole(found: Sequence[Finding]) -> bool:
+    """Whether the ends of the queues are those that a broker has: nothing is wrong with them or with the log."""
+    return not any(
+        finding.severity != "note" and finding.code.startswith(("log.", "queue.", "store.unreadable"))
+        for finding in found
+    )
+
+
+def _of_configuration(store: Path, commitlog: Sequence[Path], level: Level, *, whole: bool) -> list[Finding]:
+    """The findings on `config/`; of a store that is not whole only those on the files by themselves."""
+    return list(config_findings(store, commitlog=commitlog, queues=whole, halves=whole and level != "quick"))
 
 
 def report_on(

@@ -1,9 +1,10 @@
-"""How `inspect` shows groups, delayed messages and transactions: a few lines of the overview, or tables."""
+"""How `inspect` shows groups, delayed messages and transactions: a line of the overview, or tables."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_columnar.formats import iso
@@ -13,59 +14,50 @@ from rocketspec._options import counted
 from rocketspec._terminal import say
 
 if TYPE_CHECKING:
-    from rocket_columnar.consumers import GroupLag, Progress
+    from rocket_columnar.consumers import Progress
 
-_FURTHEST: Final = 3
 _HALVES: Final = 10
 _SYSTEM: Final = "CID_RMQ_SYS_"
 
 
-def summary(seen: Progress) -> Iterator[tuple[str, str]]:
-    """The lines of the overview: title, text."""
-    lags: dict[tuple[str, str], list[GroupLag]] = defaultdict(list)
+def summary(seen: Progress) -> str:
+    """One line for the overview; empty if nothing waits."""
+    behind: dict[str, int] = defaultdict(int)
     for lag in seen.groups:
         if not lag.group.startswith(_SYSTEM):
-            lags[lag.group, lag.topic].append(lag)
-    if lags:
-        behind = {pair: sum(max(lag.messages, 0) for lag in some) for pair, some in lags.items()}
-        late = [pair for pair in sorted(behind, key=lambda pair: -behind[pair]) if behind[pair]]
-        groups = len({group for group, _ in lags})
-        yield (
-            "groups",
-            f"{counted(groups, 'group')}, {counted(len(late), 'of them behind a topic', 'times behind a topic')}",
+            behind[lag.group] += max(lag.messages, 0)
+    parts = []
+    if behind:
+        last = max(behind, key=lambda group: behind[group])
+        late = counted(sum(map(bool, behind.values())), "group")
+        parts.append(
+            f"{late} of {len(behind):,} behind, {printable(last)} by {counted(behind[last], 'message')}"
         )
-        for group, topic in late[:_FURTHEST]:
-            first = min(
-                (lag.first_timestamp for lag in lags[group, topic] if lag.first_timestamp), default=None
-            )
-            since = "" if first is None else f", oldest unread stored {iso(first)}"
-            number = counted(behind[group, topic], "message")
-            yield "", f"{printable(group)} is {number} behind in {printable(topic)}{since}"
-    waiting = sum(level.messages for level in seen.delays)
+    waiting, overdue = (
+        sum(getattr(level, name) for level in seen.delays) for name in ("messages", "overdue")
+    )
     if waiting:
-        overdue = sum(level.overdue for level in seen.delays)
-        due = min(level.next_due for level in seen.delays if level.next_due is not None)
-        yield (
-            "delayed",
-            f"{counted(waiting, 'message')} waiting, {overdue:,} overdue, the first due {iso(due)}",
-        )
+        parts.append(f"{waiting:,} delayed ({overdue:,} overdue)")
     if seen.open_halves:
-        yield "transactions", f"{counted(seen.open_halves, 'half message')} open"
-    for failed in seen.failed:
-        if failed.retries or failed.dead:
-            text = f"{counted(failed.retries, 'retry', 'retries')} waiting, {counted(failed.dead, 'dead letter')}"
-            yield "failed", f"{printable(failed.group)}: {text}"
+        parts.append(f"{counted(seen.open_halves, 'open half message')}")
+    dead = sum(failed.dead for failed in seen.failed)
+    if dead:
+        parts.append(counted(dead, "dead letter"))
+    return "; ".join(parts)
 
 
 def chosen(seen: Progress, group: str | None, topic: str | None) -> dict[str, Any]:
-    """What concerns a group, a topic or both, as plain values."""
+    """What concerns groups and topics that match two globs, as plain values; without a topic also what has none."""
     row = seen.row()
     row["groups"] = [
-        lag for lag in row["groups"] if group in (None, lag["group"]) and topic in (None, lag["topic"])
+        lag
+        for lag in row["groups"]
+        if fnmatchcase(lag["group"], group or "*") and fnmatchcase(lag["topic"], topic or "*")
     ]
-    row["delays"] = []
-    row["halves"] = [half for half in row["halves"] if topic in (None, half["topic"]) and group is None]
-    row["failed"] = [failed for failed in row["failed"] if group in (None, failed["group"]) and topic is None]
+    row["halves"] = [half for half in row["halves"] if fnmatchcase(half["topic"] or "", topic or "*")]
+    if topic is not None:
+        row["delays"] = row["failed"] = []
+    row["failed"] = [failed for failed in row["failed"] if fnmatchcase(failed["group"], group or "*")]
     return row
 
 

@@ -57,9 +57,9 @@ def show_overview(
     audit = " ".join(["rocketspec", "audit", *map(shell_word, (str(seen.path), *options))])
     for line in _lines(seen, name_width=_name_width()):
         say(line)
-    lines = [] if consumers is None else [f"{title:<13}{text}" for title, text in summary(consumers)]
-    for line in ["", *lines] if lines else []:
-        say(line)
+    waiting = "" if consumers is None else summary(consumers)
+    if waiting:
+        say(f"consumers   {waiting}")
     if findings is not None:
         say("")
         for line in _problems(findings, audit, whole=not seen.problems):

@@ -82,7 +82,7 @@ def inspect(
     ] = False,
     group: Annotated[
         str | None,
-        typer.Option(metavar="GROUP", help="Show how far this consumer group is in each queue."),
+        typer.Option(metavar="GLOB", help="Show how far these consumer groups are in each queue."),
     ] = None,
     topic: Annotated[
         str | None,
