@@ -51,7 +51,17 @@ def test_help_fills_the_lines_of_a_terminal(
         ("rocketspec golden un", ["unpack"]),
         ("rocketspec decode --only", []),
         ("rocketspec rebuild --only", ["--only-missing"]),
-        ("rocketspec decode --table c", ["consume_queue", "commit_log", "checkpoint", "consume_queue_ext"]),
+        (
+            "rocketspec decode --table c",
+            [
+                "consume_queue",
+                "commit_log",
+                "checkpoint",
+                "consume_queue_ext",
+                "consumer_offsets",
+                "consumer_filters",
+            ],
+        ),
         ("rocketspec decode --format p", ["parquet"]),
     ],
 )

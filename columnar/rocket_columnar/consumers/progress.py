@@ -18,7 +18,7 @@ from rocket_columnar.config import load_config
 from rocket_columnar.consumers.queue_units import queues_of, units
 from rocket_columnar.describe import QueueView, look_at
 from rocket_columnar.query import CommitLog
-from rocket_columnar.store import StoreFile
+from rocket_columnar.store import StoreFile, despite_unreadable
 
 SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 HALF: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
@@ -168,7 +168,11 @@ def progress(
         UsageError: no store.
         OSError: a file cannot be read.
     """
-    path = Path(store)
+    moment = time.time_ns() // 1_000_000 if now is None else now
+    return despite_unreadable(lambda: _progress(Path(store), commitlog, moment, sizes=sizes))
+
+
+def _progress(path: Path, commitlog: Sequence[Path | str], now: int, *, sizes: bool) -> Progress:
     bounds = {(queue.topic, queue.queue_id): queue for queue in look_at(path, commitlog=commitlog).queues}
     offsets = load_config(path, "consumer_offsets").rows
     with ExitStack() as stack:
@@ -179,7 +183,7 @@ def progress(
         )
         delays = reading.delays(
             {row["delay_level"]: row["offset"] for row in load_config(path, "delay_offsets").rows},
-            time.time_ns() // 1_000_000 if now is None else now,
+            now,
         )
         halves = list(
             reading.open_halves(

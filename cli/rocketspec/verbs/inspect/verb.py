@@ -86,9 +86,7 @@ def inspect(
     ] = None,
     topic: Annotated[
         str | None,
-        typer.Option(
-            metavar="TOPIC", help="Show how far the consumer groups of this topic are in each queue."
-        ),
+        typer.Option(metavar="GLOB", help="Show how far the groups of these topics are in each queue."),
     ] = None,
     time_zone: TimeZone = None,
     as_json: AsJson = False,
@@ -169,13 +167,7 @@ def _consumers(settings: Settings, group: str | None, topic: str | None, *, as_j
         write_json(row)
         return
     if not row["groups"]:
-        what = (
-            f"group {group}"
-            if topic is None
-            else f"topic {topic}"
-            if group is None
-            else f"{group} in {topic}"
-        )
+        what = " and ".join(f"{name} {glob}" for name, glob in (("group", group), ("topic", topic)) if glob)
         raise UsageError(f"{settings.store}: no consumer offset of {what}")
     show_consumers(row)
 

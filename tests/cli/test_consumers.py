@@ -1,0 +1,56 @@
+"""`inspect` with groups, and the tables of `config/`: rows from a text written by hand."""
+
+import json
+from pathlib import Path
+
+import pytest
+from rocket_golden import open_store
+from verb_run import Verb
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Orders has 32, 14, 28 and 11 units in its queues; level 18 three messages that wait."""
+    store = open_store("mixed", tmp_path)
+    text = "{'offsetTable':{'Orders@slow':{0:30,1:4},'Orders@%even':{1:14,}}}"
+    (store / "config" / "consumerOffset.json").write_text(text, "ascii")
+    (store / "config" / "consumerOffset.json.bak").unlink()
+    return store
+
+
+def test_rows_of_a_file_written_by_hand(verb: Verb, store: Path) -> None:
+    ran = verb("decode", store, "--table", "consumer_offsets")
+    rows = [tuple(json.loads(line).values()) for line in ran.out.splitlines()]
+    file = "config/consumerOffset.json"
+    assert rows == [
+        ("Orders", "slow", 0, 30, file),
+        ("Orders", "slow", 1, 4, file),
+        ("Orders", "%even", 1, 14, file),
+    ]
+
+
+def test_lags_of_groups(verb: Verb, store: Path) -> None:
+    ran = verb("inspect", store, "--group", "sl*", "--json")
+    found = json.loads(ran.out)
+    lags = [(lag["queue_id"], lag["offset"], lag["max_offset"], lag["messages"]) for lag in found["groups"]]
+    assert lags == [(0, 30, 32, 2), (1, 4, 14, 10)]
+
+
+def test_the_overview_says_who_is_behind(verb: Verb, store: Path) -> None:
+    ran = verb("inspect", store)
+    (line,) = [line for line in ran.out.splitlines() if line.startswith("consumers")]
+    assert "1 group of 2 behind, slow by 12 messages; 6 delayed" in line
+
+
+def test_a_group_that_is_not_there(verb: Verb, store: Path) -> None:
+    ran = verb("inspect", store, "--group", "nobody")
+    assert (ran.code, "no consumer offset of group nobody" in ran.err) == (2, True)
+
+
+def test_a_cut_file_is_left_out(verb: Verb, store: Path) -> None:
+    """Its first byte after the last whole value is named; the other tables are decoded."""
+    (store / "config" / "delayOffset.json").write_text('{"offsetTable":{1:4', "ascii")
+    ran = verb("decode", store, "--table", "delay_offsets", "--table", "topics")
+    assert ran.code == 1
+    assert "delayOffset.json: at byte 19: found the end of the file, expected ',' or '}'" in ran.err
+    assert '"topic":"Orders"' in ran.out
