@@ -128,5 +128,6 @@ SOURCES: Final[tuple[type[_StoreSource], ...]] = (
 
 def register(spark: SparkSession) -> None:
     """Makes every format of `SOURCES` and `FLEET_SOURCES` known to `spark.read.format(...)`."""
-    for source in (*SOURCES, *FLEET_SOURCES):
+    sources: tuple[type[DataSource], ...] = (*SOURCES, *FLEET_SOURCES)
+    for source in sources:
         spark.dataSource.register(source)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from rocket_columnar.config import ConfigFile, LoadedConfig, load_config
-from rocket_columnar.consumers.progress import CHECKER, HALF, OP, SCHEDULE, progress
+from rocket_columnar.consumers.standing import CHECKER, HALF, OP, SCHEDULE, progress
 from rocket_columnar.describe import QueueView, look_at
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.store import CONFIG_TABLES
