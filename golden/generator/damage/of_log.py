@@ -19,7 +19,7 @@ def _record(store: Store) -> tuple[File, int, int]:
 def log_magic(store: Store) -> Planted:
     """The magic of a record is another one."""
     file, at, _ = _record(store)
-    store.write(file, at + 4, "i", store.rng.choice((0x12345678, -1, -626843477)))
+    store.write(file, at + 4, "i", store.rng.choice((0x12345678, -1, -626843482)))
     return Planted([("log.magic", file.name, at + 4)], LOST)
 
 
