@@ -23,10 +23,6 @@ def test_claims_about_pairs_hold() -> None:
     assert_claims_hold(list(islice(pairs(1, SMALL), 2)))
 
 
-def test_claims_about_triples_hold() -> None:
-    assert_claims_hold(list(islice(triples(1, SMALL), 1)))
-
-
 @pytest.mark.parametrize(
     "names",
     [

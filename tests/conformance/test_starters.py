@@ -39,7 +39,6 @@ PANICS = {
     "go": ("example/index_file.go", "func KeyHash(units []uint16) int32 {\n", 'panic("no hash")\n'),
     "rust": ("src/index_file.rs", "pub fn key_hash(units: &[u16]) -> i32 {\n", 'panic!("no hash");\n'),
 }
-"""Where the example is made to panic."""
 
 
 @pytest.fixture(scope="module", params=sorted(BUILDS))

@@ -24,9 +24,7 @@ _FAMILY_OF: Final = {
 def conclusions(report: Report, *, named: bool = True) -> list[str]:
     """The last lines of a run: one on the levels where only OBSERVED clauses differ, then the verdict.
 
-    Args:
-        report: of the run.
-        named: whether the clauses are named; else they are counted, where each has a line of its own anyway.
+    Clauses that are not to be named are counted; on a page each has a section of its own.
     """
     line = _levels(report, named=named)
     return [*([] if line is None else [line]), conclusion(report, named=named)]
