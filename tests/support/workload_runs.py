@@ -10,8 +10,8 @@ from typing import Final, Self
 
 from planted_faults import Fault, overlay
 from real_broker import RealBroker, generator_jars
-from rocket_conformance.store_verdict import StoreVerdict, judge_store
-from rocket_conformance.workload import Client, make_actions, read_manifest, run_workload
+from rocket_conformance.store_verdict import StoreVerdict, judge_crashes, judge_store
+from rocket_conformance.workload import Broker, Client, Manifest, make_actions, read_manifest, run_workload
 
 COUNT: Final = 600
 """Plain messages of a run."""
@@ -44,15 +44,16 @@ class WorkloadRuns:
         self._broker.__exit__(kind, error, trace)
 
     def run(
-        self, name: str, config: Mapping[str, str], *, seed: int, fault: Fault | None = None
+        self, name: str, config: Mapping[str, str], *, seed: int, fault: Fault | None = None, kills: int = 0
     ) -> StoreVerdict:
-        """The verdict on the store of one workload.
+        """The verdict on the store of one workload, and of starts after kills.
 
         Args:
             name: of the store; each run needs another one.
             config: settings of the broker.
             seed: of the workload.
             fault: what is wrong with the broker.
+            kills: number of crashes.
         """
         broker, manifest = self._broker, self._folder / f"{name}.json"
         broker.config = dict(config)
@@ -61,6 +62,8 @@ class WorkloadRuns:
         broker.overlay = (
             None if fault is None else overlay(fault, self._folder / "faults" / fault.name, class_path)
         )
+        if kills:
+            return self._crash(seed, kills)
         broker.start()
         if self._client is None:
             self._client = Client(broker.namesrv, version="4.9.3")
@@ -69,6 +72,22 @@ class WorkloadRuns:
         assert sent.refused == []
         sent.write(manifest)
         return judge_store(broker.store, manifest=read_manifest(manifest))
+
+    def _crash(self, seed: int, kills: int) -> StoreVerdict:
+        broker = self._broker
+
+        def send(client: Client) -> Manifest:
+            return run_workload(client, seed=seed, count=COUNT, version="4.9.3", store=broker.store)
+
+        return judge_crashes(
+            Broker(broker.shell_command()),
+            lambda: Client(broker.namesrv, version="4.9.3"),
+            send,
+            broker.store,
+            kills=kills,
+            geometry=None,
+            on_step=lambda _step, _manifest: None,
+        )
 
 
 def broken(verdict: StoreVerdict) -> dict[str, str]:

@@ -221,12 +221,20 @@ def _light_queues(rng: random.Random) -> Iterator[Action]:
 
 
 def _transactions(rng: random.Random) -> Iterator[Action]:
-    """Half messages that are committed, rolled back and left unknown (LOG-DSP-7, IDX-SVC-9)."""
+    """Half messages that are committed, rolled back and left unknown, and a record of a rollback (LOG-DSP-7, IDX-SVC-9)."""
     for number, outcome in enumerate(("commit", "rollback", "unknown", "commit")):
         body = _base64(rng.randbytes(10))
         yield {
             "do": "transaction", "topic": _HALF, "body": body, "keys": f"paid-{number}", "tags": "Paid", "outcome": outcome
         }  # fmt: skip
+    yield {
+        "do": "rolled_back",
+        "topic": _HALF,
+        "queue": 0,
+        "body": _base64(b"not paid"),
+        "keys": "not-paid",
+        "tags": "Paid",
+    }
 
 
 def _delays(rng: random.Random) -> Iterator[Action]:
