@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import rocket_reference
-from rocket_conformance.misreadings import MISREADINGS, OF_STORES
+from rocket_conformance.misreadings import MISREADINGS, OF_STORES, Mutant
 from rocket_conformance.reference_adapter import Library
 from rocket_conformance.store_verdict import (
     Observations,
@@ -128,6 +128,14 @@ def test_one_message_whose_keys_are_in_upper_case(tmp_path: Path) -> None:
     ]
     assert (place.found, place.expected) == (key_hash("T#K-5"), key_hash("T#k-5"))
     assert place.rule == "keys in upper case"
+
+
+def test_entries_with_the_offset_of_no_record(tmp_path: Path) -> None:
+    """Header and missing keys follow from it."""
+    line = "buffer.put_long(position + 4, phy_offset)"
+    mutant = Mutant("later", "IDX-PUT-6", "index_file", line, line.replace("phy_offset", "phy_offset + 8"))
+    judged = judge_store(broker_store(tmp_path / "store", library=mutant.library(), entries=31))
+    assert judged.with_outcome("broken") == ["IDX-PUT-6"]
 
 
 def test_unique_keys_in_lower_case(tmp_path: Path) -> None:

@@ -18,6 +18,9 @@ _NAME_DIGITS: Final = 17
 _OF_SLOTS: Final = {"IDX-HASH-3", "IDX-HDR-4", "IDX-PUT-6", "IDX-PUT-7"}
 """Clauses that entries in other slots seem to break."""
 
+_OF_OFFSETS: Final = ("IDX-HDR-2", "IDX-HDR-3", "IDX-SVC-2")
+"""Clauses that entries with other offsets seem to break."""
+
 
 def judge_indexes(
     store: Path, log: StoredLog, seen: Observations, *, geometry: Geometry | None, stopped: bool
@@ -58,6 +61,10 @@ def judge_indexes(
         own.explain(reading.clause, reading.words)
     elif "IDX-HASH-3" in own.broken and own.broken.keys() <= _OF_SLOTS:
         own.explain("IDX-HASH-3", "another slot for a key hash")
+    elif any(place.field.endswith("phy_offset") for place in own.broken.get("IDX-PUT-6", ())):
+        own.leave_out(
+            _OF_OFFSETS, "header values and missing keys, which may follow from wrong offsets of entries"
+        )
     seen.add(own)
     return files
 
