@@ -3,7 +3,7 @@
 import itertools
 import os
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -274,6 +274,8 @@ class _Queue:
             self.seen.note("a delayed message that a recovery dispatched has its tag's hash (STORE-15)")
             return
         clause = "CQ-TAGS-2" if record.request.topic == _SCHEDULE and delayed else "CQ-TAGS-1"
+        if place.found == record.request.tags_code & 0xFFFFFFFF != record.request.tags_code:
+            clause, place = "CQ-TAGS-1", replace(place, rule="32 bits of the code")
         if self.seen.compare(clause, place):
             self.seen.hold("LOG-DSP-5" if delayed else "LOG-DSP-4")
 
