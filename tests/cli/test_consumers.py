@@ -54,3 +54,25 @@ def test_a_cut_file_is_left_out(verb: Verb, store: Path) -> None:
     assert ran.code == 1
     assert "delayOffset.json: at byte 19: found the end of the file, expected ',' or '}'" in ran.err
     assert '"topic":"Orders"' in ran.out
+
+
+def test_an_offset_by_time(verb: Verb, store: Path) -> None:
+    """At the store time of unit 17 of the queue, as Java's rows of the log have it, the answer is 17."""
+    rows = verb("decode", store, "--table", "commit_log", "--column", "topic", "--column", "queue_id",
+                "--column", "queue_offset", "--column", "store_timestamp").out  # fmt: skip
+    (time,) = [
+        row["store_timestamp"]
+        for row in map(json.loads, rows.splitlines())
+        if (row["topic"], row["queue_id"], row["queue_offset"]) == ("Orders", 0, 17)
+    ]
+    found = json.loads(verb("query", store, "--topic", "Orders", "--queue", 0, "--at", time, "--json").out)
+    assert (found["offset"], found["store_timestamp"], found["why"]) == (
+        17,
+        time,
+        "its record was stored at that time",
+    )
+
+
+def test_a_queue_without_a_time(verb: Verb, store: Path) -> None:
+    ran = verb("query", store, "--topic", "Orders", "--queue", 0)
+    assert (ran.code, "expected --topic, --queue and --at together" in ran.err) == (2, True)

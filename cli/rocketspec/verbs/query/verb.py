@@ -1,5 +1,7 @@
 """The verb `query`: messages by key, as a broker would answer."""
 
+from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,6 +31,16 @@ def query(
     ] = None,
     offset_id: Annotated[
         str | None, typer.Option(metavar="ID", help="Message ID made by the broker (offsetMsgId).")
+    ] = None,
+    queue: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Number of the queue of --topic, for --at.")
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Print the logical offset that a broker gives for this time in --queue, and why.",
+        ),
     ] = None,
     begin: Annotated[
         str | None,
@@ -89,12 +101,24 @@ def query(
 
     Example: `rocketspec query ~/store --topic T --key K --explain`
     Example: `rocketspec query ~/store --topic T --key K --body`
+    Example: `rocketspec query ~/store --topic T --queue 0 --at 2026-01-31T12:00Z`
     """
     if body and (explain or as_json):
         raise UsageError(
             "--body cannot be combined with --explain, or with --json, which has the whole bodies"
         )
     place = option.use_zone(time_zone)
+    if at is not None or queue is not None:
+        if at is None or queue is None or topic is None:
+            raise UsageError("expected --topic, --queue and --at together: they name a queue and a time")
+        _offset_at(
+            store,
+            (topic, queue, option.read_time(at, "--at", place)),
+            commitlog,
+            broker_conf,
+            as_json=as_json,
+        )
+        return
     first, last = (
         None if text is None else option.read_time(text, name, place)
         for text, name in ((begin, "--begin"), (end, "--end"))
@@ -135,3 +159,28 @@ def query(
             topics, has_index = topics_of(settings.store), has_files(settings.store, "index")
             note(nothing_found(found, asked, topics=topics, has_index=has_index))
         raise typer.Exit(option.FINDINGS)
+
+
+def _offset_at(
+    store: Path | None,
+    wanted: tuple[str, int, int],
+    commitlog: list[Path] | None,
+    broker_conf: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Prints the answer of a broker to a queue and a time."""
+    from rocket_columnar.consumers import offset_at
+    from rocket_columnar.formats import iso
+
+    from rocketspec._settings import read_settings
+    from rocketspec._terminal import say
+
+    settings = read_settings(store, commitlog, None, broker_conf)
+    found = offset_at(settings.store, *wanted, commitlog=settings.commitlog)
+    if as_json:
+        option.write_json(asdict(found))
+        return
+    stored = "" if found.store_timestamp is None else f", stored {iso(found.store_timestamp)}"
+    say(f"{found.topic} queue {found.queue_id} at {iso(found.time)}: offset {found.offset:,}{stored}")
+    say(f"  {found.why} (searched {found.file})")

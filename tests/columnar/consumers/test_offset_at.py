@@ -1,0 +1,49 @@
+"""Offsets by time beside the reference's `getOffsetInQueueByTime`, over golden queues (CQ-TIME-1, CQ-TIME-2)."""
+
+from pathlib import Path
+
+import pytest
+from rocket_columnar.consumers import offset_at
+from rocket_columnar.describe import look_at
+from rocket_golden import open_store
+from rocket_reference import CommitLogFiles, ConsumeQueue
+from rocket_spec.errors import UsageError
+
+
+def modified(path: Path) -> int:
+    return path.stat().st_mtime_ns // 1_000_000
+
+
+@pytest.mark.parametrize("name", ["mixed", "expired", "small-roll", "ipv6"])
+def test_as_the_reference(name: str, tmp_path: Path) -> None:
+    store = open_store(name, tmp_path)
+    seen = look_at(store)
+    assert seen.log is not None
+    assert seen.log.begin_timestamp is not None
+    assert seen.log.end_timestamp is not None
+    sizes = {file.stat().st_size for file in (store / "commitlog").iterdir()}
+    log = CommitLogFiles(store / "commitlog", max(sizes))
+    assert log.load()
+    first, last = seen.log.begin_timestamp, seen.log.end_timestamp
+    times = [0, first - 1, *range(first, last + 1, max((last - first) // 40, 1)), last, last + 1, 1 << 60]
+    compared = set()
+    for queue in seen.queues:
+        (size,) = {
+            file.stat().st_size
+            for file in (store / "consumequeue" / queue.topic / str(queue.queue_id)).iterdir()
+        }
+        theirs = ConsumeQueue(store / "consumequeue", queue.topic, queue.queue_id, size)
+        assert theirs.load()
+        theirs.recover()
+        theirs.correct_min(seen.log.begin)
+        for time in times:
+            ours = offset_at(store, queue.topic, queue.queue_id, time)
+            expected = theirs.offset_by_time(time, modified, log.pickup_store_timestamp, log.min_offset())
+            assert ours.offset == expected, (queue, time, ours)
+            compared.add(expected)
+    assert len(compared) > 5
+
+
+def test_a_queue_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no queue 9 of topic Orders"):
+        offset_at(open_store("mixed", tmp_path), "Orders", 9, 0)
