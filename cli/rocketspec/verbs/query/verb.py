@@ -101,7 +101,6 @@ def query(
 
     Example: `rocketspec query ~/store --topic T --key K --explain`
     Example: `rocketspec query ~/store --topic T --key K --body`
-    Example: `rocketspec query ~/store --topic T --queue 0 --at 2026-01-31T12:00Z`
     """
     if body and (explain or as_json):
         raise UsageError(
@@ -164,7 +163,7 @@ def query(
 def _offset_at(
     store: Path | None,
     wanted: tuple[str, int, int],
-    commitlog: list[Path] | None,
+    commitlog: list[str] | None,
     broker_conf: Path | None,
     *,
     as_json: bool,
