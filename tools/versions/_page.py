@@ -133,8 +133,8 @@ def _firsts(groups: Sequence[Group]) -> Iterator[str]:
             yield f"| {' | '.join([clause, _name(group), cases, *cells])} |"
     yield ""
     yield (
-        "What 5.5.1 answers to the cases of LOG-DSP-6 depends on what its thread read before: a buffer for the fields is kept, so that "
-        "a field longer than the record fails in a fresh thread and passes after a longer record."
+        "5.5.1 keeps a buffer for the fields in its thread: a field longer than the record fails in a fresh thread and passes after a "
+        "longer record. Here each operation has a commit log, and so a buffer, of its own."
     )
 
 

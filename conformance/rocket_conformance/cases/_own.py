@@ -7,7 +7,8 @@ with others, and the only ones of that size that a port of any geometry gets.
 from struct import pack
 from typing import Any, Final
 
-from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY
+from rocket_reference import encode_record
+from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, LONG_TOPIC_MAGIC
 
 from rocket_conformance.cases._case import Case
 from rocket_conformance.files import CHUNK, FileImage
@@ -97,6 +98,16 @@ def _keys_in_two_files() -> list[Op]:
     return [opening, _build("a b", 100), _build("c d", 200), *map(_query, "abcd"), {"op": "service.settle"}]
 
 
+def _long_topic() -> FileImage:
+    """A log with a record of the magic that 5.1.0 added, whose topic has a length of two bytes."""
+    record = encode_record("T", b"body", {"KEYS": "k"}, store_timestamp=_NOON)
+    size = len(record) + 1
+    head = pack(">ii", size, LONG_TOPIC_MAGIC)
+    at = record.index(b"body") + len(b"body")
+    data = head + record[len(head) : at] + b"\0" + record[at:]
+    return FileImage(len(data), {0: data})
+
+
 def own_cases() -> list[Case]:
     """All of them, in the order of their clauses."""
     return [
@@ -125,4 +136,9 @@ def own_cases() -> list[Case]:
             ],
         ),
         _case("IDX-SVC-3/keys-in-two-files", _keys_in_two_files()),
+        _case(
+            "LOG-DSP-6/magic-of-5-1-0",
+            [{"op": "log.dispatch", "file": "log", "check_crc": True}],
+            files={"log": _long_topic()},
+        ),
     ]

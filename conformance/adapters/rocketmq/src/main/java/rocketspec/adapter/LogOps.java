@@ -10,7 +10,9 @@ import java.util.Set;
 
 /** {@code log.dispatch}: CommitLog.checkMessageAndReturnSize over the bytes of a file. */
 final class LogOps implements OpFamily {
-    private final Object commitLog;
+    /** Makes a commit log, which maps nothing and starts nothing: one for each operation, as 5.5.1 keeps a buffer in it. */
+    private final Call create;
+    private final BareStore store;
     private final Call check;
     /** Whether check takes checkDupInfo, false here, before readBody: since 5.0.0. */
     private final boolean checksDuplication;
@@ -18,7 +20,8 @@ final class LogOps implements OpFamily {
     private File directory;
 
     LogOps() {
-        Object log = null;
+        Call made = null;
+        BareStore bare = null;
         Call found = null;
         boolean third = false;
         DispatchRequestApi api = null;
@@ -31,15 +34,16 @@ final class LogOps implements OpFamily {
             } catch (final NoSuchMethodException before5) {
                 found = method(type, 2);
             }
-            final BareStore store = new BareStore();
-            store.parseDelayLevels();
-            // The constructor maps nothing and starts nothing; without it 5.x lacks a buffer, and swallows that.
-            log = Call.constructor(type, BareStore.type()).run(null, store.store());
+            bare = new BareStore();
+            bare.parseDelayLevels();
+            made = Call.constructor(type, BareStore.type());
+            made.run(null, bare.store());
         } catch (final Throwable drift) {
             System.err.println("no log.dispatch: " + drift);
-            log = null;
+            made = null;
         }
-        this.commitLog = log;
+        this.create = made;
+        this.store = bare;
         this.check = found;
         this.checksDuplication = third;
         this.requests = api;
@@ -47,7 +51,7 @@ final class LogOps implements OpFamily {
 
     @Override
     public List<String> ops() {
-        return this.commitLog == null ? List.of() : List.of("log.dispatch");
+        return this.create == null ? List.of() : List.of("log.dispatch");
     }
 
     @Override
@@ -59,14 +63,15 @@ final class LogOps implements OpFamily {
     public void run(final String op, final Fields fields, final JsonText result) throws Throwable {
         final boolean checkCrc = fields.flag("check_crc");
         final boolean readBody = fields.flagOr("read_body", true);
+        final Object commitLog = this.create.run(null, this.store.store());
         final ByteBuffer buffer = ByteBuffer.wrap(read(fields.string("file")));
         result.raw("{\"requests\":[");
         String separator = "";
         boolean more = true;
         while (more && buffer.hasRemaining()) {
             final Object request = this.checksDuplication
-                ? this.check.run(this.commitLog, buffer, checkCrc, false, readBody)
-                : this.check.run(this.commitLog, buffer, checkCrc, readBody);
+                ? this.check.run(commitLog, buffer, checkCrc, false, readBody)
+                : this.check.run(commitLog, buffer, checkCrc, readBody);
             result.raw(separator);
             this.requests.write(request, result);
             separator = ",";
