@@ -11,6 +11,7 @@ import pytest
 from real_broker import NAME, RealBroker, generator_jars
 from rocket_columnar.consumers import progress
 from rocket_columnar.describe import look_at
+from rocket_columnar.repair import Target, plan_repair, repair
 from rocket_columnar.report import audit
 
 pytestmark = pytest.mark.java
@@ -128,3 +129,33 @@ def test_a_delay_offset_beyond_its_queue(
         time.sleep(14)
         broker.stop()
         assert ends(broker.store) == before + delivered
+
+
+def test_topics_that_are_not_listed(maven: str, java: str, tmp_path: Path) -> None:
+    """Without the list nothing is delivered; after a repair a new group gets every message once."""
+    del maven
+    with RealBroker(tmp_path / "broker", java, {}) as broker:
+        broker.start()
+        broker.ask("topic", topic="Lag", queues=2)
+        asked(broker, java, "make", tmp_path / "made.json")
+        broker.stop()
+        number = ends(broker.store)
+        for name in ("topics.json", "topics.json.bak"):
+            file = broker.store / "config" / name
+            topics = json.loads(file.read_bytes())
+            topics["topicConfigTable"].pop("Lag", None)
+            file.write_text(json.dumps(topics), "utf-8")
+        assert "topic.missing" in {finding.code for finding in audit(broker.store)}
+        broker.start()
+        with pytest.raises(AssertionError, match="error"):
+            broker.ask("deliver", topics=["Lag"], group="before", broker=0)
+        broker.stop()
+        assert plan_repair(Target(broker.store)).topics == {"Lag": 2}
+        assert not repair(Target(broker.store)).worse
+        broker.start()
+        got = {
+            (queue, offset)
+            for _, queue, offset, _ in broker.ask("deliver", topics=["Lag"], group="after", broker=0)
+        }
+        broker.stop()
+        assert len(got) == number

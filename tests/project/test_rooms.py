@@ -49,7 +49,7 @@ COLUMNAR = {
     "restart": {"audit", "formats", "index", "log", "store"},
     "report": {"audit", "consumers", "findings", "index", "log", "rebuild", "restart", "store"},
     "rebuild": {"decode", "findings", "formats", "index", "log", "store"},
-    "repair": {"findings", "rebuild", "report", "restart", "store"},
+    "repair": {"consumers", "findings", "rebuild", "report", "restart", "store"},
     "describe": {"arrow", "decode", "formats", "index", "log", "store"},
     "consumers": {"config", "describe", "findings", "formats", "query", "store"},
     "adapter": {"formats", "index"},

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rocket_spec.errors import UsageError
+from rocket_spec.printable import printable
 
 from rocketspec import _options as option
 
@@ -75,6 +76,8 @@ def _show_plan(plan: RepairPlan, shell: Shell) -> None:
         say("replace the consume-queue files that differ from the log, and add those that are missing")
     for name in plan.aside:
         say(f"move {name} away, unless a rebuilt file takes its place")
+    for topic, number in plan.topics.items():
+        say(f"add topic {printable(topic)} with {option.counted(number, 'queue')} to config/topics.json")
     for finding in plan.left:
         say(f"not cured by a repair: {finding.code} {finding.file}: {finding.message}")
     say(f"now: {_outlook(plan.outlook)}")

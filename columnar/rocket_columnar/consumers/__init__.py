@@ -1,7 +1,7 @@
 """Consumer groups, delayed messages and transactions of a store, and what is wrong with them."""
 
 from rocket_columnar.consumers.by_time import OffsetAtTime, offset_at
-from rocket_columnar.consumers.faults import config_findings
+from rocket_columnar.consumers.faults import completed_topics, config_findings, unlisted_topics
 from rocket_columnar.consumers.standing import DelayLevel, Failed, GroupLag, OpenHalf, Progress, progress
 
 __all__ = [
@@ -11,7 +11,9 @@ __all__ = [
     "OffsetAtTime",
     "OpenHalf",
     "Progress",
+    "completed_topics",
     "config_findings",
     "offset_at",
     "progress",
+    "unlisted_topics",
 ]

@@ -1,11 +1,12 @@
 """What is wrong with the broker's configuration beside its queues."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from rocket_columnar.config import ConfigFile, LoadedConfig, load_config
+from rocket_columnar.config import ConfigFile, LoadedConfig, load_config, parse
 from rocket_columnar.consumers.standing import CHECKER, HALF, OP, SCHEDULE, progress
 from rocket_columnar.describe import QueueView, look_at
 from rocket_columnar.findings import Finding, finding
@@ -147,12 +148,7 @@ def _delays(config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]) -
 def _topics(config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]) -> Iterator[Finding]:
     if config.taken is None:
         return
-    known = {row["topic"] for row in config.rows}
-    missing: dict[str, int] = {}
-    for topic, queue_id in queues:
-        if topic not in known and not topic.startswith(_NOT_LISTED):
-            missing[topic] = max(missing.get(topic, 0), queue_id + 1)
-    for topic, number in sorted(missing.items()):
+    for topic, number in _unlisted(config, queues).items():
         messages = sum(queue.messages for (name, _), queue in queues.items() if name == topic)
         yield finding(
             "topic.missing",
@@ -160,6 +156,45 @@ def _topics(config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]) -
             None,
             f"topic {topic} has queues 0 to {number - 1} with {messages:,} messages, and is not in the list of topics",
         )
+
+
+def _unlisted(config: LoadedConfig, queues: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """The number of queues of each topic that is not listed, by its greatest queue number."""
+    known = {row["topic"] for row in config.rows}
+    missing: dict[str, int] = {}
+    for topic, queue_id in sorted(queues):
+        if topic not in known and not topic.startswith(_NOT_LISTED):
+            missing[topic] = queue_id + 1
+    return missing
+
+
+def unlisted_topics(store: Path, *, commitlog: Sequence[Path | str] = ()) -> dict[str, int]:
+    """The number of queues of each topic that has queues and is not in the list of topics."""
+    queues = ((queue.topic, queue.queue_id) for queue in look_at(store, commitlog=commitlog).queues)
+    return _unlisted(load_config(store, "topics"), queues)
+
+
+def completed_topics(store: Path, topics: Mapping[str, int]) -> str:
+    """The text of `topics.json` with further topics, with the number of queues of each; settings are the defaults of 4.9.3 (CFG-3).
+
+    Raises:
+        MalformedError: the file that a start takes changed meanwhile.
+        OSError: it cannot be read.
+    """
+    taken = load_config(store, "topics").taken
+    content: dict[str, Any] = {} if taken is None else parse(taken.path.read_bytes(), str(taken.path)) or {}
+    table = content.setdefault("topicConfigTable", {})
+    for topic, number in topics.items():
+        table[topic] = {
+            "order": False,
+            "perm": 6,
+            "readQueueNums": number,
+            "topicFilterType": "SINGLE_TAG",
+            "topicName": topic,
+            "topicSysFlag": 0,
+            "writeQueueNums": number,
+        }
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 def _transactions(store: Path, commitlog: Sequence[Path | str], config: LoadedConfig) -> Iterator[Finding]:

@@ -5,9 +5,9 @@ from typing import Final, Literal, NamedTuple, TypedDict, Unpack
 
 Severity = Literal["error", "warning", "note"]
 
-Remedy = Literal["none", "index", "queues", "replica", "aside", "settings", "checkpoint"]
+Remedy = Literal["none", "index", "queues", "replica", "aside", "settings", "checkpoint", "topics"]
 """Kinds of cures: index files or queues are rebuilt, files are copied from a replica, files that do not belong there are
-moved away, the broker's settings are corrected, the checkpoint is removed."""
+moved away, the broker's settings are corrected, the checkpoint is removed, the list of topics is completed from the queues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +282,9 @@ CODES: Final[dict[str, _Code]] = {
         "warning",
         "CFG-1",
         "its messages cannot be consumed, and a deletion of unused topics removes its queues",
-        "create the topic again with `mqadmin updateTopic`, with at least as many queues",
+        "add the topic to config/topics.json while the broker is down, or create it again with `mqadmin updateTopic`, with at "
+        "least as many queues",
+        "topics",
     ),
     "transaction.unresolved": _Code(
         "note",

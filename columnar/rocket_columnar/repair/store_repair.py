@@ -1,20 +1,22 @@
 """Plans a repair, does it, and undoes it.
 
 Index files and queues are rebuilt into a folder in the store, and put in place by renames; what they replace is kept there.
-Afterwards an audit and the prediction of a start are compared with those before: if anything is worse, all is taken back.
+Afterwards an audit and the prediction of a start are compared with those before: if anything is worse, all is taken back. Topics that are not listed are added to `config/topics.json`.
 The commit log is never changed, but for files that do not belong there.
 """
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 
+from rocket_columnar.consumers import completed_topics, unlisted_topics
 from rocket_columnar.findings import Finding
 from rocket_columnar.rebuild import has_bytes_of, plan_rebuild, write_parts
 from rocket_columnar.repair.folder import RepairFolder
@@ -24,6 +26,7 @@ from rocket_columnar.restart import Restart, predicted, restarts
 from rocket_columnar.store import BrokerConf, WorkDone, lock_holder
 
 Moves = list[tuple[str, str]]
+_TOPICS: Final = "config/topics.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class RepairPlan:
         index: whether the index files are replaced.
         queues: whether queue files that differ from the log are replaced.
         aside: files that are moved into the repair's folder.
+        topics: number of queues of each topic that is added to the list of topics.
         left: errors and warnings that a repair does not cure.
         outlook: of the store as it is.
     """
@@ -59,13 +63,14 @@ class RepairPlan:
     index: bool
     queues: bool
     aside: tuple[str, ...]
+    topics: Mapping[str, int]
     left: tuple[Finding, ...]
     outlook: Outlook
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to do."""
-        return not (self.index or self.queues or self.aside)
+        return not (self.index or self.queues or self.aside or self.topics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,7 @@ def plan_repair(target: Target) -> RepairPlan:
         "index" in kinds,
         "queues" in kinds,
         tuple(sorted(name for name in aside if (target.store / name).exists())),
+        unlisted_topics(target.store, commitlog=target.commitlog) if "topics" in kinds else {},
         tuple(left),
         Outlook.of(target.store, target.commitlog, target.chosen(found), report),
     )  # fmt: skip
@@ -209,6 +215,12 @@ def _moves(target: Target, plan: RepairPlan, folder: RepairFolder) -> Moves:
             if path.is_file() and not (name in own and has_bytes_of(path, own[name])):
                 into.append(name)
                 away += [name] if (store / name).exists() else []
+    if plan.topics:
+        listed = folder.path / "new" / _TOPICS
+        listed.parent.mkdir(parents=True)
+        listed.write_text(completed_topics(store, plan.topics), "utf-8")
+        into.append(_TOPICS)
+        away += [_TOPICS] if (store / _TOPICS).exists() else []
     away = [name for name in dict.fromkeys(away) if name.rpartition("/")[0] not in unknown]
     _give(store, [folder.path / "new" / name for name in into])
     return [(name, f"{old}/{name}") for name in away] + [(f"{new}/{name}", name) for name in into]

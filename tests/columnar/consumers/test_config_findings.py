@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from rocket_columnar.consumers import config_findings, progress
+from rocket_columnar.consumers import completed_topics, config_findings, progress, unlisted_topics
 from rocket_columnar.findings import Finding
 from rocket_golden import open_store
 
@@ -111,3 +111,15 @@ def test_a_file_that_cannot_be_read(
     (unreadable,) = found(mixed)
     assert (unreadable.code, unreadable.severity) == ("config.unreadable", severity)
     assert said in unreadable.message
+
+
+def test_a_list_of_topics_is_completed(mixed: Path) -> None:
+    """What the file has stays, and the topic has as many queues as the store, in the form that 4.9.3 writes."""
+    file = mixed / "config" / "topics.json"
+    before = json.loads(file.read_bytes())
+    orders = before["topicConfigTable"].pop("Orders")
+    file.write_text(json.dumps(before), "utf-8")
+    assert unlisted_topics(mixed) == {"Orders": 4}
+    completed = json.loads(completed_topics(mixed, {"Orders": 4}))
+    assert completed["topicConfigTable"].pop("Orders") == orders
+    assert completed == before
