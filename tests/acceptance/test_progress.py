@@ -139,7 +139,8 @@ def test_topics_that_are_not_listed(maven: str, java: str, tmp_path: Path) -> No
         broker.ask("topic", topic="Lag", queues=2)
         asked(broker, java, "make", tmp_path / "made.json")
         broker.stop()
-        number = ends(broker.store)
+        queues = [queue for queue in look_at(broker.store).queues if queue.topic == "Lag"]
+        sent = {(queue.queue_id, offset) for queue in queues for offset in range(queue.max_offset)}
         for name in ("topics.json", "topics.json.bak"):
             file = broker.store / "config" / name
             topics = json.loads(file.read_bytes())
@@ -153,9 +154,8 @@ def test_topics_that_are_not_listed(maven: str, java: str, tmp_path: Path) -> No
         assert plan_repair(Target(broker.store)).topics == {"Lag": 2}
         assert not repair(Target(broker.store)).worse
         broker.start()
-        got = {
-            (queue, offset)
-            for _, queue, offset, _ in broker.ask("deliver", topics=["Lag"], group="after", broker=0)
-        }
+        got = broker.ask("deliver", topics=["Lag"], group="after", broker=0)
         broker.stop()
-        assert len(got) == number
+        places = {(queue, offset) for _, queue, offset, _ in got}
+        assert sent <= places  # delayed messages are delivered again by each start (CFG-5)
+        assert len(places) == len(got)
