@@ -63,7 +63,7 @@ public final class Progress {
             Message message = new Message(TOPIC, "Tag", ("body " + i).getBytes(StandardCharsets.UTF_8));
             producer.send(message, new MessageQueue(TOPIC, broker, i % 3 == 0 ? 0 : 1));
         }
-        delay(namesrv, 1, 1, 9, 18, 18, 18);
+        delay(namesrv, 1, 1, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 18, 18);
         transactions(namesrv);
         commit(namesrv, broker, "behind", 3, 5);
         commit(namesrv, broker, "ahead", 1000, 26);
