@@ -7,14 +7,17 @@ Each case and each property is one test, its case id is the test id, and each cl
 nothing but pytest is imported until the suite is asked for.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Generator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from rocket_conformance.planning import Level, Planned
-from rocket_conformance.report import Baseline
-from rocket_conformance.transport import Transport
+if TYPE_CHECKING:
+    from rocket_conformance.planning import Level, Planned
+    from rocket_conformance.report import Baseline
+    from rocket_conformance.transport import Transport
 
 _Number = TypeVar("_Number", int, float)
 

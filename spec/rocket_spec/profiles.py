@@ -79,10 +79,11 @@ def releases() -> tuple[str, ...]:
 @cache
 def differences() -> tuple[Difference, ...]:
     """All of them, in the order of SPEC.md's clauses."""
-    return tuple(
-        Difference(**{**item, "clauses": tuple(item["clauses"]), "text": " ".join(item["text"])})
-        for item in _document()["differences"]
-    )
+    found: list[Difference] = []
+    for item in _document()["differences"]:
+        fields: dict[str, Any] = {**item, "clauses": tuple(item["clauses"]), "text": " ".join(item["text"])}
+        found.append(Difference(**fields))
+    return tuple(found)
 
 
 @cache

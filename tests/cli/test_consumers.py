@@ -1,6 +1,7 @@
 """`inspect` with groups, and the tables of `config/`: rows from a text written by hand."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,14 @@ def test_an_offset_by_time(verb: Verb, store: Path) -> None:
 def test_a_queue_without_a_time(verb: Verb, store: Path) -> None:
     ran = verb("query", store, "--topic", "Orders", "--queue", 0)
     assert (ran.code, "expected --topic, --queue and --at together" in ran.err) == (2, True)
+
+
+def test_the_commands_of_the_page(verb: Verb, store: Path, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text("utf-8")
+    lines = [line.partition(" #")[0].replace("STORE", str(store)) for line in page.splitlines()]
+    commands = [shlex.split(line)[1:] for line in lines if line.startswith("rocketspec ")]
+    (store / "config" / "consumerOffset.json.bak").write_text("{}", "ascii")
+    for name, *arguments in commands:
+        known = [{"billing": "slow", "OUT": str(tmp_path / "out")}.get(word, word) for word in arguments]
+        assert verb(name, *known).code in (0, 1), (name, known)
+    assert len(commands) >= 8

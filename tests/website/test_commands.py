@@ -23,6 +23,7 @@ ELSEWHERE = {
     "docs/adapters.md": "tests/conformance/test_adapter_verb.py",
     "docs/audit.md": "tests/cli/test_audit_page.py",
     "docs/broken-stores.md": "tests/cli/test_broken_stores.py",
+    "docs/configuration.md": "tests/cli/test_consumers.py",
     "docs/ci.md": "tests/conformance/test_ci_example.py",
     "docs/judge-a-store.md": "tests/acceptance/test_workload.py",
     "docs/licences.md": "tests/project/test_licences.py",

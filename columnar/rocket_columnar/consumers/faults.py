@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocket_columnar.config import ConfigFile, LoadedConfig, load_config, parse
+from rocket_columnar.consumers.queue_units import queues_of, units
 from rocket_columnar.consumers.standing import CHECKER, HALF, OP, SCHEDULE, progress
 from rocket_columnar.describe import QueueView, look_at
 from rocket_columnar.findings import Finding, finding
@@ -53,7 +54,7 @@ def config_findings(
         return
     known = {(queue.topic, queue.queue_id): queue for queue in look_at(store, commitlog=commitlog).queues}
     yield from _consumers(loaded["consumer_offsets"], known)
-    yield from _delays(loaded["delay_offsets"], known)
+    yield from _delays(store, loaded["delay_offsets"], known)
     yield from _topics(loaded["topics"], known)
     if halves and any(topic == HALF for topic, _ in known):
         yield from _transactions(store, commitlog, loaded["consumer_offsets"])
@@ -132,17 +133,32 @@ def _consumers(config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]
             )
 
 
-def _delays(config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]) -> Iterator[Finding]:
-    for row in config.rows if config.taken is not None else ():
-        queue = queues.get((SCHEDULE, row["delay_level"] - 1))
-        if queue is not None and config.taken is not None and row["offset"] > queue.max_offset:
-            yield finding(
-                "delay.offset_beyond_queue",
-                _name(config.taken),
-                None,
-                f"delay level {row['delay_level']}: offset {row['offset']:,}, and its queue ends at {queue.max_offset:,}; "
-                f"the broker goes on at {queue.max_offset:,}: what is before that is not delivered, if it was not yet",
-            )
+def _delays(
+    store: Path, config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]
+) -> Iterator[Finding]:
+    """A warning if messages are lost: those that were due after the file was written were not delivered."""
+    taken = config.taken
+    beyond = [] if taken is None else [(row["delay_level"], row["offset"]) for row in config.rows]
+    files = queues_of(store) if beyond else {}
+    for level, offset in beyond:
+        queue = queues.get((SCHEDULE, level - 1))
+        if queue is None or taken is None or offset <= queue.max_offset:
+            continue
+        written = int((taken.modified or 0) * 1000)
+        waiting = sum(
+            int((some["tags_code"] > written).sum())
+            for _, some in units(files[SCHEDULE, level - 1], queue.min_offset, queue.max_offset)
+        )
+        text = (
+            f"delay level {level}: offset {offset:,}, and its queue ends at {queue.max_offset:,}; the broker goes on at "
+            f"{queue.max_offset:,}"
+        )
+        if waiting:
+            text += f": {waiting:,} messages that are due after the offset was written are never delivered"
+            yield finding("delay.offset_beyond_queue", _name(taken), None, text)
+        else:
+            none = "none needed: the broker goes on at the queue's end"
+            yield finding("delay.offset_beyond_queue", _name(taken), None, text, severity="note", cure=none)
 
 
 def _topics(config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]) -> Iterator[Finding]:

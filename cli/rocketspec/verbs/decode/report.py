@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rocket_columnar.store import Unreadable
 from rocket_spec.errors import FormatError
 
 from rocketspec._options import counted
@@ -63,6 +62,8 @@ class Report:
 
     def skipped(self, name: str, reason: str) -> None:
         """Reports what the listing left out; a store without what cannot be read is not whole."""
+        from rocket_columnar.store import Unreadable
+
         self.incomplete |= isinstance(reason, Unreadable)
         skipped(name, reason)
 
