@@ -120,7 +120,9 @@ def test_a_log_shorter_than_its_index(store: Path) -> None:
     for line in samples(5):
         assert line in look.splitlines()
     assert "error" not in replaced
-    assert replaced.splitlines()[-1] == "store: 1 note"  # delayed messages were delivered beyond the log's end
+    assert (
+        replaced.splitlines()[-1] == "store: 1 note"
+    )  # delayed messages were delivered beyond the log's end
     assert found(store) == MESSAGES
 
 
