@@ -28,7 +28,7 @@ CHECKER: Final = "CID_RMQ_SYS_TRANS"
 
 _RETRY: Final = "%RETRY%"
 _DEAD: Final = "%DLQ%"
-_REMOVE: Final = "d"  # tag of an op message
+_REMOVE: Final = ord("d")  # tags code of an op message, whose tag is d
 _HALVES: Final = 1000  # of which details are read
 
 _Queue = tuple[str, int]
@@ -276,10 +276,14 @@ class _Reading:
         low, high = self._span(OP, queue_id)
         done = set()
         for _, some in units(self._files.get((OP, queue_id), ()), max(begin, low), high):
-            for phy_offset in some["phy_offset"].tolist():
-                row = self._log.row(phy_offset)
-                body = row["body"] or b""
-                if row["tags"] == _REMOVE and body.isdigit() and len(body) < 20:
+            for phy_offset in some["phy_offset"][some["tags_code"] == _REMOVE].tolist():
+                found = self._log.record(phy_offset)
+                if found is None:
+                    continue
+                data, record = found
+                length = int.from_bytes(data[record.body - 4 : record.body], signed=True)
+                body = data[record.body : record.body + max(length, 0)]
+                if body.isdigit() and len(body) < 20:
                     done.add(int(body))
         return done
 
