@@ -45,6 +45,7 @@ NOT_HERE: Final = {
     "throwing_dispatcher": "the reference has the store's own dispatchers",
     "arriving_listener": "the reference has no clients that wait for messages",
     "reput_ends": "the reference has no threads",
+    "clean_light": "the reference has no command for one light topic",
     "expire_log": "the reference deletes no files of the log by their age",
     "pull": "the reference sends no messages to consumers",
 }

@@ -65,6 +65,8 @@ MUTANTS = {
     "CQ-TIME-2, a small size has no time": ("by time, unit of size 1 at 222", "commit_log_store", "        return _store_timestamp(bytearray(data))", "        return _store_timestamp(bytearray(data)) if len(data) >= 64 else -1"),
     "CKP-3, no wrap": ("bounds that wrap", "checkpoint_file", "to_i64(min(self.physic_msg_timestamp, self.logics_msg_timestamp) - 3000)", "min(self.physic_msg_timestamp, self.logics_msg_timestamp) - 3000"),
     "CKP-3, 3 s less than the index time": ("bounds", "checkpoint_file", "min(self.min_timestamp, self.index_msg_timestamp)", "min(self.min_timestamp, self.index_msg_timestamp - 3000)"),
+    "CQ-EXT-5, a size of 0 is a unit": ("ext, last address at unused bytes", "consume_queue_ext", "unpack_from(data, position)[0] < 1", "unpack_from(data, position)[0] < 0"),
+    "LOG-DSP-9, not moved": ("dispatch, from before the log, not 0", "reput", "max(self.reput_from_offset, self._log.min_offset())", "self.reput_from_offset"),
     "LOG-DSP-14, past it": ("dispatch, index that cannot be made", "reput", "                self._dispatch(request)", "                try:\n                    self._dispatch(request)\n                except Exception:\n                    pass"),
     "LOG-DSP-16, a failure": ("huge size, clean", "dispatch", "raise JavaFatalError(", "raise JavaError("),
 }  # fmt: skip

@@ -99,6 +99,7 @@ def test_what_keeps_dledger_from_starting(facts: dict[str, dict[str, Any]]) -> N
         "stray file of a file's length in data",
         "index of entries with a gap",
         "index of entries, 0 beside 000",
+        "data file 0 beside 000",
         "committed index that is not a number",
     ):
         assert (facts[name]["exit"], facts[name]["loaded"]) == (0, False), name

@@ -50,6 +50,14 @@ def test_files_in_use(facts: Facts, stores: Stores) -> None:
     assert facts["append_after_the_last_release"] == "SIGSEGV"
 
 
+def test_deleting_a_light_topic(stores: Stores) -> None:
+    """STORE-20: the topic has the queues 0 and 1, and U has one."""
+    _, deleted, again = stores["unused, a light topic"]
+    assert set(deleted["queues"]) == {"U/0"}
+    assert {name for name in deleted["files"] if "LMQ" in name} == {f"consumequeue/%LMQ%a/1/{0:020}"}
+    assert set(again["queues"]) == {"U/0", "%LMQ%a/1"}
+
+
 def test_a_query_over_a_wrong_size(stores: Stores) -> None:
     """QRY-5: the second of three hits has a negative size; 120 s, and then 1 ms, are the interval."""
     *_, asked, expired, _, forced = stores["query of a wrong size"]

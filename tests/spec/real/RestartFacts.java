@@ -172,6 +172,9 @@ public final class RestartFacts {
                 return null;
             case "clean_unused":
                 return store.cleanUnusedTopic(new HashSet<>(step.getJSONArray("topics").toJavaList(String.class)));
+            case "clean_light":
+                store.cleanUnusedLmqTopic(step.getString("topic"));
+                return null;
             case "hold_index":
                 return ((MappedFile) field(IndexFile.class, "mappedFile").get(indexFiles().get(0))).hold();
             case "hold_log":

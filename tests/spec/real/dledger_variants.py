@@ -121,6 +121,11 @@ def _another_index_file(store: Path, start: int, size: int = INDEX_SIZE, form: s
         file.truncate(size)
 
 
+def _twin(store: Path, name: str) -> None:
+    """A copy of the first data file under another name."""
+    (store / "dledger-n0/data" / name).write_bytes(_files(store)[0].read_bytes())
+
+
 def _renamed(store: Path, name: str) -> None:
     (store / INDEX_FILE).rename(store / INDEX_FILE.replace(f"{0:020}", name))
 
@@ -204,6 +209,7 @@ VARIANTS: dict[str, Callable[[Path], None]] = {
     "stray file in index": lambda store: _stray(store, "index", 1),
     "stray file in data": lambda store: _stray(store, "data", 1),
     "stray file of a file's length in data": lambda store: _stray(store, "data", SIZE),
+    "data file 0 beside 000": lambda store: _twin(store, "0"),
     "directory in data": lambda store: (store / "dledger-n0/data/notes").mkdir(),
     "first entry of the first file": lambda store: _first(store, 0),
     "number 7 of the first entry of the first file": lambda store: _number(store, 7),

@@ -80,6 +80,11 @@ def _unused() -> dict[str, Script]:
             log([*rows[:3], BLANK], [message(3, queue_offset=0)]) | queue(*(unit(n) for n in range(3)), topic="U") | of_t,
             LOAD, clean, LOAD, reput(PLACES[3] + SIZE), **roomy,
         ),
+        "unused, a light topic": script(
+            log([record(0, "", topic="%LMQ%a"), record(97, "", topic="U", queue_offset=0)])
+            | queue(struct.pack(">qiq", 0, 97, 0), topic="%LMQ%a") | queue(struct.pack(">qiq", 0, 97, 0), topic="%LMQ%a", queue_id="1") | queue(unit(0), topic="U"),
+            LOAD, {"do": "clean_light", "topic": "%LMQ%a"}, LOAD, **roomy,
+        ),
         "unused, sent to again, unclean": script(twice | of_t | ABORT, LOAD, **roomy),
         "unused, sent to again, unclean, old offsets from 3": script(
             log([*later[:3], BLANK], [*later[3:6], BLANK], later[6:]) | queue(unit(2)) | ABORT, LOAD, **roomy
@@ -184,6 +189,9 @@ def _dispatch() -> dict[str, Script]:
         "dispatch, body longer than its record": script(
             log([message(0), record(PLACES[1], body=b"x" * 150, more=-141, queue_offset=1)]), LOAD, wrote(353), reput(0), maxIndexNum=100
         ),
+        "dispatch, from before the log, not 0": script(
+            {name: data for name, data in eleven.items() if not name.endswith("000000")}, LOAD, reput(50), maxIndexNum=100
+        ),
         "dispatch, at a missing file": script(
             {name: data for name, data in eleven.items() if not name.endswith("400")}, LOAD, reput(0), maxIndexNum=100
         ),
@@ -228,6 +236,9 @@ def _ext() -> dict[str, Script]:
             for end in (68, 69, 70, 71)
         },
         **{f"ext, last unit of size {size} at {place}": last(place, struct.pack(">hqqh", size, 7, T, 0)) for size in (10, 19, 20) for place in (0, 30, 50)},
+        "ext, last address at unused bytes": script(
+            log_of(1) | queue(unit(0, ADDRESS + 50)) | {f"{folder}{70 * n:020}": ext_unit().ljust(70, b"\0") for n in (0, 1)}, LOAD, **on
+        ),
         "ext, last unit with too long a bit map": last(0, ext_unit(20, 60)),
         "ext off, over addresses": script(
             two | both, LOAD, START, {"do": "pull", "tag": "TagA"}, {"do": "put", "topic": "T", "offset": 222, "size": SIZE, "tags_code": 5,
