@@ -276,13 +276,13 @@ def _alone(store: Path) -> Iterator[None]:
         raise UsageError("repair needs a system with locks on directories") from None
     if not store.is_dir():
         raise UsageError(f"{store}: not a directory")
-    _refuse_running(store)
     descriptor = os.open(store, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise UsageError(f"{store}: another repair is running") from None
     else:
+        _refuse_running(store)  # after that: another repair holds the broker's lock, too
         yield
     finally:
         os.close(descriptor)
