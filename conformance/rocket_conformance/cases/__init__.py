@@ -1,4 +1,5 @@
 """Cases: what is sent to an implementation, directed ones and where they come from."""
+# pyright: reportUnusedImport=false
 
 from rocket_conformance.cases._case import (
     Case,
@@ -10,14 +11,3 @@ from rocket_conformance.cases._case import (
 )
 from rocket_conformance.cases._directed import directed_cases
 from rocket_conformance.cases._parse import case_from_json
-
-__all__ = [
-    "Case",
-    "Observation",
-    "case_from_json",
-    "case_to_json",
-    "directed_cases",
-    "families_of",
-    "geometries_of",
-    "observation_to_json",
-]

@@ -1,4 +1,5 @@
 """What is expected of a case, and how what came differs from it, field by field."""
+# pyright: reportUnusedImport=false
 
 from rocket_conformance.comparison.compare import Difference, differences, same_results
 from rocket_conformance.comparison.expectation import (
@@ -10,18 +11,3 @@ from rocket_conformance.comparison.expectation import (
 )
 from rocket_conformance.comparison.file_fields import FileKind, kind_of, locate
 from rocket_conformance.comparison.hashed import hashed_texts
-
-__all__ = [
-    "Difference",
-    "FileKind",
-    "collect_files",
-    "differences",
-    "expect",
-    "fill_directory",
-    "hashed_texts",
-    "kind_of",
-    "locate",
-    "rejected_files",
-    "same_results",
-    "specified",
-]

@@ -1,4 +1,5 @@
 """Files: read within bounds, kept as images of what is not zero, and the folders that cases run in."""
+# pyright: reportUnusedImport=false
 
 from rocket_conformance.files.images import (
     CHUNK,
@@ -12,17 +13,3 @@ from rocket_conformance.files.images import (
 )
 from rocket_conformance.files.input_files import read_input
 from rocket_conformance.files.scratch_space import scratch, scratch_root
-
-__all__ = [
-    "CHUNK",
-    "MOST_HELD",
-    "Allowance",
-    "FileImage",
-    "image_from_base64",
-    "image_of",
-    "open_inside",
-    "read_image",
-    "read_input",
-    "scratch",
-    "scratch_root",
-]

@@ -1,15 +1,6 @@
 """What a run consists of: cases and properties, fitted to what an adapter declares."""
+# pyright: reportUnusedImport=false
 
 from rocket_conformance.planning.fitting import fit_expected, limit_broken
 from rocket_conformance.planning.geometry_variants import variant_of
 from rocket_conformance.planning.planned import Level, Planned, plan, planned_by_id
-
-__all__ = [
-    "Level",
-    "Planned",
-    "fit_expected",
-    "limit_broken",
-    "plan",
-    "planned_by_id",
-    "variant_of",
-]

@@ -1,4 +1,5 @@
 """Adapter protocol 1: the operations, the values, the messages of both directions."""
+# pyright: reportUnusedImport=false
 
 from rocket_conformance.protocol._features import FEATURES, LIMITS
 from rocket_conformance.protocol._messages import (
@@ -29,35 +30,3 @@ from rocket_conformance.protocol._values import (
     key_or_none,
     to_i64,
 )
-
-__all__ = [
-    "BYE",
-    "FAMILIES",
-    "FEATURES",
-    "LIMITS",
-    "MAX_LINE",
-    "OBJECTS",
-    "OPERATIONS",
-    "PROTOCOL",
-    "Answer",
-    "Hello",
-    "Op",
-    "Operation",
-    "ProtocolError",
-    "Result",
-    "case_message",
-    "check_operation",
-    "check_path",
-    "decode_line",
-    "encode_line",
-    "from_i64",
-    "has_lone_surrogate",
-    "hello_message",
-    "key_fields",
-    "key_of",
-    "key_or_none",
-    "parse_answer",
-    "parse_hello",
-    "suite_version",
-    "to_i64",
-]

@@ -1,4 +1,5 @@
 """Reports: JSON Lines first, everything else is rendered from them."""
+# pyright: reportUnusedImport=false
 
 from rocket_conformance.report.badges import badge, badge_picture, badge_svg, write_badges
 from rocket_conformance.report.baseline import Baseline, Excuse, baseline_text, read_baseline
@@ -32,42 +33,3 @@ from rocket_conformance.report.wording import (
     describe_operations,
     failure_text,
 )
-
-__all__ = [
-    "Baseline",
-    "CaseLine",
-    "Change",
-    "Comparison",
-    "Excuse",
-    "Report",
-    "ReportDiff",
-    "ReportWriter",
-    "badge",
-    "badge_picture",
-    "badge_svg",
-    "baseline_text",
-    "cause_title",
-    "causes_of",
-    "clause_title",
-    "compare_implementations",
-    "compare_reports",
-    "conclusion",
-    "conclusions",
-    "counted",
-    "describe_divergence",
-    "describe_operations",
-    "failing_clauses",
-    "failure_text",
-    "family_verdicts",
-    "header_line",
-    "known_text",
-    "print_summary",
-    "read_baseline",
-    "read_report",
-    "read_whole_report",
-    "release_text",
-    "render_junit",
-    "render_markdown",
-    "tone_of",
-    "write_badges",
-]

@@ -1,4 +1,5 @@
 """The real RocketMQ: its jars and the commands that run them, and what its releases do differently."""
+# pyright: reportUnusedImport=false
 
 from rocket_conformance.rocketmq.jars import (
     ORACLE_VERSION,
@@ -19,21 +20,3 @@ from rocket_conformance.rocketmq.releases import (
     releases_alike,
     short_value,
 )
-
-__all__ = [
-    "ORACLE_VERSION",
-    "RELEASES",
-    "WORKLOAD",
-    "Differs",
-    "First",
-    "JarSet",
-    "JarUnavailableError",
-    "Release",
-    "Survey",
-    "command",
-    "difference_of",
-    "read_survey",
-    "releases_alike",
-    "resolve",
-    "short_value",
-]

@@ -1,4 +1,5 @@
 """How cases reach an implementation: an object in this process, a child process, or several."""
+# pyright: reportUnusedImport=false
 
 from rocket_conformance.transport._descendants import no_orphans
 from rocket_conformance.transport._in_process import Handler
@@ -6,22 +7,3 @@ from rocket_conformance.transport._job import AdapterError, Answered, Failed, Jo
 from rocket_conformance.transport._process import LIVE, Event, Process
 from rocket_conformance.transport._session import open_command, open_handler, open_jar
 from rocket_conformance.transport._signals import InterruptedBySignal, stop_on_signals
-
-__all__ = [
-    "LIVE",
-    "AdapterError",
-    "Answered",
-    "Event",
-    "Failed",
-    "Handler",
-    "InterruptedBySignal",
-    "Job",
-    "Process",
-    "Reply",
-    "Transport",
-    "no_orphans",
-    "open_command",
-    "open_handler",
-    "open_jar",
-    "stop_on_signals",
-]

@@ -1,21 +1,8 @@
 """A seeded set of messages, sent through the real client to any broker, and a record of what it acknowledged and answered."""
+# pyright: reportUnusedImport=false
 
 from rocket_conformance.workload.actions import make_actions
 from rocket_conformance.workload.client import Client, ClientError, require_name_server
 from rocket_conformance.workload.crashes import Broker, run_crashes, send_for_the_bound
 from rocket_conformance.workload.manifest import Manifest, Sent, read_manifest
 from rocket_conformance.workload.running import run_workload
-
-__all__ = [
-    "Broker",
-    "Client",
-    "ClientError",
-    "Manifest",
-    "Sent",
-    "make_actions",
-    "read_manifest",
-    "require_name_server",
-    "run_crashes",
-    "run_workload",
-    "send_for_the_bound",
-]

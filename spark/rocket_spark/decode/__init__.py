@@ -5,17 +5,3 @@ from rocket_spark.decode.options import PARTITIONS, DecodeOptions
 from rocket_spark.decode.part import run_part
 from rocket_spark.decode.part_tasks import PartTask
 from rocket_spark.decode.plan import DecodePlan, plan_decode
-
-__all__ = [
-    "PARTITIONS",
-    "DecodeOptions",
-    "DecodePlan",
-    "DecodeSummary",
-    "PartTask",
-    "StoreStatus",
-    "TableSummary",
-    "decode_stores",
-    "plan_decode",
-    "run_decode",
-    "run_part",
-]

@@ -4,24 +4,3 @@ from rocket_spark.files.copies import disk_bytes, local_copy, range_source, size
 from rocket_spark.files.finding import COMMITLOG, commit_logs, expand, find_files, find_roots
 from rocket_spark.files.opening import check_settings, storage_for
 from rocket_spark.files.storage import FileInfo, LocalStorage, Storage, is_remote, stripped, sync
-
-__all__ = [
-    "COMMITLOG",
-    "FileInfo",
-    "LocalStorage",
-    "Storage",
-    "check_settings",
-    "commit_logs",
-    "disk_bytes",
-    "expand",
-    "find_files",
-    "find_roots",
-    "is_remote",
-    "local_copy",
-    "range_source",
-    "size_now",
-    "state_of",
-    "storage_for",
-    "stripped",
-    "sync",
-]

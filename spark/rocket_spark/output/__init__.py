@@ -4,16 +4,3 @@ from rocket_spark.output.attempts import WHOLE, Folder, attempt, fetched, journa
 from rocket_spark.output.check import check_out, earlier_manifest
 from rocket_spark.output.job_output import Output
 from rocket_spark.output.manifest import merge_finished, task_id
-
-__all__ = [
-    "WHOLE",
-    "Folder",
-    "Output",
-    "attempt",
-    "check_out",
-    "earlier_manifest",
-    "fetched",
-    "journalled_in",
-    "merge_finished",
-    "task_id",
-]

@@ -22,25 +22,3 @@ from rocket_spark.reading.partitions import (
 from rocket_spark.reading.queue_tail import QueueTail
 from rocket_spark.reading.rows import part_rows
 from rocket_spark.reading.stores_tail import StoresTail, store_of
-
-__all__ = [
-    "LOG_BYTES",
-    "STREAM_OPTIONS",
-    "FilePart",
-    "LogTail",
-    "QueueTail",
-    "Request",
-    "RowsPartition",
-    "StoresTail",
-    "flag",
-    "geometry_option",
-    "grouped",
-    "log_parts",
-    "part_rows",
-    "path_option",
-    "plan_partitions",
-    "positive",
-    "request",
-    "requested_files",
-    "store_of",
-]
