@@ -50,11 +50,6 @@ def test_one_table_does_not_name_it(run: Run, store: Path) -> None:
     assert run(store, "--table", "checkpoint") == (0, row, "")
 
 
-def test_limit_holds_for_each_table(run: Run, store: Path) -> None:
-    out = run(store, "--limit", 1).out
-    assert [json.loads(line)["table"] for line in out.splitlines()].count("index_entries") == 1
-
-
 def test_tables_come_once_and_in_their_order(run: Run, store: Path) -> None:
     out = run(store, "--table", "checkpoint", "--table", "index_headers", "--table", "checkpoint").out
     assert [json.loads(line)["table"] for line in out.splitlines()] == ["index_headers", "checkpoint"]
@@ -108,16 +103,6 @@ def test_all_shows_what_lies_beyond_the_index_count(run: Run, tmp_path: Path) ->
     path = put(tmp_path, f"index/{INDEX}", WHOLE_INDEX[:36] + b"\0\0\0\2" + WHOLE_INDEX[40:])
     assert len(run(path, "--table", "index_entries").out.splitlines()) == 1
     assert len(run(path, "--table", "index_entries", "--all").out.splitlines()) == 3
-
-
-def test_csv_of_one_table(run: Run, store: Path) -> None:
-    code, out, _ = run(store, "--table", "consume_queue", "--format", "csv")
-    assert code == 0
-    assert out.splitlines() == [
-        "topic,queue_id,logical_offset,phy_offset,size,tags_code,pre_blank,file",
-        f'"T",0,0,0,100,-7,false,"consumequeue/T/0/{FIRST}"',
-        f'"T",0,1,100,100,-7,false,"consumequeue/T/0/{FIRST}"',
-    ]
 
 
 def test_a_csv_contains_texts_as_they_are(run: Run, tmp_path: Path) -> None:
@@ -299,15 +284,6 @@ def test_times_in_utc_as_text(run: Run, tmp_path: Path) -> None:
     }
     out = run(file, "--timestamps", "utc", "--format", "csv").out
     assert out.splitlines()[1] == '"checkpoint","2023-11-14T22:13:20.123Z",,"1970-01-01T00:00:00.000Z"'
-
-
-def test_times_in_utc_of_many_rows(run: Run, tmp_path: Path) -> None:
-    """Over 4,096 rows, which Arrow makes into text."""
-    log = put(tmp_path, f"commitlog/{FIRST}", b"".join(record(96 * number) for number in range(5_000)))
-    raw = column(run(log).out, "store_timestamp")
-    moments = list(map(str, column(run(log, "--timestamps", "utc").out, "store_timestamp")))
-    assert len(moments) == 5_000
-    assert [int(datetime.fromisoformat(text).timestamp() * 1000) for text in moments] == raw
 
 
 def test_times_in_utc_in_parquet(run: Run, tmp_path: Path) -> None:

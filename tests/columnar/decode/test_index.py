@@ -34,15 +34,6 @@ def patched(offset: int, code: str, *values: int) -> bytes:
     return bytes(data)
 
 
-def test_batches_have_the_schema_of_the_table(tmp_path: Path) -> None:
-    put(tmp_path, "index/20260101000000001", index_file(S, N, PUTS))
-    file(tmp_path)
-    for table, batch in decode(find_files(tmp_path / "index"), batch_rows=2):
-        assert batch.schema.equals(SCHEMAS[table])
-        assert batch.num_rows <= 2
-        batch.validate(full=True)
-
-
 def test_store_time_wraps_as_a_long(tmp_path: Path) -> None:
     found = rows(file(tmp_path, patched(0, "q", (1 << 63) - 1)))
     assert [row["store_timestamp"] for row in found][:2] == [(1 << 63) - 1, -(1 << 63) + 4999]
@@ -65,10 +56,6 @@ def test_all_entries_are_those_that_are_not_zero(tmp_path: Path) -> None:
     data = bytearray(patched(36, "i", 2))
     struct.pack_into(">iqii", data, 40 + 4 * S + 20 * 9, 1, 2, 3, 4)
     assert [row["entry"] for row in rows(file(tmp_path, bytes(data)), all_entries=True)] == [1, 2, 3, 9]
-
-
-def test_all_entries_are_none_of_an_empty_file(tmp_path: Path) -> None:
-    assert rows(file(tmp_path, bytes(GEOMETRY.file_size)), all_entries=True) == []
 
 
 def test_table_without_rows_comes_as_an_empty_batch(tmp_path: Path) -> None:

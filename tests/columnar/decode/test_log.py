@@ -40,37 +40,6 @@ def run(*sizes: int, start: int = 0) -> list[bytes]:
     return made
 
 
-def test_row_of_a_record(tmp_path: Path) -> None:
-    properties = b"KEYS\1k1 k2\2TAGS\1AaTopic#Aa\2UNIQ_KEY\1U\2other\1\xe8\xae\xa2\2"
-    data = record(0, body=b"123456789", properties=properties, queue_id=2, queue_offset=9, sys_flag=1)
-    assert rows(log(tmp_path, data)) == [
-        {
-            "phy_offset": 0,
-            "size": 91 + 1 + 9 + len(properties),
-            "topic": "T",
-            "queue_id": 2,
-            "queue_offset": 9,
-            "sys_flag": 1,
-            "flag": 5,
-            "born_timestamp": BEGIN - 1,
-            "born_host": "10.0.0.1:1111",
-            "store_timestamp": BEGIN,
-            "store_host": "10.0.0.2:2222",
-            "reconsume_times": 3,
-            "prepared_transaction_offset": 4,
-            "body": b"123456789",
-            "body_crc": 0x4BF43926,
-            "crc_ok": True,
-            "keys": "k1 k2",
-            "uniq_key": "U",
-            "tags": "AaTopic#Aa",
-            "tags_code": -10606476,
-            "properties": [("KEYS", "k1 k2"), ("TAGS", "AaTopic#Aa"), ("UNIQ_KEY", "U"), ("other", "订")],
-            "file": FIRST,
-        }
-    ]
-
-
 @pytest.mark.parametrize(
     ("body", "crc", "shown", "is_ok"),
     [
@@ -133,12 +102,6 @@ def test_tags_code_is_what_a_healthy_dispatch_gives(
     assert row["tags_code"] == code
 
 
-def test_negative_lengths_count_as_none(tmp_path: Path) -> None:
-    data = record(0, body=b"", body_length=-5, properties_length=-1)
-    (row,) = rows(log(tmp_path, data))
-    assert (row["size"], row["body"], row["properties"]) == (92, b"", [])
-
-
 @pytest.mark.parametrize("room", [8, 9, 35, 36, 90, 91, 5000])
 def test_blank_ends_a_file(tmp_path: Path, room: int) -> None:
     first = run(10, 20)
@@ -165,14 +128,6 @@ def test_zeros_before_a_file_with_records_are_a_gap(tmp_path: Path) -> None:
     found, gaps = decoded(tmp_path / "commitlog")
     assert [row["phy_offset"] for row in found] == [0, 1000]
     assert [(gap.file, gap.begin, gap.end) for gap in gaps] == [(str(path), 102, 1000)]
-
-
-def test_missing_file_is_a_gap(tmp_path: Path) -> None:
-    log(tmp_path, *run(10))
-    log(tmp_path, *run(10, start=1000), name=f"{1000:020}")
-    found, gaps = decoded(tmp_path / "commitlog")
-    assert len(found) == 2
-    assert [(gap.begin, gap.end, gap.found) for gap in gaps] == [(102, 1000, "no file")]
 
 
 @pytest.mark.parametrize(
@@ -202,13 +157,6 @@ def test_bad_record_is_a_gap_up_to_the_next_that_verifies(
     assert [(gap.file, gap.begin, gap.end, gap.found) for gap in gaps] == [(str(path), 112, 224, found)]
 
 
-def test_stale_record_of_another_place_is_no_row(tmp_path: Path) -> None:
-    first = run(20)
-    shown, gaps = decoded(log(tmp_path, *first, *run(20), bytes(100)))
-    assert [row["phy_offset"] for row in shown] == [0]
-    assert [(gap.begin, gap.end) for gap in gaps] == [(112, 324)]
-
-
 def test_record_inside_a_body_is_not_found_in_a_gap(tmp_path: Path) -> None:
     outer = record(0, body=record(0) + b"tail")
     damaged = b"\0" + outer[1:4] + b"\0" + outer[5:]
@@ -233,24 +181,10 @@ def test_the_walk_goes_on_behind_junk_of_any_length(tmp_path: Path, junk: int) -
     assert [(gap.begin, gap.end) for gap in gaps] == [(112, 112 + junk)]
 
 
-def test_zeros_between_records_are_a_gap(tmp_path: Path) -> None:
-    shown, gaps = decoded(log(tmp_path, *run(20), bytes(4096), *run(20, start=112 + 4096)))
-    assert len(shown) == 2
-    assert [(gap.begin, gap.end) for gap in gaps] == [(112, 4208)]
-
-
 def test_blank_ends_a_gap_too(tmp_path: Path) -> None:
     shown, gaps = decoded(log(tmp_path, *run(20), b"j" * 100, blank(50)))
     assert len(shown) == 1
     assert [(gap.begin, gap.end) for gap in gaps] == [(112, 212)]
-
-
-def test_gap_is_one_line_with_its_range(tmp_path: Path) -> None:
-    path = log(tmp_path, *run(20), b"j" * 1000)
-    ((gap,),) = [decoded(path)[1]]
-    assert str(gap) == (
-        f"{path}: gap from 112 to 1,112 (1,000 bytes): found magic 6a6a6a6a, expected daa320a7"
-    )
 
 
 def test_without_on_gap_nothing_is_passed_over(tmp_path: Path) -> None:
@@ -259,33 +193,11 @@ def test_without_on_gap_nothing_is_passed_over(tmp_path: Path) -> None:
         list(decode(find_files(path)))
 
 
-def test_empty_file_is_malformed(tmp_path: Path) -> None:
-    with pytest.raises(MalformedError, match="found an empty file, expected a commit log"):
-        rows(log(tmp_path, b""))
-
-
-@pytest.mark.parametrize("batch_rows", [1, 3, 1000])
-def test_batch_size_changes_no_row(tmp_path: Path, batch_rows: int) -> None:
-    path = log(tmp_path, *run(*range(50)))
-    assert rows(path, batch_rows=batch_rows) == rows(path)
-    assert len(rows(path)) == 50
-
-
 def test_large_bodies_make_batches_of_few_rows(tmp_path: Path) -> None:
     path = log(tmp_path, *run(*[5 << 20] * 8))
     sizes = [batch.num_rows for _, batch in decode(find_files(path))]
     assert sum(sizes) == 8
     assert max(sizes) <= 7  # 32 MiB are reached by the seventh body of 5
-
-
-@pytest.mark.parametrize(
-    "columns",
-    [["tags_code"], ["topic"], ["crc_ok", "file"], ["properties", "born_host"], ["store_timestamp", "body"]],
-)
-def test_columns_are_those_of_whole_rows(tmp_path: Path, columns: list[str]) -> None:
-    path = log(tmp_path, *run(1, 2), record(93 + 94, topic=b"U", properties=b"TAGS\1a\2"))
-    whole = rows(path)
-    assert rows(path, columns=columns) == [{name: row[name] for name in columns} for row in whole]
 
 
 def test_topics_of_later_batches_only_add_to_the_dictionary(tmp_path: Path) -> None:

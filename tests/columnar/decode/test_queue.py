@@ -21,20 +21,6 @@ def queue(directory: Path, data: bytes, name: str = FIRST, queue_id: str = "3") 
     return put(directory, f"consumequeue/Topic/{queue_id}/{name}", data).parent
 
 
-def test_unit_rows_have_topic_queue_and_logical_offset(tmp_path: Path) -> None:
-    folder = queue(tmp_path, unit(500, 91, -7) + unit(591, 100, 1 << 40), "00000000000000000060")
-    common = {
-        "topic": "Topic",
-        "queue_id": 3,
-        "pre_blank": False,
-        "file": "consumequeue/Topic/3/00000000000000000060",
-    }
-    assert rows(folder) == [
-        {"logical_offset": 3, "phy_offset": 500, "size": 91, "tags_code": -7} | common,
-        {"logical_offset": 4, "phy_offset": 591, "size": 100, "tags_code": 1 << 40} | common,
-    ]
-
-
 def test_file_without_a_place_has_no_topic(tmp_path: Path) -> None:
     (row,) = rows(put(tmp_path, FIRST, unit(500, 91, -7)))
     assert (row["topic"], row["queue_id"], row["file"]) == (None, None, FIRST)
@@ -78,12 +64,6 @@ def test_each_file_ends_by_itself(tmp_path: Path) -> None:
     assert [row["logical_offset"] for row in rows(folder)] == [0, 2]
 
 
-def test_queues_come_by_number(tmp_path: Path) -> None:
-    for number in ("10", "9", "1"):
-        queue(tmp_path, unit(int(number), 91), queue_id=number)
-    assert [row["queue_id"] for row in rows(tmp_path / "consumequeue")] == [1, 9, 10]
-
-
 def test_many_short_queues_make_few_batches(tmp_path: Path) -> None:
     for number in range(50):
         queue(tmp_path, unit(number, 91), queue_id=str(number))
@@ -114,30 +94,6 @@ def test_over_long_file_is_malformed(tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"{folder / FIRST}: found 60 bytes, expected 40, up to where 00000000000000000040 begins (CQ-FILE-2)"
     )
-
-
-def test_ext_rows_have_the_address_that_a_unit_of_the_queue_holds(tmp_path: Path) -> None:
-    data = ext_unit(7, BEGIN, b"abcd") + ext_unit(-7, BEGIN + 1, b"") + b"\xff\xff" + b"left over"
-    path = put(tmp_path, "consumequeue_ext/Topic/3/00000000000000000100", data)
-    file = {"topic": "Topic", "queue_id": 3, "file": "00000000000000000100"}
-    assert rows(path) == [
-        {
-            "address": -(1 << 63) + 100,
-            "size": 24,
-            "tags_code": 7,
-            "store_timestamp": BEGIN,
-            "bit_map": b"abcd",
-        }
-        | file,
-        {
-            "address": -(1 << 63) + 124,
-            "size": 20,
-            "tags_code": -7,
-            "store_timestamp": BEGIN + 1,
-            "bit_map": b"",
-        }
-        | file,
-    ]
 
 
 @pytest.mark.parametrize("end", [b"", b"\x00", b"\x00\x00", b"\xff\xff", b"\xff\xffzz", bytes(100)])

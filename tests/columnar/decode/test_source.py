@@ -124,23 +124,6 @@ def test_ranges_of_a_log_are_together_the_whole(step: int) -> None:
     assert (found, gaps) == (every, every_gap)
 
 
-@pytest.mark.usefixtures("_form")
-def test_ranges_over_files() -> None:
-    parts, files = [b"", b""], []
-    for number, base in enumerate((0, 1000)):
-        while len(parts[number]) < 900:
-            parts[number] += record(base + len(parts[number]), body=b"x")
-        parts[number] += blank(1000 - len(parts[number]))
-        files.append(in_memory(f"commitlog/{base:020}", parts[number]))
-    files.append(in_memory(f"commitlog/{5000:020}", record(5000)))
-    whole, (gap,) = rows(files)
-    assert (gap.begin, gap.end) == (2000, 5000)
-    for cut in (0, 1, 500, 1000, 1001, 1500, 2000, 2001, 3000, 5000, 5001, 6000):
-        first, second = rows(files, log_range=(0, cut)), rows(files, log_range=(cut, 1 << 62))
-        assert first[0] + second[0] == whole
-        assert first[1] + second[1] == [gap]
-
-
 def test_nothing_before_a_range_is_fetched() -> None:
     size = len(record(0, body=b"1"))
     data = b"".join(record(size * number, body=b"1") for number in range(100_000))

@@ -10,7 +10,7 @@ import pytest
 from rocket_columnar import fast
 from rocket_columnar.log import Gap, Requests, RequestScan, TopicNames
 from rocket_columnar.store import Source, StoreFile, find_files
-from rocket_golden import manifest, open_store, truth
+from rocket_golden import manifest, open_store
 from rocket_spec.errors import MalformedError
 from store_bytes import put, record
 
@@ -43,13 +43,6 @@ def logs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return [file for file in find_files(store) if file.kind == "log"]
 
 
-def test_compiled_windows_give_what_python_gives(logs: list[StoreFile]) -> None:
-    for file in logs:
-        size = file.path.stat().st_size
-        plain, compiled = (read(file, 0, size, exact=True, compiled=value) for value in (False, True))
-        assert same(plain, compiled)
-
-
 def test_ranges_join_on(logs: list[StoreFile]) -> None:
     """Wherever a file is cut into ranges, what they read is what the whole reads, each record once."""
     for file in logs:
@@ -67,37 +60,6 @@ def test_ranges_join_on(logs: list[StoreFile]) -> None:
         offsets = np.concatenate([part[1].phy_offset for part in parts])
         assert np.array_equal(offsets, whole[1].phy_offset)
         assert np.array_equal(np.concatenate([part[1].key_hash for part in parts]), whole[1].key_hash)
-
-
-def test_they_are_what_the_store_dispatched(tmp_path: Path) -> None:
-    """The real store's own dispatch requests of the store `mixed`."""
-    store = open_store("mixed", tmp_path)
-    said = [line for line in truth("mixed") if line["type"] == "dispatch"]
-    offsets, tags = [], []
-    for file in find_files(store):
-        if file.kind == "log":
-            rest = read(file, 0, file.path.stat().st_size, exact=True, compiled=True)[1]
-            offsets += rest.phy_offset.tolist()
-            tags += rest.tags_code.tolist()
-    assert (offsets, tags) == (
-        [line["commit_log_offset"] for line in said],
-        [line["tags_code"] for line in said],
-    )
-
-
-def test_text_that_is_no_utf8_and_a_delay_that_is_no_number(tmp_path: Path) -> None:
-    """Rows that compiled loops leave to Python, between rows that they read."""
-    properties = [b"KEYS\1a b", b"KEYS\1\xed\xa0\x80 c\2UNIQ_KEY\1u", b"KEYS\1d", b"DELAY\1x\2KEYS\1e", b""]
-    data = b""
-    for pairs in properties:
-        topic = b"SCHEDULE_TOPIC_XXXX" if b"DELAY" in pairs else b"T"
-        data += record(len(data), topic=topic, properties=pairs)
-    path = tmp_path / "commitlog" / f"{0:020}"
-    put(tmp_path, f"commitlog/{0:020}", data)
-    (file,) = find_files(path)
-    plain, compiled = (read(file, 0, len(data), exact=True, compiled=value) for value in (False, True))
-    assert plain[1].key_count.tolist() == [2, 3, 1, 0, 0]
-    assert same(plain, compiled)
 
 
 LETTERS = "\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff"
