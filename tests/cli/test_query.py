@@ -105,11 +105,6 @@ def test_a_cycle_is_one_line_and_explain_shows_it(run: Run, store: Path) -> None
     assert "a cycle" in out
 
 
-def test_skipped_names_are_told_on_stderr(run: Run, store: Path) -> None:
-    put(store, "index/note.txt", b"x")
-    assert run(store, *KEY).err == "rocketspec: index/note.txt: skipped, its name is not a number\n"
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [

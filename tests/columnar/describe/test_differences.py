@@ -18,11 +18,6 @@ def changed(data: bytes, at: int, value: int = 0x01) -> bytes:
     return bytes(copy)
 
 
-def test_equal_files_have_no_differences(tmp_path: Path) -> None:
-    data = index_file(16, 64, ENTRIES)
-    assert list(diff(put(tmp_path, FIRST, data), put(tmp_path, SECOND, data))) == []
-
-
 @pytest.mark.parametrize(
     ("at", "expected"),
     [
@@ -135,16 +130,6 @@ def test_a_count_beyond_the_file_is_a_difference(tmp_path: Path, damaged: int) -
     assert {difference.part for difference in found[1:]} == {
         "entry"
     }  # those of zeros, which only the greater count takes in
-
-
-def test_a_record_that_does_not_verify_is_absent(tmp_path: Path) -> None:
-    records = record(0) + record(len(record(0)))
-    data = records.ljust(512, b"\0")
-    pair = (
-        put(tmp_path, f"a/commitlog/{0:020}", data),
-        put(tmp_path, f"b/commitlog/{0:020}", changed(data, 4)),
-    )
-    assert list(diff(*pair)) == [Difference("record", 0, "record", 0, "there", "absent")]
 
 
 def test_checkpoints_and_sizes(tmp_path: Path) -> None:

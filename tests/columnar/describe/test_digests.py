@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rocket_columnar.describe import digest, store_digest
 from rocket_golden import open_store, stores
-from store_bytes import BEGIN, Entry, blank, checkpoint, index_file, put, record, unit
+from store_bytes import BEGIN, Entry, checkpoint, index_file, put, record, unit
 
 
 def whole(root: Path) -> str:
@@ -30,17 +30,6 @@ def test_an_index_file_is_its_header_and_entries(tmp_path: Path) -> None:
     path = put(tmp_path, "index/20260101000000000", data)
     begin = 40 + 4 * 16 + 20
     assert one(path) == sha(data[:40] + data[begin : begin + 20 * 8])
-
-
-def test_a_queue_is_its_units(tmp_path: Path) -> None:
-    units = unit(0, 100) + unit(100, 90)
-    assert one(put(tmp_path, f"consumequeue/T/0/{0:020}", units + bytes(60))) == sha(units)
-
-
-def test_a_log_is_its_records(tmp_path: Path) -> None:
-    records = record(0) + record(len(record(0)))
-    data = records + blank(512 - len(records))
-    assert one(put(tmp_path, f"commitlog/{0:020}", data)) == sha(records)
 
 
 def test_a_checkpoint_is_its_times(tmp_path: Path) -> None:

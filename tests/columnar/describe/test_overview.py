@@ -42,29 +42,6 @@ def test_counts_are_those_that_java_recorded(name: str, tmp_path: Path) -> None:
     assert seen.problems == ()
 
 
-def test_units_whose_log_has_expired_do_not_count(store: Path) -> None:
-    """A broker's minimum offset is that of the first unit whose record the log still has."""
-    (store / "commitlog" / f"{0:020}").unlink()
-    seen = look_at(store)
-    assert seen.log is not None
-    assert seen.log.begin == 32768
-    units: Counter[tuple[str, int]] = Counter()
-    for line in rocket_golden.truth("mixed"):
-        if line["type"] == "queue_unit" and line["phy_offset"] >= 32768:
-            units[line["topic"], line["queue_id"]] += 1
-    assert {(queue.topic, queue.queue_id): queue.messages for queue in seen.queues if queue.messages} == units
-
-
-def test_units_before_the_first_of_a_queue_are_filler(store: Path) -> None:
-    """Three units (0, 2^31 - 1, 0) and then one of a record at 5: the queue begins at logical offset 3."""
-    folder = store / "consumequeue" / "Young" / "0"
-    folder.mkdir(parents=True)
-    filler = _UNIT.pack(0, 0x7FFFFFFF, 0)
-    (folder / f"{0:020}").write_bytes((filler * 3 + _UNIT.pack(5, 100, 0)).ljust(400, b"\0"))
-    (queue,) = (queue for queue in look_at(store).queues if queue.topic == "Young")
-    assert (queue.min_offset, queue.max_offset, queue.messages) == (3, 4, 1)
-
-
 @pytest.mark.parametrize(("begin", "expected"), [(0, 1), (50, 1), (51, 7), (90, 7)])
 def test_filler_between_units_does_not_hide_those_before_it(store: Path, begin: int, expected: int) -> None:
     """One filler, three units of a record at 50, three fillers for lost records, and a unit of one at 91."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from query_store import FIRST, GEOMETRY, SECOND, SIZE, message, write_index, write_log
 from rocket_columnar.formats import OffsetId
-from rocket_columnar.index import IndexFile
 from rocket_columnar.query import (
     OpenStore,
     Row,
@@ -19,32 +19,8 @@ from rocket_columnar.query import (
     scan,
     topics_of,
 )
-from rocket_spec.layout import Geometry
 from store_bytes import BEGIN as T
-from store_bytes import put, record
-
-GEOMETRY = Geometry(16, 200)
-FIRST, SECOND = "20260101000000000", "20260101000000001"
-
-
-def message(offset: int, keys: str = "k", topic: str = "T", time: int = T, unique: str = "u") -> bytes:
-    properties = f"KEYS\1{keys}\2UNIQ_KEY\1{unique}\2".encode()
-    return record(offset, topic=topic.encode(), properties=properties, store_timestamp=time)
-
-
-SIZE = len(message(0))
-
-
-def write(root: Path, *records: bytes) -> None:
-    put(root, f"commitlog/{0:020}", b"".join(records).ljust(1 << 15, b"\0"))
-
-
-def index(
-    root: Path, puts: list[tuple[str, int, int]], name: str = FIRST, seed: tuple[int, int] = (0, 0)
-) -> None:
-    with IndexFile(root / "index" / name, *GEOMETRY, end_phy_offset=seed[0], end_timestamp=seed[1]) as file:
-        for put in puts:
-            assert file.put(*put)
+from store_bytes import put
 
 
 def offsets(rows: list[Row]) -> list[int]:
@@ -54,10 +30,10 @@ def offsets(rows: list[Row]) -> list[int]:
 @pytest.fixture
 def hundred(tmp_path: Path) -> Iterator[OpenStore]:
     """A hundred messages of one key, 10 s apart, put twice, in two files."""
-    write(tmp_path, *(message(SIZE * n, time=T + 10_000 * n) for n in range(100)))
+    write_log(tmp_path, *(message(SIZE * n, time=T + 10_000 * n) for n in range(100)))
     puts = [("T#k", SIZE * n, T + 10_000 * n) for n in range(100)]
-    index(tmp_path, puts)
-    index(tmp_path, puts[90:], SECOND)
+    write_index(tmp_path, puts)
+    write_index(tmp_path, puts[90:], SECOND)
     with OpenStore(tmp_path, GEOMETRY) as store:
         yield store
 
@@ -82,13 +58,13 @@ def test_the_window_is_that_of_the_records_to_the_ms(hundred: OpenStore) -> None
 
 def test_other_keys_of_the_same_hash_and_records_that_are_none_are_left_out(tmp_path: Path) -> None:
     size = len(message(0, "Aa", "AaTopic"))
-    write(
+    write_log(
         tmp_path,
         message(0, "Aa", "AaTopic"),
         message(size, "BB", "AaTopic"),
         message(2 * size, "BB", "BBTopic"),
     )
-    index(tmp_path, [(f"{topic}#{key}", offset, T) for topic, key, offset in (
+    write_index(tmp_path, [(f"{topic}#{key}", offset, T) for topic, key, offset in (
         ("AaTopic", "Aa", 0), ("AaTopic", "BB", size), ("BBTopic", "BB", 2 * size), ("AaTopic", "Aa", 3 * size))])  # fmt: skip
     with OpenStore(tmp_path, GEOMETRY) as store:
         assert offsets(find_all(store, "AaTopic", "BB")) == [size]
@@ -97,8 +73,8 @@ def test_other_keys_of_the_same_hash_and_records_that_are_none_are_left_out(tmp_
 
 def test_entries_behind_one_that_ends_a_brokers_walk(tmp_path: Path) -> None:
     """Entry 1 of a rolled file is placed 60 s too late, and entry 2 has a negative time diff by damage."""
-    write(tmp_path, message(0, time=T + 60_000), message(SIZE, time=T + 60_000))
-    index(tmp_path, [("T#k", 0, T + 60_000), ("T#k", SIZE, T + 60_000)], seed=(0, T))
+    write_log(tmp_path, message(0, time=T + 60_000), message(SIZE, time=T + 60_000))
+    write_index(tmp_path, [("T#k", 0, T + 60_000), ("T#k", SIZE, T + 60_000)], seed=(0, T))
     path = tmp_path / "index" / FIRST
     data = bytearray(path.read_bytes())
     struct.pack_into(">i", data, GEOMETRY.entries_offset + 2 * 20 + 12, -1)
@@ -108,20 +84,8 @@ def test_entries_behind_one_that_ends_a_brokers_walk(tmp_path: Path) -> None:
         assert offsets(find_all(store, "T", "k")) == [0, SIZE]
 
 
-def test_a_cycle_ends(tmp_path: Path) -> None:
-    write(tmp_path, message(0))
-    index(tmp_path, [("T#k", 0, T), ("T#k", 0, T)])
-    path = tmp_path / "index" / FIRST
-    data = bytearray(path.read_bytes())
-    struct.pack_into(">i", data, GEOMETRY.entries_offset + 20 + 16, 2)
-    path.write_bytes(data)
-    with OpenStore(tmp_path, GEOMETRY) as store:
-        assert offsets(find_all(store, "T", "k")) == [0]
-        assert find_all(store, "T", "{") == []  # in the same slot
-
-
 def test_scan_needs_no_index_and_finds_other_topics_where_none_is_named(tmp_path: Path) -> None:
-    write(tmp_path, message(0), message(SIZE, "x"), message(2 * SIZE, "a k", "Tx"))
+    write_log(tmp_path, message(0), message(SIZE, "x"), message(2 * SIZE, "a k", "Tx"))
     with OpenStore(tmp_path, GEOMETRY) as store:
         assert offsets(scan(store, "T", "k")) == [0]
         assert offsets(scan(store, None, "k")) == [0, 2 * SIZE]
@@ -130,7 +94,7 @@ def test_scan_needs_no_index_and_finds_other_topics_where_none_is_named(tmp_path
 
 def test_scan_over_log_files_that_overlap(tmp_path: Path) -> None:
     """A broker reads an offset in the file that begins last before it: what another file has there is no record."""
-    write(tmp_path, message(0), message(SIZE))
+    write_log(tmp_path, message(0), message(SIZE))
     later = message(SIZE - 10) + message(2 * SIZE - 10)
     put(tmp_path, f"commitlog/{SIZE - 10:020}", later)
     with OpenStore(tmp_path, GEOMETRY) as store:
@@ -139,8 +103,8 @@ def test_scan_over_log_files_that_overlap(tmp_path: Path) -> None:
 
 def test_a_unique_key_of_some_topic(tmp_path: Path) -> None:
     """Sent again under one id, and once with that id as a key of its own."""
-    write(tmp_path, message(0, "k"), message(SIZE, "u", unique="v"), message(2 * SIZE, "k"))
-    index(tmp_path, [("T#u", 0, T), ("T#u", SIZE, T), ("T#u", 2 * SIZE, T)])
+    write_log(tmp_path, message(0, "k"), message(SIZE, "u", unique="v"), message(2 * SIZE, "k"))
+    write_index(tmp_path, [("T#u", 0, T), ("T#u", SIZE, T), ("T#u", 2 * SIZE, T)])
     for topic in ("Other", "T"):
         (tmp_path / "consumequeue" / topic).mkdir(parents=True)
     with OpenStore(tmp_path, GEOMETRY) as store:
@@ -154,8 +118,8 @@ def test_a_unique_key_among_many_topics_on_damaged_chains(tmp_path: Path) -> Non
     places = [0]
     for topic in topics:
         places.append(places[-1] + len(message(0, topic=topic)))
-    write(tmp_path, *(message(place, topic=topic) for place, topic in zip(places, topics, strict=False)))
-    index(tmp_path, [(f"{topic}#u", place, T) for place, topic in zip(places, topics, strict=False)])
+    write_log(tmp_path, *(message(place, topic=topic) for place, topic in zip(places, topics, strict=False)))
+    write_index(tmp_path, [(f"{topic}#u", place, T) for place, topic in zip(places, topics, strict=False)])
     path = tmp_path / "index" / FIRST
     image = bytearray(path.read_bytes())
     entries = 40 + 4 * GEOMETRY.hash_slot_num
@@ -170,9 +134,9 @@ def test_a_unique_key_among_many_topics_on_damaged_chains(tmp_path: Path) -> Non
 
 
 def test_more_index_files_than_the_limit_on_open_files(tmp_path: Path) -> None:
-    write(tmp_path, message(0))
+    write_log(tmp_path, message(0))
     for number in range(100):
-        index(tmp_path, [("T#k", 0, T)], f"{20260101000000000 + number}")
+        write_index(tmp_path, [("T#k", 0, T)], f"{20260101000000000 + number}")
     script = (
         "import resource, sys; from rocket_columnar.query import OpenStore; "
         "resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1])); "
@@ -185,7 +149,7 @@ def test_more_index_files_than_the_limit_on_open_files(tmp_path: Path) -> None:
 
 
 def test_an_offset_id(tmp_path: Path) -> None:
-    write(tmp_path, message(0), message(SIZE))
+    write_log(tmp_path, message(0), message(SIZE))
     with OpenStore(tmp_path, GEOMETRY) as store:
         (row,) = find_by_offset_id(store, OffsetId("10.0.0.2:2222", SIZE))
         assert (row["phy_offset"], row["keys"]) == (SIZE, "k")

@@ -7,46 +7,14 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
+from query_store import FIRST, FOREVER, GEOMETRY, SECOND, SIZE, message, write_index, write_log
 from rocket_columnar.index import IndexFile
 from rocket_columnar.query import Answer, OpenStore, query
 from rocket_columnar.store import Reader, StoreFile
-from rocket_spec.errors import InvalidError, MalformedError, UsageError
+from rocket_spec.errors import InvalidError, MalformedError
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN as T
 from store_bytes import put, record
-
-GEOMETRY = Geometry(16, 200)
-FOREVER = (1 << 63) - 1
-FIRST = "20260101000000000"
-SECOND = "20260101000000001"
-Puts = list[tuple[str, int, int]]
-
-
-def write_index(root: Path, name: str, puts: Puts, *, seed: tuple[int, int] = (0, 0)) -> None:
-    """An index file of `puts`: index key, physical offset, store timestamp."""
-    path = root / "index" / name
-    with IndexFile(path, *GEOMETRY, end_phy_offset=seed[0], end_timestamp=seed[1]) as index:
-        for put in puts:
-            assert index.put(*put)
-        index.flush()
-
-
-def write_log(root: Path, *records: bytes, begin: int = 0, size: int = 4096) -> list[int]:
-    """A commit-log file of `records`, and their physical offsets."""
-    offsets = [begin]
-    for message in records:
-        offsets.append(offsets[-1] + len(message))
-    put(root, f"commitlog/{begin:020}", b"".join(records).ljust(size, b"\0"))
-    return offsets[:-1]
-
-
-def message(offset: int, keys: str = "k", topic: str = "T", time: int = T) -> bytes:
-    return record(
-        offset, topic=topic.encode(), properties=b"KEYS\1" + keys.encode() + b"\2", store_timestamp=time
-    )
-
-
-SIZE = len(message(0))
 
 
 def messages(answer: Answer) -> list[int]:
@@ -70,42 +38,14 @@ def root(tmp_path: Path) -> Path:
         *(message(SIZE * n, key, time=time) for n, (key, time) in enumerate(zip(keys, times, strict=True))),
     )
     puts = [(f"T#{key}", offset, time) for key, offset, time in zip(keys, offsets, times, strict=True)]
-    write_index(root, FIRST, puts[:3])
-    write_index(root, SECOND, puts[3:])
+    write_index(root, puts[:3])
+    write_index(root, puts[3:], SECOND)
     return root
-
-
-def test_offsets_come_newest_first_and_messages_in_ascending_order(root: Path) -> None:
-    answer = query(root, "T", "k", geometry=GEOMETRY)
-    assert answer.offsets == (3 * SIZE, 2 * SIZE, 0)
-    assert messages(answer) == [0, 2 * SIZE, 3 * SIZE]
-    assert answer.messages[1]["keys"] == "k"
-    assert answer.messages[1]["store_timestamp"] == T + 10_000
-    assert answer.messages[1]["file"] == f"commitlog/{0:020}"
-    assert not answer.truncated
-
-
-def test_last_update_is_the_newest_files_and_zero_when_nothing_is_hit(root: Path) -> None:
-    with opened(root) as store:
-        answer = store.query("T", "k", max_num=9, begin=0, end=FOREVER)
-        assert (answer.last_update_timestamp, answer.last_update_phy_offset) == (T + 20_000, 4 * SIZE)
-        answer = store.query("T", "none", max_num=9, begin=0, end=FOREVER)
-        assert (answer.last_update_timestamp, answer.last_update_phy_offset) == (0, 0)
-        offsets = store.query_offset("T", "none", 9, 0, FOREVER)
-        assert (offsets.last_update_timestamp, offsets.last_update_phy_offset) == (T + 20_000, 4 * SIZE)
-
-
-def test_the_limit_stops_the_search_and_is_said(root: Path) -> None:
-    answer = query(root, "T", "k", max_num=2, geometry=GEOMETRY)
-    assert answer.offsets == (3 * SIZE, 2 * SIZE)
-    assert answer.truncated
-    assert not query(root, "T", "k", max_num=3, geometry=GEOMETRY).truncated
-    assert query(root, "T", "k", max_num=0, geometry=GEOMETRY).messages == ()
 
 
 def test_never_more_than_64(tmp_path: Path) -> None:
     offsets = write_log(tmp_path, *(message(SIZE * n) for n in range(70)), size=70 * SIZE)
-    write_index(tmp_path, FIRST, [("T#k", offset, T) for offset in offsets])
+    write_index(tmp_path, [("T#k", offset, T) for offset in offsets])
     answer = query(tmp_path, "T", "k", max_num=1000, geometry=GEOMETRY)
     assert messages(answer) == offsets[6:]
     assert answer.truncated
@@ -113,28 +53,9 @@ def test_never_more_than_64(tmp_path: Path) -> None:
     assert (messages(exact), exact.truncated) == (offsets[6:], True)
 
 
-def test_a_negative_limit_is_refused(root: Path) -> None:
-    with pytest.raises(UsageError, match="-1"):
-        query(root, "T", "k", max_num=-1, geometry=GEOMETRY)
-
-
-def test_the_search_stops_after_a_file_that_begins_before_the_window(root: Path) -> None:
-    with opened(root) as store:
-        # the second file begins at T + 15000: the window matches it, the first is not opened
-        assert store.query_offset("T", "k", 9, T + 15_000, FOREVER).offsets == (3 * SIZE,)
-        assert store.query_offset("T", "k", 9, T + 15_001, FOREVER).offsets == ()
-        assert store.query_offset("T", "k", 9, T + 10_000, FOREVER).offsets == (3 * SIZE, 2 * SIZE)
-
-
-def test_a_file_outside_the_window_is_passed_over(root: Path) -> None:
-    with opened(root) as store:
-        assert store.query_offset("T", "k", 9, 0, T + 14_999).offsets == (2 * SIZE, 0)
-        assert store.query_offset("T", "k", 9, 0, T - 1).offsets == ()
-
-
 def test_repeated_hits_are_kept_and_counted_once_by_exact(tmp_path: Path) -> None:
     write_log(tmp_path, message(0, "k k"))
-    write_index(tmp_path, FIRST, [("T#k", 0, T), ("T#k", 0, T)])
+    write_index(tmp_path, [("T#k", 0, T), ("T#k", 0, T)])
     assert messages(query(tmp_path, "T", "k", geometry=GEOMETRY)) == [0, 0]
     assert messages(query(tmp_path, "T", "k", exact=True, geometry=GEOMETRY)) == [0]
 
@@ -144,7 +65,7 @@ def test_collisions_are_sent_and_exact_drops_them_before_the_limit(tmp_path: Pat
     topics_keys = [("AaTopic", "Aa"), ("AaTopic", "BB"), ("BBTopic", "Aa"), ("BBTopic", "BB")]
     size = len(message(0, "Aa", "AaTopic"))
     offsets = write_log(tmp_path, *(message(size * n, k, t) for n, (t, k) in enumerate(topics_keys)))
-    write_index(tmp_path, FIRST, [(f"{t}#{k}", o, T) for (t, k), o in zip(topics_keys, offsets, strict=True)])
+    write_index(tmp_path, [(f"{t}#{k}", o, T) for (t, k), o in zip(topics_keys, offsets, strict=True)])
     assert messages(query(tmp_path, "AaTopic", "Aa", geometry=GEOMETRY)) == offsets
     assert messages(query(tmp_path, "AaTopic", "Aa", max_num=1, geometry=GEOMETRY)) == offsets[3:]
     exact = query(tmp_path, "AaTopic", "Aa", max_num=1, exact=True, geometry=GEOMETRY)
@@ -154,7 +75,7 @@ def test_collisions_are_sent_and_exact_drops_them_before_the_limit(tmp_path: Pat
 def test_exact_splits_keys_on_one_space_and_knows_the_unique_key(tmp_path: Path) -> None:
     properties = b"KEYS\1a  b,c\2UNIQ_KEY\1id\2"
     write_log(tmp_path, record(0, properties=properties))
-    write_index(tmp_path, FIRST, [(f"T#{key}", 0, T) for key in ("id", "a", "b", "b,c", "")])
+    write_index(tmp_path, [(f"T#{key}", 0, T) for key in ("id", "a", "b", "b,c", "")])
     found = {
         key: messages(query(tmp_path, "T", key, exact=True, geometry=GEOMETRY))
         for key in ("id", "a", "b,c", "b", "")
@@ -168,7 +89,7 @@ def test_the_lowest_hit_is_dropped_when_it_does_not_decode_the_others_need_a_len
     # 64 bytes that say so in their first four, and are no record; twice
     junk = struct.pack(">i", 64).ljust(64, b"\xff")
     write_log(tmp_path, junk, junk, message(128))
-    write_index(tmp_path, FIRST, [("T#k", 0, T), ("T#k", 64, T), ("T#k", 128, T)])
+    write_index(tmp_path, [("T#k", 0, T), ("T#k", 64, T), ("T#k", 128, T)])
     answer = query(tmp_path, "T", "k", geometry=GEOMETRY)
     assert answer.offsets == (128, 64, 0)
     assert messages(answer) == [64, 128]
@@ -180,7 +101,7 @@ def test_the_lowest_hit_is_dropped_when_it_does_not_decode_the_others_need_a_len
 def test_a_hit_without_a_usable_length_is_dropped(tmp_path: Path, length: int) -> None:
     write_log(tmp_path, message(0), struct.pack(">i", length))
     # behind the record, over the file's end, behind it, and before the log
-    write_index(tmp_path, FIRST, [("T#k", offset, T) for offset in (0, SIZE, 4094, 9999, -1)])
+    write_index(tmp_path, [("T#k", offset, T) for offset in (0, SIZE, 4094, 9999, -1)])
     answer = query(tmp_path, "T", "k", geometry=GEOMETRY)
     assert answer.offsets == (-1, 9999, 4094, SIZE, 0)
     assert messages(answer) == [0]
@@ -188,7 +109,7 @@ def test_a_hit_without_a_usable_length_is_dropped(tmp_path: Path, length: int) -
 
 def test_a_wrong_magic_is_sent_all_the_same(tmp_path: Path) -> None:
     write_log(tmp_path, message(0)[:4] + b"\0\0\0\0" + message(0)[8:])
-    write_index(tmp_path, FIRST, [("T#k", 0, T)])
+    write_index(tmp_path, [("T#k", 0, T)])
     assert messages(query(tmp_path, "T", "k", geometry=GEOMETRY)) == [0]
 
 
@@ -196,15 +117,10 @@ def test_a_second_round_ends_at_the_store_time_of_the_lowest_hit(tmp_path: Path)
     # The log begins at 4096. Offset 0 has expired; 4.9.3 looks it up at the start of the first file, which was
     # stored at T + 1000, and then asks again for what the index places before that.
     write_log(tmp_path, message(4096, time=T + 1000), begin=4096)
-    write_index(tmp_path, FIRST, [("T#k", 4096, T), ("T#k", 0, T + 5000), ("T#k", 99_999, T + 6000)])
+    write_index(tmp_path, [("T#k", 4096, T), ("T#k", 0, T + 5000), ("T#k", 99_999, T + 6000)])
     answer = query(tmp_path, "T", "k", max_num=2, geometry=GEOMETRY)
     assert answer.offsets == (99_999, 0)
     assert messages(answer) == [4096]
-
-
-def test_the_search_is_in_name_order_as_java_sorts(root: Path) -> None:
-    with opened(root) as store:
-        assert [name for name, _ in store.indexes.files] == [f"index/{FIRST}", f"index/{SECOND}"]
 
 
 def test_names_that_are_no_number_are_skipped_and_a_directory_ends_the_loading(root: Path) -> None:
@@ -232,13 +148,13 @@ def test_an_empty_index_file_counts_as_zeros(root: Path) -> None:
 
 
 def test_the_default_window_ends_now(root: Path) -> None:
-    write_index(root, "20260101000000002", [("T#k", 0, FOREVER // 2)])
+    write_index(root, [("T#k", 0, FOREVER // 2)], "20260101000000002")
     assert query(root, "T", "k", geometry=GEOMETRY).offsets == (3 * SIZE, 2 * SIZE, 0)
 
 
 def test_a_cycle_answers_with_its_hits_again_and_again_and_a_miss_is_an_error(tmp_path: Path) -> None:
     write_log(tmp_path, message(0))
-    write_index(tmp_path, FIRST, [("T#k", 0, T), ("T#k", 0, T)])
+    write_index(tmp_path, [("T#k", 0, T), ("T#k", 0, T)])
     path = tmp_path / "index" / FIRST
     data = bytearray(path.read_bytes())
     struct.pack_into(">i", data, GEOMETRY.entries_offset + 20 + 16, 2)  # 2 -> 1 -> 2
@@ -255,20 +171,9 @@ def test_a_cycle_answers_with_its_hits_again_and_again_and_a_miss_is_an_error(tm
 def test_a_store_without_index_files_or_log(tmp_path: Path) -> None:
     (tmp_path / "commitlog").mkdir()
     assert query(tmp_path, "T", "k").messages == ()
-    write_index(tmp_path, FIRST, [("T#k", 0, T)])
+    write_index(tmp_path, [("T#k", 0, T)])
     answer = query(tmp_path, "T", "k", geometry=GEOMETRY)
     assert (answer.offsets, answer.messages) == ((0,), ())
-
-
-def test_what_is_no_store(tmp_path: Path, root: Path) -> None:
-    with pytest.raises(UsageError, match="not a store"):
-        query(tmp_path, "T", "k")
-    with pytest.raises(UsageError, match="expected the store"):
-        query(root / "index", "T", "k")
-    with pytest.raises(UsageError, match="a file"):
-        query(root / "index" / FIRST, "T", "k")
-    with pytest.raises(FileNotFoundError):
-        query(tmp_path / "none", "T", "k")
 
 
 def damage(root: Path, data: bytes | None = None, length: int | None = None, name: str = SECOND) -> None:
@@ -283,7 +188,7 @@ def test_an_index_file_cut_short_answers_as_far_as_it_goes(
 ) -> None:
     # a third file of the same size, so that the geometry can be told
     puts = [(f"T#{number}", 0, T + 30_000) for number in range(100)]
-    write_index(root, "20260101000000002", puts)
+    write_index(root, puts, "20260101000000002")
     damage(root, length=length)
     with OpenStore(root, given) as store:
         found = (
@@ -298,7 +203,7 @@ def test_an_index_file_cut_short_answers_as_far_as_it_goes(
 
 
 def test_a_damaged_count_is_told_and_the_others_answer(root: Path) -> None:
-    write_index(root, "20260101000000002", [(f"T#{number}", 0, T + 30_000) for number in range(100)])
+    write_index(root, [(f"T#{number}", 0, T + 30_000) for number in range(100)], "20260101000000002")
     path = root / "index" / SECOND
     data = bytearray(path.read_bytes())
     struct.pack_into(">i", data, 36, 1 << 30)

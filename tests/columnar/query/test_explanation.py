@@ -4,38 +4,11 @@ import struct
 from pathlib import Path
 
 import pytest
+from query_store import FIRST, FOREVER, GEOMETRY, SIZE, message, write_index, write_log
 from rocket_columnar.formats import iso
-from rocket_columnar.index import IndexFile
 from rocket_columnar.query import Explanation, OpenStore, explain
-from rocket_spec.layout import Geometry
 from store_bytes import BEGIN as T
-from store_bytes import put, record
-
-GEOMETRY = Geometry(16, 200)
-FOREVER = (1 << 63) - 1
-NAME = "20260101000000000"
-
-
-def message(offset: int, keys: str = "k", topic: str = "T", time: int = T, sys_flag: int = 0) -> bytes:
-    properties = b"KEYS\1" + keys.encode() + b"\2"
-    return record(
-        offset, topic=topic.encode(), properties=properties, store_timestamp=time, sys_flag=sys_flag
-    )
-
-
-SIZE = len(message(0))
-
-
-def write_index(
-    root: Path, puts: list[tuple[str, int, int]], *, name: str = NAME, seed: tuple[int, int] = (0, 0)
-) -> None:
-    with IndexFile(root / "index" / name, *GEOMETRY, end_phy_offset=seed[0], end_timestamp=seed[1]) as index:
-        for put in puts:
-            assert index.put(*put)
-
-
-def write_log(root: Path, *records: bytes, begin: int = 0) -> None:
-    put(root, f"commitlog/{begin:020}", b"".join(records).ljust(4096, b"\0"))
+from store_bytes import record
 
 
 def ask(
@@ -65,7 +38,7 @@ def test_the_walk_of_a_hit(tmp_path: Path) -> None:
     assert (explanation.index_key, explanation.key_hash) == ("T#k", 81916)
     assert (explanation.found, explanation.limit, explanation.reasons) == (2, 32, ())
     (walked,) = explanation.files
-    assert (walked.file, walked.verdict, walked.time_matched) == (f"index/{NAME}", "searched", True)
+    assert (walked.file, walked.verdict, walked.time_matched) == (f"index/{FIRST}", "searched", True)
     assert (walked.slot, walked.slot_offset, walked.slot_value) == (81916 % 16, 40 + 4 * 12, 3)
     fields = [
         (s.entry, s.offset, s.key_hash, s.phy_offset, s.time_diff, s.store_timestamp, s.prev_entry)
@@ -232,7 +205,7 @@ def test_no_index_files_and_no_messages_asked_for(tmp_path: Path) -> None:
 def test_a_cycle_is_reported_and_ends(tmp_path: Path) -> None:
     write_log(tmp_path, message(0))
     write_index(tmp_path, [("T#{", 0, T), ("T#{", 0, T)])
-    path = tmp_path / "index" / NAME
+    path = tmp_path / "index" / FIRST
     data = bytearray(path.read_bytes())
     struct.pack_into(">i", data, GEOMETRY.entries_offset + 20 + 16, 2)
     path.write_bytes(data)
@@ -246,7 +219,7 @@ def test_a_cycle_is_reported_and_ends(tmp_path: Path) -> None:
 def test_what_the_slot_holds(tmp_path: Path, value: int, meaning: str) -> None:
     write_log(tmp_path, message(0))
     write_index(tmp_path, [("T#k", 0, T)])
-    path = tmp_path / "index" / NAME
+    path = tmp_path / "index" / FIRST
     data = bytearray(path.read_bytes())
     struct.pack_into(">i", data, 40 + 4 * 12, value)
     path.write_bytes(data)
@@ -254,9 +227,3 @@ def test_what_the_slot_holds(tmp_path: Path, value: int, meaning: str) -> None:
     assert walked.slot_value == value
     assert meaning in walked.chain
     assert walked.steps == ()
-
-
-def test_times_in_words() -> None:
-    assert iso(0) == "1970-01-01T00:00:00.000Z"
-    assert iso(-1) == "1969-12-31T23:59:59.999Z"
-    assert iso(FOREVER) == f"{FOREVER} ms"
