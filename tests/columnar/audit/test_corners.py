@@ -80,24 +80,6 @@ def test_first_entry_of_a_rolled_file(tmp_path: Path) -> None:
     assert not any(row[1] == f"index/{index.name}" for row in found(store))
 
 
-def test_recovered_unit_has_its_own_tag(tmp_path: Path) -> None:
-    """A recovery writes the tag's hash in place of the delivery time; any other number is damage."""
-    store = open_store("mixed", tmp_path)
-    queue = min((store / "consumequeue" / "SCHEDULE_TOPIC_XXXX").rglob("0*0"))
-    name = queue.relative_to(store).as_posix()
-    log = (store / "commitlog" / "00000000000000000000").read_bytes()
-    record = log[get(queue, 0, "q") :][: get(queue, 8, "i")]
-    tag = record.split(b"TAGS\x01")[1].split(b"\x02")[0].decode()
-    value = 0
-    for unit in tag:
-        value = (value * 31 + ord(unit)) & 0xFFFFFFFF
-    value -= (value >> 31) << 32
-    put(queue, 12, "q", value)
-    assert found(store) == []
-    put(queue, 12, "q", value + 1)
-    assert found(store) == [("queue.tags_code", name, 12)]
-
-
 def test_ext_files(tmp_path: Path) -> None:
     store = open_store("ext", tmp_path)
     ext = store / "consumequeue_ext" / "Plain" / "0" / "00000000000000000000"

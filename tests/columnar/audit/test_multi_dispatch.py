@@ -82,61 +82,10 @@ def test_without_light_queues_the_copies_have_the_records_queue_number(tmp_path:
     assert found(tmp_path) == [("queue.missing_unit", name, 20)]
 
 
-@pytest.mark.parametrize("lost", range(3))
-def test_a_copy_without_a_unit_is_missing_where_it_should_lie(lost: int, tmp_path: Path) -> None:
-    units = log_of(tmp_path, [0, 1, 2])
-    queue(tmp_path, *(EMPTY if number == lost else kept for number, kept in enumerate(units)))
-    assert found(tmp_path) == [("queue.missing_unit", LIGHT, 20 * lost)]
-
-
-def test_a_lost_copy_behind_a_gap_lies_at_the_queues_end(tmp_path: Path) -> None:
-    units = log_of(tmp_path, [0, 5, 6, 7])
-    queue(tmp_path, units[0], units[1], EMPTY, units[3])
-    assert found(tmp_path) == [("queue.missing_unit", LIGHT, 40)]
-
-
-def test_a_lost_first_copy_after_a_restart(tmp_path: Path) -> None:
-    """Were it not for the lost one 1 would have been passed over: the queue ended at 2, and 2 is put."""
-    units = log_of(tmp_path, [0, 0, 1, 2])
-    queue(tmp_path, units[0], EMPTY, units[3])
-    assert found(tmp_path) == [("queue.missing_unit", LIGHT, 20)]
-
-
-def test_a_unit_that_is_left_out(tmp_path: Path) -> None:
-    """What follows has moved up, as where a gap was."""
-    units = log_of(tmp_path, [0, 1, 2])
-    queue(tmp_path, units[0], units[2])
-    assert found(tmp_path) == [("queue.missing_unit", LIGHT, 20)]
-
-
 def test_a_queue_that_is_gone(tmp_path: Path) -> None:
     log_of(tmp_path, [None, 0, 1, 2])
     first = len(record(0, queue_id=1))
     assert found(tmp_path) == [("queue.missing_unit", LOG, first)]
-
-
-def test_units_in_another_order(tmp_path: Path) -> None:
-    one, two, three = log_of(tmp_path, [0, 1, 2])
-    queue(tmp_path, one, three, two)
-    assert found(tmp_path) == [("queue.order", LIGHT, 20)]
-
-
-def test_a_unit_put_twice(tmp_path: Path) -> None:
-    one, two, three = log_of(tmp_path, [0, 5, 6])
-    queue(tmp_path, one, two, two, three)
-    assert found(tmp_path) == [("queue.order", LIGHT, 40)]
-
-
-def test_a_unit_of_a_record_that_names_other_queues(tmp_path: Path) -> None:
-    one, other, three = log_of(tmp_path, [0, None, 2])
-    queue(tmp_path, one, other, three)
-    assert found(tmp_path) == [("queue.wrong_target", LIGHT, 20)]
-
-
-def test_a_damaged_unit_is_told_once(tmp_path: Path) -> None:
-    one, _, three = log_of(tmp_path, [0, 1, 2])
-    queue(tmp_path, one, unit(1 << 40, 100), three)
-    assert found(tmp_path) == [("queue.dangling", LIGHT, 20)]
 
 
 def test_what_dispatch_has_not_come_to_is_not_missing(tmp_path: Path) -> None:
@@ -157,3 +106,35 @@ def test_a_delayed_copy_with_the_tags_hash_is_a_note(tmp_path: Path) -> None:
     put(tmp_path, f"consumequeue/SCHEDULE_TOPIC_XXXX/1/{0:020}", delivered.ljust(200, b"\0"))
     queue(tmp_path, delivered)
     assert found(tmp_path) == []
+
+
+ALL_THREE, GAP = [0, 1, 2], [0, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "there", "code", "at"),
+    [
+        pytest.param(ALL_THREE, [None, 1, 2], "missing_unit", 0, id="the first lost"),
+        pytest.param(ALL_THREE, [0, None, 2], "missing_unit", 20, id="the second lost"),
+        pytest.param(ALL_THREE, [0, 1, None], "missing_unit", 40, id="the last lost"),
+        pytest.param([*GAP, 7], [0, 1, None, 3], "missing_unit", 40, id="lost after a gap"),
+        # Without the lost one, 1 would have been passed over: the queue ended at 2, and 2 is put.
+        pytest.param([0, 0, 1, 2], [0, None, 3], "missing_unit", 20, id="the first lost after a restart"),
+        pytest.param(ALL_THREE, [0, 2], "missing_unit", 20, id="one left out, what follows has moved up"),
+        pytest.param(ALL_THREE, [0, 2, 1], "order", 20, id="in another order"),
+        pytest.param(GAP, [0, 1, 1, 2], "order", 40, id="put twice"),
+        pytest.param([0, None, 2], [0, 1, 2], "wrong_target", 20, id="of a record that names other queues"),
+    ],
+)
+def test_what_no_put_leaves(
+    offsets: list[int | None], there: list[int | None], code: str, at: int, tmp_path: Path
+) -> None:
+    units = log_of(tmp_path, offsets)
+    queue(tmp_path, *(EMPTY if number is None else units[number] for number in there))
+    assert found(tmp_path) == [(f"queue.{code}", LIGHT, at)]
+
+
+def test_a_damaged_unit_is_told_once(tmp_path: Path) -> None:
+    one, _, three = log_of(tmp_path, [0, 1, 2])
+    queue(tmp_path, one, unit(1 << 40, 100), three)
+    assert found(tmp_path) == [("queue.dangling", LIGHT, 20)]

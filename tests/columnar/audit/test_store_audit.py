@@ -1,7 +1,6 @@
 """Audits of healthy stores, of stores in use, and of oddities that are none."""
 
 import shutil
-import struct
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from rocket_columnar.findings import CODES
 from rocket_columnar.index import IndexFile
 from rocket_golden import open_store, stores
 from rocket_spec.errors import UsageError
-from store_bytes import BEGIN, blank, checkpoint, ext_unit, put, record, unit
+from store_bytes import BEGIN, checkpoint, ext_unit, put, record, unit
 
 NAME = "index/20260101000000000"
 
@@ -79,12 +78,6 @@ def found(root: Path, level: Level = "default") -> list[tuple[str, str, str, int
     return [(finding.code, finding.severity, finding.file, finding.offset) for finding in audit(root, level)]
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_a_small_store_made_by_hand(tmp_path: Path, level: Level) -> None:
-    small_store(tmp_path)
-    assert found(tmp_path, level) == []
-
-
 def test_records_that_dispatch_has_not_come_to_are_a_note(tmp_path: Path) -> None:
     records = small_store(tmp_path, indexed=1, queued=1)
     assert found(tmp_path) == [("store.lag", "note", f"commitlog/{0:020}", len(records[0]))]
@@ -133,49 +126,6 @@ def test_what_is_appended_behind_the_end_that_was_read_is_no_finding(tmp_path: P
     assert [finding.code for finding in findings if finding.code != "index.ahead_of_log"] == []
 
 
-def test_expired_records_leave_units_and_entries_behind(tmp_path: Path) -> None:
-    """LOG-FILE-1: the oldest segment is deleted before the queues and index files that point into it."""
-    first = record(0, properties=b"KEYS\1a", queue_offset=0)
-    second = record(1024, properties=b"KEYS\1b", queue_offset=1, store_timestamp=BEGIN + 5000)
-    put(tmp_path, f"commitlog/{1024:020}", second.ljust(1024, b"\0"))
-    put(
-        tmp_path,
-        f"consumequeue/T/0/{0:020}",
-        (unit(0, len(first)) + unit(1024, len(second))).ljust(200, b"\0"),
-    )
-    with IndexFile(tmp_path / NAME, 16, 64) as index:
-        assert index.put("T#a", 0, BEGIN)
-        assert index.put("T#b", 1024, BEGIN + 5000)
-    assert found(tmp_path) == []
-
-
-def test_pre_blank_units_are_no_finding(tmp_path: Path) -> None:
-    message = record(0, queue_offset=2)
-    put(tmp_path, f"commitlog/{0:020}", message.ljust(512, b"\0"))
-    units = unit(0, 0x7FFFFFFF) * 2 + unit(0, len(message))
-    put(tmp_path, f"consumequeue/T/0/{0:020}", units.ljust(100, b"\0"))
-    assert found(tmp_path) == []
-
-
-def test_a_blank_ends_a_segment(tmp_path: Path) -> None:
-    one, two = record(0), record(256, queue_offset=1)
-    put(tmp_path, f"commitlog/{0:020}", one + blank(256 - len(one)))
-    put(tmp_path, f"commitlog/{256:020}", two.ljust(256, b"\0"))
-    units = unit(0, len(one)) + unit(256, len(two))
-    put(tmp_path, f"consumequeue/T/0/{0:020}", units.ljust(100, b"\0"))
-    assert found(tmp_path) == []
-
-
-def test_rolled_back_and_prepared_records_have_no_unit_and_a_rolled_back_one_no_entry(tmp_path: Path) -> None:
-    """LOG-DSP-7; sys_flag 4 is PREPARED, 12 ROLLBACK."""
-    prepared = record(0, properties=b"KEYS\1a", sys_flag=4)
-    rolled_back = record(len(prepared), properties=b"KEYS\1b", sys_flag=12)
-    put(tmp_path, f"commitlog/{0:020}", (prepared + rolled_back).ljust(1024, b"\0"))
-    with IndexFile(tmp_path / NAME, 16, 64) as index:
-        assert index.put("T#a", 0, BEGIN)
-    assert found(tmp_path) == []
-
-
 def test_a_recovered_schedule_unit_with_the_tags_hash_is_a_note(tmp_path: Path) -> None:
     """4.9.3 parses the delay levels only after recovery."""
     message = record(0, topic=b"SCHEDULE_TOPIC_XXXX", properties=b"DELAY\0013\2TAGS\1TagA")
@@ -192,16 +142,6 @@ def test_a_recovered_schedule_unit_with_the_tags_hash_is_a_note(tmp_path: Path) 
         ext_unit(2598919, BEGIN, b"").ljust(100, b"\0"),
     )
     assert found(tmp_path) == [("queue.tags_code", "note", name, 12)]
-
-
-def test_a_message_indexed_again_by_a_recovery_is_a_note(tmp_path: Path) -> None:
-    small_store(tmp_path)
-    offset = struct.unpack(">q", (tmp_path / NAME).read_bytes()[24:32])[0]
-    with IndexFile(tmp_path / NAME, 16, 64) as index:
-        index.load()
-        assert index.put("T#d", offset, BEGIN + 2000)
-    at = 40 + 4 * 16 + 20 * 5
-    assert found(tmp_path) == [("index.double_entry", "note", NAME, at)]
 
 
 def test_a_lone_empty_index_file_is_a_note(tmp_path: Path) -> None:

@@ -82,13 +82,6 @@ def test_the_greatest_java_long_and_others_after_it(tmp_path: Path) -> None:
     assert rebuild(store, tmp_path / "made", geometry=Geometry(4, 8)).records == 4
 
 
-def test_many_queues(tmp_path: Path) -> None:
-    topics = [b"T%d" % number for number in range(150)]
-    store = log_of(tmp_path / "store", [0] * 150 + [1] * 150, topics)
-    done = rebuild(store, tmp_path / "made", geometry=Geometry(4, 8))
-    assert sum(path.startswith("consumequeue/") for path in done.files) == 150
-
-
 def test_a_full_disk_leaves_no_file_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -9,9 +9,8 @@ from rocket_columnar.audit import audit
 from rocket_columnar.index import IndexFile
 from rocket_columnar.rebuild import FOLDERS, MANIFEST, rebuild
 from rocket_golden import manifest, open_store, stores
-from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
-from store_bytes import BEGIN, put, record, unit
+from store_bytes import BEGIN, put, record
 
 BROKEN = ("killed",)
 """Stores whose index a recovery wrote: what an unbroken broker writes differs."""
@@ -102,15 +101,6 @@ def small(root: Path, count: int = 3, **fields: object) -> list[bytes]:
     return records
 
 
-def test_a_queue_that_begins_later_gets_pre_blank_units(tmp_path: Path) -> None:
-    """CQ-UNIT-2: 4 units a file, the first at 6, so two blanks in the file of units 4 .. 7."""
-    (message,) = small(tmp_path / "store", 1, queue_offset=6)
-    rebuild(tmp_path / "store", tmp_path / "new", geometry=Geometry(4, 8), queue_file_size=80)
-    (made,) = files(tmp_path / "new/consumequeue")
-    assert made.name == f"{80:020}"
-    assert made.read_bytes() == unit(0, 0x7FFFFFFF) * 2 + unit(0, len(message)) + bytes(20)
-
-
 def test_a_queue_file_size_is_rounded_up_to_whole_units(tmp_path: Path) -> None:
     small(tmp_path / "store")
     done = rebuild(tmp_path / "store", tmp_path / "new", geometry=Geometry(4, 8), queue_file_size=41)
@@ -148,19 +138,6 @@ def test_unsafe_topics_are_left_out_and_told(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "store"]
 
 
-def test_a_gap_in_the_log_is_told_and_passed_over(tmp_path: Path) -> None:
-    records = small(tmp_path / "store")
-    log = tmp_path / "store/commitlog" / f"{0:020}"
-    data = bytearray(log.read_bytes())
-    data[len(records[0]) + 4] ^= 1
-    log.write_bytes(data)
-    done = rebuild(tmp_path / "store", tmp_path / "new", geometry=Geometry(4, 8), queue_file_size=100)
-    assert [(finding.code, finding.offset) for finding in done.findings] == [
-        ("log.magic", len(records[0]) + 4)
-    ]
-    assert done.records == 2
-
-
 def test_only_missing_writes_what_the_store_lacks(tmp_path: Path) -> None:
     store = open_store("small-roll", tmp_path / "golden")
     assert rebuild(store, tmp_path / "nothing", only_missing=True).files == ()
@@ -195,20 +172,3 @@ def test_a_missing_index_file_is_named_between_its_neighbours(tmp_path: Path) ->
     for path in files(tmp_path / "some/index"):
         path.rename(store / "index" / path.name)
     assert [path.read_bytes() for path in files(store / "index")] == held
-
-
-def test_directories_that_will_not_do(tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    small(store)
-    (tmp_path / "file").touch()
-    for directory in (store, store / "index", store / "new", store / "commitlog" / "x"):
-        with pytest.raises(UsageError, match="inside the store"):
-            rebuild(store, directory)
-    with pytest.raises(UsageError, match="a file"):
-        rebuild(store, tmp_path / "file")
-    (tmp_path / "old/index").mkdir(parents=True)
-    with pytest.raises(UsageError, match="already exists"):
-        rebuild(store, tmp_path / "old")
-    with pytest.raises(UsageError, match="no room for entries"):
-        rebuild(store, tmp_path / "new", geometry=Geometry(4, 1))
-    assert not (tmp_path / "new").exists()
