@@ -168,9 +168,3 @@ def test_no_start_is_predicted_beside_a_running_broker(verb: Verb, store: Path) 
     assert "never start a second broker on this store" in said  # STORE-22
     assert list(json.loads(listed.out)) == ["running"]
     assert "the log is read from" in verb("audit", store, "--restart").out
-
-
-def test_restart_of_a_clean_store(verb: Verb, store: Path) -> None:
-    done = verb("audit", store, "--restart")
-    assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("the last stop was clean\n")

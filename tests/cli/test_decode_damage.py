@@ -62,11 +62,6 @@ def test_a_table_needs_its_own_files_only(run: Run, store: Path) -> None:
     assert run(store).code == 1
 
 
-def test_a_lone_file_that_is_damaged_is_unreadable(run: Run, store: Path) -> None:
-    cut(store / LATE, 100)
-    assert run(store / LATE).code == 3
-
-
 def test_output_that_exists_is_kept(run: Run, store: Path, tmp_path: Path) -> None:
     out = tmp_path / "tables"
     assert run(store, "-o", out, "--table", "checkpoint").code == 0

@@ -44,26 +44,8 @@ def test_a_store_is_audited_decoded_and_rebuilt(store: Path, tmp_path: Path) -> 
     assert rocketspec.rebuild(store, tmp_path / "nothing", only_missing=True).files == ()
 
 
-def test_a_query_answers_as_a_broker_or_beyond(store: Path) -> None:
-    line = next(line for line in rocket_golden.truth("mixed") if line["type"] == "query" and line["messages"])
-    asked = {name: line[name] for name in ("topic", "key", "begin", "end", "max_num")}
-    assert list(rocketspec.query(store, **asked).offsets) == line["offsets"]
-    every = rocketspec.query(store, topic="BBTopic", key="oneway-0", max_num=None)
-    limited = rocketspec.query(store, topic="BBTopic", key="oneway-0", max_num=1, exact=True)
-    assert (len(every.messages), len(limited.messages), limited.truncated) == (3, 1, True)
-
-
 def test_conform_runs_the_suite() -> None:
     assert rocketspec.conform(select=["IDX-HASH-*"], examples=1).exit_code == 0
-
-
-def test_what_is_no_store(tmp_path: Path) -> None:
-    with pytest.raises(UsageError):
-        rocketspec.query(tmp_path, topic="T", key="k")
-    with pytest.raises(UsageError):
-        list(rocketspec.audit(tmp_path))
-    with pytest.raises(UsageError):
-        rocketspec.rebuild(tmp_path, tmp_path / "out")
 
 
 def test_a_table_as_one_call(store: Path) -> None:

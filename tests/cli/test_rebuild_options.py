@@ -77,15 +77,3 @@ def test_files_that_contradict_the_configuration_are_announced(run: Run, store: 
     assert first.startswith("rocketspec: WARNING: GEOMETRY DIFFERS: ")
     assert "5,000,000 slots and 20,000,000 entries, but these files have 61 and 200" in first
     assert "sets consume-queue files of 6,000 bytes, but these have 400" in second
-
-
-def test_output_that_exists_is_replaced_when_forced(run: Run, store: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert run(store, "-o", out).code == 0
-    assert run(store, "-o", out).code == 2
-    (out / "index" / "mark").touch()
-    (out / "mine").touch()
-    assert run(store, "-o", out, "--force").code == 0
-    assert not (out / "index" / "mark").exists()
-    assert (out / "mine").exists()
-    assert not list(out.glob(".*"))

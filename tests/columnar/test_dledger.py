@@ -288,13 +288,6 @@ def test_a_start_cuts_the_log_at_a_damaged_header(root: Path, tmp_path: Path, fi
     ]
 
 
-def test_a_missing_file_keeps_dledger_from_starting(root: Path, tmp_path: Path) -> None:
-    shutil.copytree(root / "dledger", tmp_path / "store")
-    (tmp_path / "store/dledger-n0/data/00000000000000016384").unlink()
-    assert "DLedger accepts no gap" in (restart(tmp_path / "store").refused or "")
-    assert "log.gap" in {finding.code for finding in audit(tmp_path / "store", "quick")}
-
-
 REAL = Path(__file__).parents[1] / "spec" / "real"
 VARIANTS = runpy.run_path(str(REAL / "dledger_variants.py"))["VARIANTS"]
 

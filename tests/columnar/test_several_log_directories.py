@@ -32,12 +32,6 @@ def lines(kind: str) -> list[dict[str, Any]]:
     return [line for line in truth("many-paths") if line["type"] == kind]
 
 
-def test_the_files_form_one_log(store: Path, commitlog: list[Path]) -> None:
-    files = [file.name for file in find_files(store, "log", commitlog=commitlog)]
-    assert files == [line["file"] for line in lines("log_file")]
-    assert len({name.partition("/")[0] for name in files}) == 3
-
-
 def test_directories_outside_the_store_keep_their_own_names(store: Path, tmp_path: Path) -> None:
     for name in NAMES:
         shutil.copytree(store / name, tmp_path / "disk" / name)

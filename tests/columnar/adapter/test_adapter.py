@@ -1,7 +1,6 @@
 """The engine behind adapter protocol 1: the answers, and files that are released when they come."""
 
 import json
-import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -41,21 +40,6 @@ def test_hello_and_bye() -> None:
     assert Adapter().handle({"cmd": "bye"}) is None
     with pytest.raises(ValueError, match="dance"):
         Adapter().handle({"cmd": "dance"})
-
-
-def test_the_example_of_the_protocol(tmp_path: Path) -> None:
-    message = {
-        "cmd": "case",
-        "id": "17",
-        "dir": str(tmp_path),
-        "ops": [OPEN, PUT, SELECT, {"op": "index.flush"}],
-    }
-    assert Adapter().handle(message) == {
-        "id": "17",
-        "results": [{}, {"put": True}, {"offsets": ["0"]}, {}],
-        "files": [{"role": "index", "path": "20260101000000000"}],
-    }
-    assert struct.unpack_from(">qqqqii", (tmp_path / OPEN["file"]).read_bytes()) == (T, T, 0, 0, 1, 2)
 
 
 def test_verdicts_that_are_no_results(tmp_path: Path) -> None:

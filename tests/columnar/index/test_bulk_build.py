@@ -9,11 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from rocket_columnar import fast, formats
-from rocket_columnar.decode import decode
 from rocket_columnar.formats import hash_keys, index_key
-from rocket_columnar.index import IndexBuilder, IndexFile, build, resolve
-from rocket_columnar.store import find_files
-from rocket_golden import open_store
+from rocket_columnar.index import IndexBuilder, IndexFile, build
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 
@@ -108,27 +105,6 @@ def test_batches_go_on_where_the_one_before_ended(
             part = [column[start:stop] for column in rows]
             builder.put_many(pa.array(part[0]), part[1], part[2], topic="T")  # type: ignore[arg-type]
     same_files(builder.made, expected)
-
-
-@pytest.mark.usefixtures("_way")
-def test_the_files_of_a_broker_come_again_from_its_log(tmp_path: Path) -> None:
-    store = open_store("small-roll", tmp_path)
-    files = find_files(store / "index")
-    geometry = resolve(files).geometry
-    columns = ["phy_offset", "topic", "store_timestamp", "uniq_key", "keys"]
-    keys: list[str] = []
-    offsets: list[int] = []
-    times: list[int] = []
-    for _, batch in decode(find_files(store / "commitlog"), columns=columns):
-        for row in batch.to_pylist():
-            for key in [row["uniq_key"], *(row["keys"] or "").split(" ")]:
-                if key:
-                    keys.append(index_key(row["topic"], key))
-                    offsets.append(row["phy_offset"])
-                    times.append(row["store_timestamp"])
-    again = build([tmp_path / file.path.name for file in files], keys, offsets, times, geometry=geometry)
-    same_files(again, [file.path for file in files])
-    assert len(again) > 1
 
 
 @pytest.mark.usefixtures("_way")

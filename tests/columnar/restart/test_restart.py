@@ -2,7 +2,6 @@
 
 import json
 import runpy
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -60,50 +59,30 @@ def crashed(tmp_path: Path) -> Path:
 LOST = [LostKey("T", "a", 0, hash_key("T#a")), LostKey("T", "b", 0, hash_key("T#b"))]
 
 
-def test_keys_before_the_recoverys_start_are_lost(crashed: Path) -> None:
-    """min(physic, logics) - 3 s is the second record's time: dispatch begins there."""
-    put(crashed, "checkpoint", checkpoint(BEGIN + 63_000, BEGIN + 64_000, 0))
-    plan = restart(crashed)
-    assert (plan.dispatch_from, plan.log_end) == (512, 512 + len(record(512, properties=b"KEYS\1c")))
+@pytest.mark.parametrize(
+    ("physic", "index_safe", "dispatch_from", "lost"),
+    [
+        pytest.param(63_000, False, 512, LOST, id="min(physic, logics) - 3 s is the second record's time"),
+        pytest.param(62_999, False, 0, [], id="a ms less, and recovery begins one file earlier"),
+        pytest.param(63_000, True, 0, [], id="with messageIndexSafe the index time counts too"),
+    ],
+)
+def test_keys_before_the_recoverys_start_are_lost(
+    crashed: Path, physic: int, dispatch_from: int, lost: list[LostKey], *, index_safe: bool
+) -> None:
+    put(crashed, "checkpoint", checkpoint(BEGIN + physic, BEGIN + 64_000, 0))
+    plan = restart(crashed, index_safe=index_safe)
+    assert (plan.dispatch_from, list(plan.lost)) == (dispatch_from, lost)
+    assert plan.log_end == 512 + len(record(512, properties=b"KEYS\1c"))
     assert [(deletion.action, deletion.file, deletion.offset) for deletion in plan.deletions] == [
         ("delete", "index/20260101000000000", None),
         ("delete", f"commitlog/{1024:020}", None),
     ]
-    assert list(plan.lost) == LOST
-    assert plan.lost.records == 1
-
-
-def test_a_ms_less_and_recovery_begins_one_file_earlier(crashed: Path) -> None:
-    put(crashed, "checkpoint", checkpoint(BEGIN + 62_999, BEGIN + 64_000, 0))
-    plan = restart(crashed)
-    assert plan.dispatch_from == 0
-    assert len(plan.lost) == 0
-
-
-def test_index_safe_goes_by_the_index_time_too(crashed: Path) -> None:
-    put(crashed, "checkpoint", checkpoint(BEGIN + 63_000, BEGIN + 64_000, 0))
-    plan = restart(crashed, index_safe=True)
-    assert plan.dispatch_from == 0
-    assert len(plan.lost) == 0
 
 
 def test_an_index_time_that_is_not_earlier_keeps_the_file(crashed: Path) -> None:
     put(crashed, "checkpoint", checkpoint(BEGIN + 63_000, BEGIN + 64_000, BEGIN + 60_000))
     assert [deletion.file for deletion in restart(crashed).deletions] == [f"commitlog/{1024:020}"]
-
-
-def test_a_bad_record_cuts_the_log(crashed: Path) -> None:
-    log = crashed / "commitlog" / f"{512:020}"
-    data = bytearray(log.read_bytes())
-    (length,) = struct.unpack_from(">i", data, 84)
-    assert length == 4
-    data[88] ^= 1  # a body without its checksum: checkCRCOnRecover is on by default
-    log.write_bytes(data)
-    put(crashed, "checkpoint", checkpoint(BEGIN, BEGIN, BEGIN + 60_000))
-    plan = restart(crashed)
-    assert plan.log_end == 512
-    expected = "the log ends at physical offset 512; the records after it are lost"
-    assert plan.deletions[0] == Deletion("truncate", f"commitlog/{512:020}", 0, expected)
 
 
 def scripts() -> dict[str, Any]:

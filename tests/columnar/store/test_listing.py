@@ -54,10 +54,6 @@ def test_store_lists_kinds_then_queues_by_number_then_offsets(whole: Path) -> No
     ]
 
 
-def test_kind_keeps_only_its_files_of_a_store(whole: Path) -> None:
-    assert names(find_files(whole, "ext")) == ["consumequeue_ext/T/9/00000000000000000000"]
-
-
 def test_queue_file_of_a_store_knows_topic_queue_and_offset(whole: Path) -> None:
     file = find_files(whole, "queue")[2]
     path = whole / "consumequeue/T/9/00000000000000000100"
@@ -183,33 +179,6 @@ def test_unreadable_directory_is_an_os_error_with_its_name(
     with pytest.raises(PermissionError) as caught:
         find_files(whole)
     assert caught.value.filename == str(whole / "index")
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (
-            b"# Read me\n\nThis is text, of more than twenty bytes.\n" * 100,
-            "neither its path nor its content",
-        ),
-        (b"", "an empty file"),
-        (b"short", "neither its path nor its content"),
-        (bytes(4096), "neither its path nor its content"),
-    ],
-)
-def test_file_of_no_kind_asks_for_one(tmp_path: Path, data: bytes, message: str) -> None:
-    path = put(tmp_path, "file", data)
-    with pytest.raises(UsageError) as caught:
-        find_files(path)
-    assert str(caught.value).startswith(f"{path}: {message}")
-    assert str(caught.value).endswith("use --kind index|queue|ext|log|checkpoint")
-
-
-def test_unknown_kind_names_the_choices(whole: Path) -> None:
-    with pytest.raises(
-        UsageError, match=r"unknown kind 'idx'; use --kind index\|queue\|ext\|log\|checkpoint"
-    ):
-        find_files(whole, "idx")
 
 
 def test_directory_of_other_files_is_one_error_and_no_notes(tmp_path: Path) -> None:
