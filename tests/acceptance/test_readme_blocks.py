@@ -1,4 +1,4 @@
-"""Blocks of README.md, run as they are on what they name; the long walk (test_fresh_clone.py) runs all of them."""
+"""Blocks of README.md, run as they are on what they name."""
 
 import re
 import shutil
@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 import rocket_golden
-from page_run import matches, run_command
-from walk import block
+from page_run import block, matches, run_command
 
 ROOT = Path(__file__).parents[2]
 

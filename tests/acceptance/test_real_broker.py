@@ -156,13 +156,6 @@ def test_the_real_tools_find_every_message_by_key_in_a_rebuilt_index(
     assert found == [[message.offset] for message in restored]
 
 
-def test_query_msg_by_key_of_mqadmin(broker: RealBroker, restored: list[Acknowledged]) -> None:
-    for message in restored[:: len(restored) // 3]:
-        text = broker.ask("tool", arguments=["queryMsgByKey", "-t", TOPIC, "-k", message.key])
-        _, line, *_ = text.splitlines()
-        assert line.split() == [message.unique_key, str(message.queue_id), str(message.queue_offset)]
-
-
 def test_the_real_client_finds_by_id_what_we_find(broker: RealBroker, restored: list[Acknowledged]) -> None:
     with OpenStore(broker.store) as store:
         for message in restored[:: len(restored) // 5]:

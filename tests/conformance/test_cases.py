@@ -13,11 +13,8 @@ from rocket_conformance.properties import MOST_OPERATIONS, PROPERTIES, Property,
 from rocket_conformance.protocol import OPERATIONS
 from rocket_conformance.reference_adapter import UnspecifiedOperationError
 from rocket_spec.clauses import clauses
-from rocket_spec.errors import MalformedError
 
 IDS = [case.id for case in directed_cases()] + [item.id for item in PROPERTIES]
-CUT_FRAME = "KLUv/SADGQAAYWI="
-"""A Zstandard frame of the 3 bytes `abc` in one raw block (28b52ffd 20 03 190000), without its last byte."""
 
 
 def test_ids_are_clause_and_slug_and_occur_once() -> None:
@@ -34,28 +31,12 @@ def test_cases_are_named_after_their_first_clause_and_know_their_clauses() -> No
         assert all(clause in known for clause in item.clauses), item.id
 
 
-def test_every_operation_has_directed_cases() -> None:
-    used: Counter[str] = Counter()
-    for case in directed_cases():
-        used.update(case.op_names)
-    assert [name for name in OPERATIONS if not used[name]] == []
-
-
 def test_the_reference_agrees_with_the_real_jar_on_every_vector(tmp_path: Path) -> None:
     vectors = [case for case in directed_cases() if case.expected is not None]
     golden = [*rocket_golden.vectors(), *rocket_golden.vectors(store=True)]
     assert {vector["id"] for vector in golden} == {case.id for case in vectors}
     wrong = {case.id: disagreement(case, expect(case, tmp_path / "case")) for case in vectors}
     assert {name: found for name, found in wrong.items() if found} == {}
-
-
-def test_most_cases_send_few_files_of_the_default_size() -> None:
-    big = [
-        case.id
-        for case in directed_cases()
-        if any(op["op"] == "index.open" and op["hash_slot_num"] == 5_000_000 for op in case.ops)
-    ]
-    assert len(big) == 3
 
 
 @pytest.mark.parametrize("item", PROPERTIES, ids=lambda item: item.id)
@@ -73,12 +54,6 @@ def test_lists_use_what_the_property_declares(item: Property) -> None:
         assert item.ops <= OPERATIONS.keys()
         lone = any("key_utf16" in op for op in case.ops)
         assert not lone or "lone_surrogates" in item.features
-
-
-def test_some_lists_are_as_long_as_may_be() -> None:
-    lengths = [len(case.ops) for item in PROPERTIES for case in examples(item, seed=0, count=60)]
-    assert max(lengths) >= MOST_OPERATIONS - 3
-    assert min(lengths) <= 6
 
 
 def test_lists_reach_what_they_are_made_for(tmp_path: Path) -> None:
@@ -139,29 +114,3 @@ def test_a_case_comes_back_from_its_json(tmp_path: Path) -> None:
         dict(case.files),
     )
     assert again.expected == expected
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        None,
-        [],
-        {},
-        {"rocketspec_case": 2},
-        {"rocketspec_case": 1},
-        {"rocketspec_case": 1, "id": "a", "clauses": [], "ops": [{"op": "index.explode"}]},
-        {"rocketspec_case": 1, "id": "a", "clauses": [], "ops": [{"op": "index.put", "key": "k"}]},
-        {"rocketspec_case": 1, "id": "a", "clauses": [], "ops": [], "files": {"x": {"zstd_base64": "AAAA"}}},
-        {"rocketspec_case": 1, "id": "a", "clauses": [], "ops": [], "files": {"x": {"zstd_base64": "!"}}},
-        {
-            "rocketspec_case": 1,
-            "id": "a",
-            "clauses": [],
-            "ops": [],
-            "files": {"x": {"zstd_base64": CUT_FRAME}},
-        },
-    ],
-)
-def test_json_that_is_no_case(value: object) -> None:
-    with pytest.raises(MalformedError):
-        case_from_json(value, file="x.json")

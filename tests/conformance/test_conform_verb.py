@@ -55,15 +55,6 @@ def test_a_wrong_adapter_fails_and_its_replay_file_fails_again(
     assert right.out.startswith("pass IDX-HASH-1/prop-key-hash")
 
 
-def test_select_is_repeatable_and_the_report_is_whole(verb: Verb, tmp_path: Path) -> None:
-    run = verb("conform", "--select", "IDX-HASH-2/*", "--select", "IDX-TIME-1/*y", "--report", tmp_path)
-    assert run.code == 0
-    header, *cases, footer = report(tmp_path)
-    assert {line["clauses"][0] for line in cases} <= {"IDX-HASH-2", "IDX-TIME-1"}
-    assert footer["counts"] == {"pass": len(cases)}
-    assert header["implementation"]["ops"]
-
-
 @pytest.mark.parametrize(("seed", "examples"), [(1, 3), (2, 200)])
 def test_examples_and_seed_are_those_of_the_lists(
     verb: Verb, adapter: AdapterMaker, tmp_path: Path, seed: int, examples: int
@@ -88,13 +79,6 @@ def test_level_must_leaves_out_what_is_observed(verb: Verb, tmp_path: Path) -> N
     for more, levels in (((), {"MUST", "OBSERVED"}), (("--level", "must"), {"MUST"})):
         assert verb("conform", *options, *more).code == 0
         assert {line["level"] for line in report(tmp_path)[1:-1]} == levels
-
-
-def test_require_asks_for_whole_families(verb: Verb, adapter: AdapterMaker) -> None:
-    run = verb(*HASHES, "--require", "index,queue", "--", *adapter(GOOD))
-    assert run.code == 4
-    assert "required and not declared: index.close, " in run.last
-    assert "queue.open" in run.last
 
 
 def test_an_adapter_that_declares_almost_nothing_is_told_so(verb: Verb, adapter: AdapterMaker) -> None:
@@ -157,13 +141,6 @@ def test_check_schema_finds_what_the_suite_lets_pass(verb: Verb, adapter: Adapte
     assert run.code == 3
     assert "breaks the schema adapter_message.json" in run.err
     assert verb(*HASHES, "--check-schema", "--", *adapter(GOOD)).code == 0
-
-
-def test_case_timeout(verb: Verb, adapter: AdapterMaker) -> None:
-    command = adapter("def handle(count, message):\n    time.sleep(30)")
-    run = verb("conform", "--select", "IDX-HASH-1/ascii", "--case-timeout", "0.3", "--", *command)
-    assert run.code == 1
-    assert "timeout IDX-HASH-1/ascii" in run.out
 
 
 def test_unknown_names_in_hello_are_reported(verb: Verb, adapter: AdapterMaker) -> None:

@@ -82,14 +82,6 @@ def test_a_reason_is_one_line_that_a_baseline_can_hold(tmp_path: Path) -> None:
 # --- one case -----------------------------------------------------------------------------------------------
 
 
-def test_a_case_runs_by_its_id(verb: Verb, adapter: AdapterMaker) -> None:
-    good = verb("replay", CASE, "--", *adapter(GOOD))
-    assert (good.code, good.out) == (0, f"pass {CASE}\n")
-    wrong = verb("replay", CASE, "--", *adapter(WRONG))
-    assert wrong.code == 1
-    assert wrong.out.startswith(f"diverged {CASE}\n  IDX-HASH-1: ")
-
-
 def test_case_show_prints_what_is_sent_and_expected(verb: Verb) -> None:
     run = verb("case", "show", "IDX-PUT-1/default-geometry-full")
     assert run.code == 0, run.err
@@ -110,12 +102,6 @@ def test_case_show_as_json_is_a_case_file_that_runs(
     assert problems("case", json.loads(run.out)) == []
     assert read_replay(path).id == CASE
     assert verb("replay", str(path), "--", *adapter(GOOD)).code == 0
-
-
-def test_case_show_of_a_property_shows_one_of_its_lists(verb: Verb) -> None:
-    texts = [verb("case", "show", "IDX-HASH-1/prop-key-hash", "--example", n).out for n in (0, 1)]
-    assert all("  0 key.hash key=" in text for text in texts)
-    assert texts[0] != texts[1]
 
 
 def test_the_case_file_of_the_documentation_runs(

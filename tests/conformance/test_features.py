@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rocket_conformance.planning import plan
 from rocket_conformance.properties import PROPERTIES
-from rocket_conformance.protocol import FEATURES, LIMITS, OPERATIONS, parse_hello
+from rocket_conformance.protocol import FEATURES, LIMITS, OPERATIONS
 from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.report import Report
 from rocket_conformance.running import Options, run
@@ -78,12 +77,6 @@ def test_a_limit_is_never_a_failure(feature: str) -> None:
     assert applicable(report) > 0.6 * len(report.cases)
 
 
-def test_all_limits_together_leave_most_cases() -> None:
-    report = run_on({"features": list(FEATURES)}, select=["IDX-PUT-*", "IDX-SEL-*", "CQ-PUT-*", "CQ-GET-*"])
-    assert {line.verdict for line in report.cases} == {"pass", "not_applicable"}
-    assert applicable(report) > 0.6 * len(report.cases)
-
-
 @pytest.mark.parametrize(
     "missing", ["index.header", "index.full", "index.flush", "index.time_matched", "queue.bounds"]
 )
@@ -95,29 +88,11 @@ def test_a_port_without_one_operation_runs_nearly_all_properties(missing: str) -
     assert applicable(report) >= len(using) - 1
 
 
-def test_a_port_of_puts_and_selects_runs_20_properties() -> None:
-    report = run_on({"ops": ["key.hash", "index.open", "index.put", "index.select"]}, select=["*/prop-*"])
-    passed = [line.id for line in report.cases if line.verdict == "pass"]
-    assert len(passed) >= 20
-    assert all(name.startswith("IDX-") for name in passed)
-
-
 @pytest.mark.parametrize("item", PROPERTIES, ids=lambda item: item.id)
 def test_a_property_needs_some_of_what_it_uses(item: Any) -> None:
     assert item.needs
     assert item.needs <= item.ops
     assert item.beyond <= LIMITS.keys()
-
-
-def test_cases_of_a_geometry_of_0_are_ruled_out() -> None:
-    hello = parse_hello(
-        {"protocol": 1, "name": "x", "ops": list(OPERATIONS), "features": ["positive_geometry"]}
-    )
-    found = [
-        item.id for item in plan() if item.obstacle(hello) == "ruled out by the feature positive_geometry"
-    ]
-    assert "IDX-PUT-10/prop-odd-geometry" in found
-    assert any(name.startswith("IDX-PUT-10/") and "/prop-" not in name for name in found)
 
 
 def test_the_protocol_page_names_each_feature() -> None:

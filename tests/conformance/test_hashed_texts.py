@@ -1,16 +1,10 @@
 """Two hashes that differ are shown with the texts that were hashed."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import Difference, differences, hashed_texts
-from rocket_conformance.misreadings import MUTANTS
-from rocket_conformance.report import describe_divergence, read_report
-from rocket_conformance.running import Options, run
-from rocket_conformance.schema import problems
 
 KEY = {"op": "key.hash", "key": "T#k"}
 HASH = (84 * 31 + 35) * 31 + 107
@@ -63,14 +57,3 @@ def test_an_entry_of_a_built_message_names_part_and_whole() -> None:
     part = (84 * 31 + 35) * 31 + 97
     item = Difference(None, "entry[1].key_hash", "index/new-1", 60, "wrong bytes", str(whole), str(part))
     assert hashed_texts(item, ops) == {"expected": '"T#a,b"', "actual": '"T#a"'}
-
-
-def test_a_report_has_the_texts_beside_the_hashes(tmp_path: Path) -> None:
-    mutant = next(mutant for mutant in MUTANTS if mutant.name == "utf8-bytes-for-utf16-units")
-    with mutant.open() as transport:
-        run(transport, Options(select=["IDX-HASH-1/[!s]*"], examples=5, shrink_seconds=1), report=tmp_path)
-    failed = [line for line in read_report(tmp_path / "report.jsonl").cases if line.verdict == "diverged"]
-    texts = [text for line in failed for text in describe_divergence(line.divergence)]
-    assert any('(of the UTF-8 bytes of "' in text for text in texts)
-    lines = (tmp_path / "report.jsonl").read_text("utf-8").splitlines()
-    assert [problems("report_line", json.loads(line)) for line in lines] == [[]] * len(lines)

@@ -112,29 +112,6 @@ def test_a_text_of_2_mb_in_a_result_is_refused() -> None:
         parse_answer({"results": [{"requests": [request]}]}, [{"op": "log.dispatch"}])
 
 
-def test_a_text_that_acts_in_a_result_is_shown_and_does_nothing(tmp_path: Path) -> None:
-    def change(answer: dict[str, Any], _directory: Path) -> None:
-        for result in answer["results"]:
-            for request in result.get("requests", ()):
-                request["keys"] = HOSTILE
-
-    with open_handler(Adapter(change)) as transport:
-        report = run(
-            transport, Options(select=["LOG-DSP-2/*"], examples=1, shrink_seconds=0), report=tmp_path
-        )
-    write_renderings(report, tmp_path)
-    assert report.exit_code == 1
-    assert_inert(tmp_path)
-
-
-def test_reasons_that_are_no_text() -> None:
-    ops = [{"op": "key.hash", "key": "a"}] * 3
-    results = [{"errored": {"code": 5}}, {"unsupported": True}, {"skipped": ["\x1b" * 3_000]}]
-    answer = parse_answer({"results": results}, ops)
-    assert answer.results[:2] == ({"errored": '{"code": 5}'}, {"unsupported": True})
-    assert len(answer.results[2]["skipped"]) < 3_000
-
-
 def test_a_name_of_10_mb_that_acts(tmp_path: Path) -> None:
     hello = {"name": HOSTILE + "x" * 10_000_000, "version": HOSTILE, "features": [HOSTILE]}
     report, line = run_on(nothing, tmp_path / "out", hello=hello)

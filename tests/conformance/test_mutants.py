@@ -20,7 +20,6 @@ from rocket_conformance.mutants import (
     hunt,
     own_cases,
 )
-from rocket_conformance.planning import plan
 from rocket_conformance.protocol import OPERATIONS
 from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.running import Options, run
@@ -108,11 +107,6 @@ def test_each_operation_is_misread() -> None:
     assert OPERATIONS.keys() - used == set()
 
 
-def test_own_cases_are_part_of_a_default_run() -> None:
-    whole = {item.id for item in plan()}
-    assert {case.id for mutant in MUTANTS for case in own_cases(mutant.clause)} <= whole
-
-
 @pytest.mark.parametrize("item", EQUIVALENT, ids=lambda item: item.reading.replace(" ", "-"))
 def test_a_reading_that_comes_to_the_same_passes_its_clauses_own_cases(item: Equivalent) -> None:
     same = Mutant(item.reading, item.clause, item.module, item.old, item.new)
@@ -120,12 +114,6 @@ def test_a_reading_that_comes_to_the_same_passes_its_clauses_own_cases(item: Equ
 
 
 # --- loading ------------------------------------------------------------------------------------------
-
-
-def test_an_unchanged_copy_survives() -> None:
-    mutant = MUTANTS[0]
-    copy = replace(mutant, new=mutant.old)
-    assert not hunt(copy, among=own_cases(mutant.clause)).killed
 
 
 def test_the_reference_stays_as_it_is() -> None:

@@ -141,10 +141,6 @@ def test_hostile_texts_are_escaped_and_cut(kind: str) -> None:
     assert "x" * 2_500 not in page
 
 
-def test_no_python_spelling_of_a_value(page: str) -> None:
-    assert not re.search(r"\b(None|True|False)\b", page)
-
-
 def test_a_case_keeps_its_clause_in_every_form(folder: Path, page: str) -> None:
     """All of them fail through the end of a queue, CQ-PUT-7."""
     report = read_report(folder / "report.jsonl")
@@ -167,15 +163,6 @@ def test_a_case_keeps_its_clause_in_every_form(folder: Path, page: str) -> None:
     for item in failing_clauses(report):
         shown = page.partition(f'id="clause-{item.clause}"')[2].partition('id="clause-')[0]
         assert all(f'id="case-{line.id}"' in shown for line in item.cases)
-
-
-def test_the_comparison_has_the_clauses_of_the_cases(folder: Path, tmp_path: Path) -> None:
-    other = reported("checkpoint-of-24-bytes", tmp_path, "CQ-*", "CKP-*")
-    table = compare_implementations([read_report(folder / "report.jsonl"), other]).to_json()
-    states = {row["clause"]: [cell["state"] for cell in row["implementations"]] for row in table["clauses"]}
-    assert states["CQ-PUT-7"] == ["differs", "passes"]
-    assert states["CQ-PUT-1"] == ["differs", "passes"]
-    assert states["CKP-2"] == ["none", "differs"]
 
 
 # --- in a browser -------------------------------------------------------------------------------------
@@ -252,47 +239,3 @@ def test_no_view_is_wider_than_its_window(view: str, browser: Browser, pages: di
         browser.open(address, **VIEWS[view])
         browser.value(OPEN_ALL)
         assert browser.value("document.documentElement.scrollWidth") <= VIEWS[view]["width"]
-
-
-def test_dark_and_print_have_colours_of_their_own(browser: Browser, pages: dict[str, str]) -> None:
-    colours = "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
-    shown: dict[str, list[str]] = {}
-    for view in ("desktop", "dark", "print"):
-        browser.open(pages["report"], **VIEWS[view])
-        shown[view] = browser.value(colours)
-    assert shown["print"] == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"]
-    assert shown["dark"] != shown["desktop"]
-
-
-def test_print_has_no_tools_and_whole_panels(browser: Browser, pages: dict[str, str]) -> None:
-    browser.open(pages["report"], media="print")
-    hidden = "[...document.querySelectorAll('.tools, button')].every(item => !item.offsetParent)"
-    assert browser.value(hidden)
-    clipped = (
-        "[...document.querySelectorAll('.panel')].filter(item => item.scrollWidth > item.clientWidth).length"
-    )
-    assert browser.value(clipped) == 0
-    browser.open(pages["report"], media="print", dark=True)
-    assert browser.value("getComputedStyle(document.querySelector('.panel')).backgroundColor") in {
-        "rgb(255, 255, 255)",
-        "rgba(0, 0, 0, 0)",
-    }
-
-
-def test_the_keyboard_alone_reaches_and_opens_everything(browser: Browser, pages: dict[str, str]) -> None:
-    browser.open(pages["report"])
-    wanted: int = browser.value(
-        "[...document.querySelectorAll('a[href], button, input, summary')].filter(item => item.checkVisibility()).length"
-    )
-    seen: list[str] = []
-    for _ in range(wanted):
-        browser.press("Tab", 9)
-        outline = "getComputedStyle(document.activeElement).outlineStyle"
-        seen.append(browser.value(f"document.activeElement.tagName + ' ' + {outline}"))
-    assert wanted >= 8
-    assert not [place for place in seen if place.startswith("BODY") or place.endswith("none")]
-    assert {place.split(" ")[0] for place in seen} >= {"INPUT", "BUTTON", "SUMMARY"}
-    browser.value("document.querySelector('details:not([open]) > summary').focus()")
-    closed: int = browser.value("document.querySelectorAll('details:not([open])').length")
-    browser.press("Enter", 13)
-    assert browser.value("document.querySelectorAll('details:not([open])').length") == closed - 1

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from adapter_code import GOOD, WRONG, AdapterMaker
 
 
@@ -50,13 +49,6 @@ def test_a_failure_shows_the_clause_and_the_shrunk_input(adapter: AdapterMaker, 
     assert "1 key.hash" not in run.stdout
 
 
-@pytest.mark.soak
-def test_workers_of_xdist_collect_alike(adapter: AdapterMaker, tmp_path: Path) -> None:
-    run = pytest_run(tmp_path, "-n", "2", adapter=adapter(GOOD), select="IDX-HASH-1/*")
-    assert run.returncode == 0, run.stdout
-    assert "passed" in run.stdout
-
-
 def test_a_baseline_is_expected_to_fail_and_fails_when_it_passes(
     adapter: AdapterMaker, tmp_path: Path
 ) -> None:
@@ -71,13 +63,6 @@ def test_a_baseline_is_expected_to_fail_and_fails_when_it_passes(
     good = pytest_run(tmp_path, *known, adapter=adapter(GOOD), select="IDX-HASH-1/em*")
     assert good.returncode == 1
     assert "stale baseline line: IDX-HASH-1/emoji: IDX-HASH-1/emoji is pass, not diverged" in good.stdout
-
-
-def test_a_glob_that_matches_nothing_is_told_in_a_line(adapter: AdapterMaker, tmp_path: Path) -> None:
-    run = pytest_run(tmp_path, adapter=adapter(GOOD), select="NOPE")
-    assert run.returncode == 2, run.stdout
-    assert "no case matches NOPE" in run.stdout
-    assert "_hookexec" not in run.stdout
 
 
 def test_without_the_option_it_is_one_skip_that_says_so(tmp_path: Path) -> None:

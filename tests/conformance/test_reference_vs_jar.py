@@ -135,15 +135,6 @@ def test_lists_on_the_store_agree(family: str, lists: int, tmp_path: Path) -> No
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("family", FAMILIES)
-def test_many_lists_agree(family: str, seed: int, tmp_path: Path) -> None:
-    lists = {"index": 10_000, "queue": 10_000, "log": 10_000, "service": 3_000}.get(family, 1_000)
-    _, differing = disagreements(of_family(family), lists, seed, tmp_path)
-    assert differing == []
-
-
-@pytest.mark.soak
 def test_a_million_operations_agree(tmp_path: Path) -> None:
     total: Counter[str] = Counter()
     differing: list[str] = []

@@ -75,23 +75,6 @@ def test_hello_and_the_end(end: str) -> None:
     }  # fmt: skip
 
 
-def test_cases_in_flight_are_answered_in_order(adapter: Adapter, tmp_path: Path) -> None:
-    for number in range(16):
-        directory = tmp_path / str(number)
-        directory.mkdir()
-        ops = [open_file(), {**PUT, "phy_offset": str(number)}, SELECT]
-        adapter.tell({"cmd": "case", "id": f"n{number}", "dir": str(directory), "ops": ops})
-    answers = [adapter.hear() for _ in range(16)]
-    assert [answer["id"] for answer in answers] == [f"n{number}" for number in range(16)]
-    assert [answer["results"][2]["offsets"] for answer in answers] == [[str(number)] for number in range(16)]
-
-
-def test_carriage_returns_are_accepted(adapter: Adapter, tmp_path: Path) -> None:
-    ops = [{"op": "key.hash", "key": "\r\n"}]
-    adapter.tell({"cmd": "case", "id": "crlf", "dir": str(tmp_path), "ops": ops}, end=b"\r\n")
-    assert adapter.hear()["results"] == [{"hash": 31 * 13 + 10}]
-
-
 def test_what_is_unsupported_errored_and_rejected(adapter: Adapter, tmp_path: Path) -> None:
     """An unknown operation, fields that are missing or wrong, what 4.9.3 throws, and operations on nothing open."""
     adapter.results(tmp_path, open_file())  # a case starts with nothing open
@@ -150,10 +133,3 @@ def test_files_are_released(adapter: Adapter, tmp_path: Path, ops: list[Json]) -
     while (held := held_files(adapter.process.pid, tmp_path)) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert held == []
-
-
-def test_release_changes_no_byte(adapter: Adapter, tmp_path: Path) -> None:
-    data = bytes(range(256)) + bytes(60)
-    (tmp_path / FILE).write_bytes(data)
-    adapter.case(tmp_path, open_file(load=True), SELECT)
-    assert (tmp_path / FILE).read_bytes() == data

@@ -1,6 +1,5 @@
 """Where the jars of the real store come from: a folder, or Maven, which is asked once; and the command that runs them."""
 
-import json
 import os
 import subprocess
 import sys
@@ -85,14 +84,6 @@ def test_folder_without_gson_asks_maven_for_it(
     assert jars[0].is_relative_to(cache)
 
 
-def test_no_maven(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(JarUnavailableError, match="no Maven") as caught:
-        resolve("4.9.3")
-    assert "\n" not in str(caught.value)
-    assert list(cache.iterdir()) == []
-
-
 def test_maven_that_fails(cache: Path, fake_maven: Callable[[str], None]) -> None:
     fake_maven("(target / 'half.jar').touch(); print('[ERROR] no such artifact\\n[ERROR] more'); sys.exit(1)")
     with pytest.raises(JarUnavailableError) as caught:
@@ -114,17 +105,6 @@ def test_maven_is_asked_once(cache: Path, fake_maven: Callable[[str], None]) -> 
     fake_maven("(target / 'store.jar').touch(); open(target.parent / 'calls', 'a').write('x')")
     assert resolve("4.9.3") == resolve("4.9.3")
     assert (cache / "calls").read_text() == "x"
-
-
-def test_offline_first_then_online(cache: Path, fake_maven: Callable[[str], None]) -> None:
-    fake_maven("sys.exit('-o' in sys.argv)")
-    assert resolve("4.9.3").jars == ()
-
-
-def test_old_versions_have_another_group(cache: Path, fake_maven: Callable[[str], None]) -> None:
-    fake_maven("(target / next(a for a in sys.argv if a.startswith('-Drocketmq.groupId'))).touch()")
-    resolve("3.2.6")
-    assert len(list(cache.glob("3.2.6-*/*=com.alibaba.rocketmq"))) == 1
 
 
 def test_parallel_runs_share_one_folder(cache: Path, fake_maven: Callable[[str], None]) -> None:
@@ -154,12 +134,6 @@ def run_module(version: str, **environment: str) -> subprocess.CompletedProcess[
         [sys.executable, "-m", "rocket_conformance.rocketmq", version],
         capture_output=True, text=True, check=False, env=os.environ | environment,
     )  # fmt: skip
-
-
-@pytest.mark.java
-@pytest.mark.usefixtures("maven")
-def test_module_prints_the_command() -> None:
-    assert json.loads(run_module("4.9.3").stdout) == command("4.9.3")
 
 
 @pytest.mark.parametrize(

@@ -72,35 +72,6 @@ def test_a_diverging_list_shrinks_to_what_matters_and_its_replay_file_shows_it(t
     assert (line.verdict, again) == ("pass", None)
 
 
-class LosesDigits(ReferenceAdapter):
-    """Puts of keys with a 7 are dropped, silently."""
-
-    def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
-        if message["cmd"] != "case":
-            return super().handle(message)
-        ops = [op for op in message["ops"] if not (op["op"] == "index.put" and "7" in op.get("key", ""))]
-        answer = super().handle({**message, "ops": ops})
-        assert answer is not None
-        results = iter(answer["results"])
-        answer["results"] = [next(results) if op in ops else {"put": True} for op in message["ops"]]
-        return answer
-
-
-def test_a_key_keeps_only_the_characters_that_show_it(tmp_path: Path) -> None:
-    ops: list[dict[str, Any]] = [
-        {"op": "index.open", "file": "20260101000000000", "hash_slot_num": 7, "index_num": 12,
-         "end_phy_offset": "0", "end_timestamp": "0", "load": False},
-        {"op": "index.put", "key": "Topic#order-1-7-abc", "phy_offset": "0", "store_timestamp": "1700000000000"},
-        {"op": "index.select", "key": "Topic#order-1-7-abc", "max_num": 32, "begin": "0", "end": "1800000000000"},
-    ]  # fmt: skip
-    case = Case("IDX-PUT-6/seeded-1", ("IDX-PUT-6",), tuple(ops), seed=1)
-    with open_handler(LosesDigits()) as transport:
-        line, document = run_planned(transport, Planned(case), Options(scratch=tmp_path))
-    assert line.verdict == "diverged"
-    assert document is not None
-    assert {op["key"] for op in document["ops"] if "key" in op} == {"7"}
-
-
 def test_a_long_replay_file_leaves_out_the_bytes_that_were_found(tmp_path: Path) -> None:
     """Bytes that do not compress: 100 KB in a file that must not be touched."""
     noise = bytes(random.Random(1).randbytes(100_000))  # noqa: S311 - test data
@@ -110,11 +81,3 @@ def test_a_long_replay_file_leaves_out_the_bytes_that_were_found(tmp_path: Path)
     assert document["actual"]["files"] == {"20260101000000000": {"size": 100_000}}
     write_replay(tmp_path / "replay.json", document)
     assert (tmp_path / "replay.json").stat().st_size < 1 << 16
-
-
-def test_without_time_the_list_is_left_as_it_was_drawn(tmp_path: Path) -> None:
-    with open_handler(ForgetsEmoji()) as transport:
-        options = Options(select=["IDX-PUT-6/prop-lists"], examples=20, shrink_seconds=0)
-        [line] = run(transport, options, report=tmp_path).cases
-    assert line.verdict == "diverged"
-    assert len(json.loads((tmp_path / str(line.replay)).read_bytes())["ops"]) > 2

@@ -102,11 +102,6 @@ def test_a_panic_of_the_implementation_is_rejected(
     adapter.stop()
 
 
-def test_bye_ends_it(adapter: Adapter) -> None:
-    adapter.tell({"cmd": "bye"}, end=b"\r\n")
-    assert adapter.process.wait(20) == 0
-
-
 def unpack(file: dict[str, str]) -> bytes:
     return zstd.decompress(base64.b64decode(file["zstd_base64"]))
 

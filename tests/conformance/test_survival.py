@@ -9,12 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
-from adapter_code import GOOD, WRONG, AdapterMaker
+from adapter_code import WRONG, AdapterMaker
 from rocket_conformance.files import scratch
 from rocket_conformance.report import Report, conclusion
 from rocket_conformance.running import Options, run
 from rocket_conformance.transport import Failed, Job, open_command
-from rocket_spec.temporary_folders import remove_tree
 
 POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and sessions")
 LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
@@ -40,14 +39,6 @@ def handle(count, message):
         found = {job.token: reply for job, reply in transport.run(jobs(tmp_path, 8))}
     assert [token for token, reply in found.items() if isinstance(reply, Failed)] == ["job2"]
     assert len((tmp_path / "starts").read_text().split()) == 2
-
-
-def test_a_crash_is_counted_once(adapter: AdapterMaker, tmp_path: Path) -> None:
-    code = "def handle(count, message):\n    os._exit(1) if message['ops'][0]['key'] in '25' else send(answer(message))"
-    with open_command(adapter(code)) as transport:
-        replies = list(transport.run(jobs(tmp_path, 8)))
-    ended = [job.token for job, reply in replies if isinstance(reply, Failed) and reply.ended]
-    assert ended == ["job2", "job5"]
 
 
 def test_an_adapter_that_always_dies_ends_the_run(adapter: AdapterMaker) -> None:
@@ -128,25 +119,6 @@ def test_a_crash_or_hang_names_its_operation_and_is_shrunk(
     document = json.loads((tmp_path / "out" / str(line.replay)).read_bytes())
     assert len(document["ops"]) == 2
     assert document["actual"]["verdict"] == verdict
-
-
-def test_a_directed_case_that_hangs_stays_whole_and_names_its_operation(
-    adapter: AdapterMaker, tmp_path: Path
-) -> None:
-    code = """
-    def handle(count, message):
-        if len(message["ops"]) >= 2:
-            time.sleep(60)
-        send(answer(message))
-    """
-    options = Options(select=["IDX-HASH-2/*"], shrink_seconds=60)
-    with open_command(adapter(code), case_timeout=1.5) as transport:
-        report = run(transport, options, report=tmp_path / "out")
-    hung = [line for line in report.cases if line.verdict == "timeout" and "/prop-" not in line.id]
-    assert hung
-    for line in hung:
-        assert line.detail.startswith("operation 1 (key.hash): no answer within 1.5 s")
-        assert len(json.loads((tmp_path / "out" / str(line.replay)).read_bytes())["ops"]) >= 2
 
 
 def test_fail_fast_ends_at_the_first_failure(adapter: AdapterMaker) -> None:
@@ -242,16 +214,6 @@ def test_what_an_adapter_started_ends_with_it(adapter: AdapterMaker, tmp_path: P
     assert [pid for pid in pids if alive(pid)] == []
 
 
-@LINUX_ONLY
-def test_processes_that_were_there_before_are_left_alone(adapter: AdapterMaker) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True
-    ) as ours:
-        with open_command(adapter(GOOD)):
-            pass
-        assert ours.poll() is None
-
-
 # --- scratch ------------------------------------------------------------------------------------------------
 
 
@@ -275,16 +237,6 @@ def test_scratch_of_a_killed_run_is_swept_by_the_next(tmp_path: Path) -> None:
         assert not left.exists()
         assert path.stat().st_mode & 0o077 == 0
     assert list(tmp_path.iterdir()) == []
-
-
-@POSIX_ONLY
-def test_a_link_is_removed_and_not_what_it_points_to(tmp_path: Path) -> None:
-    (tmp_path / "kept").mkdir()
-    (tmp_path / "kept" / "file").write_bytes(b"x")
-    (tmp_path / "link").symlink_to(tmp_path / "kept")
-    remove_tree(tmp_path / "link")
-    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
-    assert (tmp_path / "kept" / "file").exists()
 
 
 # --- directories that an adapter spoils ---------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,9 +9,7 @@ from types import SimpleNamespace
 import pytest
 from adapter_code import GOOD, AdapterMaker
 from rocket_conformance.files import scratch, scratch_root
-from rocket_conformance.planning import plan
-from rocket_conformance.running import Options, run
-from rocket_conformance.transport import AdapterError, Answered, Failed, Job, Process, Reply, open_command
+from rocket_conformance.transport import AdapterError, Answered, Failed, Job, Reply, open_command
 from rocket_reference.java import string_hash
 from rocket_spec.errors import UsageError
 
@@ -118,26 +115,6 @@ def test_of_several_in_flight_only_who_dies_alone_is_to_blame(adapter: AdapterMa
     assert found == ["answered", "answered", "crash", "answered", "answered"]
 
 
-def test_a_crash_that_does_not_repeat_is_unstable(adapter: AdapterMaker, tmp_path: Path) -> None:
-    code = "def handle(count, message):\n    sys.exit(1) if count == 3 else send(answer(message))"
-    found = verdicts(replies(adapter(code), tmp_path, 5))
-    assert found == ["answered", "answered", "unstable", "answered", "unstable"]
-
-
-def test_an_answer_that_comes_twice_makes_the_next_cases_unstable(
-    adapter: AdapterMaker, tmp_path: Path
-) -> None:
-    code = """\
-    IN_FLIGHT = 2
-    def handle(count, message):
-        send(answer(message))
-        if message["ops"][0]["key"] == "1":
-            send(answer(message))
-    """
-    found = verdicts(replies(adapter(code), tmp_path, 4))
-    assert found == ["answered", "answered", "unstable", "unstable"]
-
-
 def test_an_adapter_that_reads_nothing_more_is_a_timeout(adapter: AdapterMaker, tmp_path: Path) -> None:
     command = adapter("IN_FLIGHT = 64\ndef handle(count, message):\n    time.sleep(60)")
     job = Job("0", tmp_path / "0", ({"op": "key.hash", "key": "x" * 5_000_000},))
@@ -158,47 +135,6 @@ def test_an_adapter_that_reads_nothing_more_is_a_timeout(adapter: AdapterMaker, 
 def test_an_adapter_that_does_not_answer_hello(code: str, why: str) -> None:
     with pytest.raises(AdapterError, match=why), open_command([sys.executable, "-c", code]):
         pass
-
-
-def test_check_schema_finds_what_the_form_alone_lets_pass(adapter: AdapterMaker, tmp_path: Path) -> None:
-    code = """
-    def handle(count, message):
-        send(answer(message) | {"files": [{"role": "index", "path": "x"}, {"role": "nonsense", "path": "y"}]})
-    """
-    with open_command(adapter(code), check_schema=True) as transport:
-        [(_, reply)] = list(transport.run(jobs_of(tmp_path, 1)))
-    assert isinstance(reply, Failed)
-    assert "breaks the schema" in reply.detail
-
-
-BAD = {
-    "dies": "os._exit(3)",
-    "dies at the third": "os._exit(3) if count == 3 else send(answer(message))",
-    "garbage": "send('%PDF-1.7')",
-    "wrong id": "send(answer(message) | {'id': 'x'})",
-    "no results": "send({'id': message['id'], 'results': []})",
-    "closes its output": "sys.stdout.close(); os.close(1); time.sleep(60)",
-    "talks without end": "[send('{}') for _ in iter(int, 1)]",
-    "writes to stderr without end": "[sys.stderr.write('x' * 65536) for _ in range(100)]; send(answer(message))",
-}
-
-
-@pytest.mark.parametrize("code", BAD.values(), ids=BAD.keys())
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_run_always_ends_with_a_whole_report(
-    code: str, jobs: int, adapter: AdapterMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The one that closes its output does not end by itself; waiting two seconds for that ten times shows no more than once."""
-    end = Process.end
-    monkeypatch.setattr(Process, "end", lambda process, *, patience=0.0: end(process, patience=patience / 10))
-    command = adapter(f"IN_FLIGHT = 3\ndef handle(count, message):\n    {code}")
-    options = Options(select=["IDX-HASH-2/*"], examples=3)
-    with open_command(command, case_timeout=2.0, jobs=jobs) as transport:
-        report = run(transport, options, report=tmp_path / "out")
-    assert report.footer is not None
-    assert {line.id for line in report.cases} == {item.id for item in plan(select=options.select)}
-    if jobs == 1:
-        assert (report.exit_code == 0) == ("stderr" in code)
 
 
 # --- several processes --------------------------------------------------------------------------------
@@ -222,15 +158,6 @@ def test_several_processes_share_the_cases(adapter: AdapterMaker, tmp_path: Path
     seen = [path.read_text().split() for path in tmp_path.glob("seen-*")]
     assert len(seen) == 3
     assert sorted(token for tokens in seen for token in tokens) == sorted([*found, "0"])
-
-
-def test_of_several_processes_one_that_dies_harms_no_other(adapter: AdapterMaker, tmp_path: Path) -> None:
-    code = "def handle(count, message):\n    os._exit(1) if message['ops'][0]['key'] == '7' else send(answer(message))"
-    with open_command(adapter(code), jobs=2) as transport:
-        found = {job.token: reply for job, reply in transport.run(jobs_of(tmp_path, 20))}
-    assert {token: verdicts([reply])[0] for token, reply in found.items()} == {
-        str(n): "crash" if n == 7 else "answered" for n in range(20)
-    }
 
 
 def test_several_processes_can_be_left_in_the_middle(adapter: AdapterMaker, tmp_path: Path) -> None:
@@ -269,11 +196,3 @@ def test_scratch_is_where_the_user_says(tmp_path: Path, monkeypatch: pytest.Monk
         assert path.parent == named
     with pytest.raises(UsageError, match="is not a folder"):
         scratch_root(tmp_path / "nothing")
-
-
-def test_scratch_without_room_in_memory_is_the_system_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TMPDIR", "TEMP", "TMP"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setattr("rocket_conformance.files.scratch_space.IN_MEMORY", "/nothing/there")
-    assert scratch_root() == Path(tempfile.gettempdir())

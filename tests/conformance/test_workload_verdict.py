@@ -11,7 +11,7 @@ from rocket_conformance.store_verdict import Observations, judge_store
 from rocket_conformance.store_verdict.log_reading import read_log
 from rocket_conformance.store_verdict.stored_log import StoredLog
 from rocket_conformance.store_verdict.stored_record import StoredRecord
-from rocket_conformance.workload import Manifest, Sent, make_actions, read_manifest
+from rocket_conformance.workload import Manifest, Sent, read_manifest
 from rocket_golden import open_store
 from rocket_spec.clauses import clauses
 from rocket_spec.errors import MalformedError
@@ -68,15 +68,6 @@ def test_a_queue_that_is_read_back(store: Path, log: StoredLog) -> None:
     assert "CQ-GET-1" in judged(store, log, {**beyond, "answer": {"messages": rows[-1:]}}).broken
 
 
-def test_bounds(store: Path, log: StoredLog) -> None:
-    records = queue_of(log)
-    request = records[0].request
-    question = {"do": "bounds", "topic": request.topic, "queue": request.queue_id}
-    most = {"min": 0, "max": len(records)}
-    assert judged(store, log, {**question, "answer": most}).held["CQ-BND-1"]
-    assert "CQ-BND-1" in judged(store, log, {**question, "answer": {**most, "max": len(records) - 1}}).broken
-
-
 def test_the_offset_of_a_time(store: Path, log: StoredLog) -> None:
     """Before all messages the first of a file, after all the last of one: 0 is right before, and wrong after."""
     records = queue_of(log)
@@ -123,14 +114,6 @@ def test_a_query_by_key(store: Path, log: StoredLog) -> None:
     assert set(wrong.broken) == {"QRY-1"}
     early = judged(store, log, {**question, "answer": {"messages": rows, "last_update": last - 1}})
     assert set(early.broken) == {"IDX-SVC-15"}
-
-
-def test_a_query_that_ends_before_the_first_message_finds_none(store: Path, log: StoredLog) -> None:
-    stored, key, same = keyed(log)
-    first = min(other.request.store_timestamp for other in log.records)
-    question = query_of(stored, key, end=first - 1)
-    assert not judged(store, log, {**question, "answer": {"messages": []}}).broken
-    assert "QRY-1" in judged(store, log, {**question, "answer": {"messages": [row(same[0])]}}).broken
 
 
 def test_an_answer_that_a_late_message_may_change_is_left_out(store: Path, log: StoredLog) -> None:
@@ -220,11 +203,6 @@ def test_a_manifest_reads_back(store: Path, log: StoredLog, tmp_path: Path) -> N
     manifest = Manifest(7, "4.9.3", sent=[sent_of(store, log)], answers=[QUERY])
     manifest.write(tmp_path / "manifest.json")
     assert read_manifest(tmp_path / "manifest.json") == manifest
-
-
-def test_one_seed_always_sends_the_same() -> None:
-    assert make_actions(3, 50) == make_actions(3, 50) != make_actions(4, 50)
-    assert all(action["body"] for action in make_actions(3, 300) if action["do"] == "send")
 
 
 def test_every_clause_is_reached_or_has_a_reason() -> None:

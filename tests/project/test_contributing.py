@@ -46,14 +46,3 @@ def missing(section: str, room: str = "") -> list[str]:
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.partition("\n")[0])
 def test_what_a_section_names_exists(section: str) -> None:
     assert missing(section, section.partition("/")[0] if "/README.md: " in section else "") == []
-
-
-def test_the_sections_name_files() -> None:
-    assert sum(len(NAME.findall(section)) for section in SECTIONS) > 80
-
-
-@pytest.mark.parametrize(
-    "name", ["columnar/rocket_columnar/gone.py", "gone/", "gone.py", "cli/rocketspec/gone/VERB.py"]
-)
-def test_a_name_that_nothing_has_is_found(name: str) -> None:
-    assert missing(f"see `{name}`") == [name]

@@ -166,30 +166,6 @@ def test_a_verb_without_its_extra_names_the_command_that_installs_it(
     run(rocketspec, *arguments[:1], "--help", cwd=ROOT)
 
 
-def test_the_facade_without_the_engine_names_the_command_that_installs_it(base: tuple[Path, Path]) -> None:
-    python, _ = base
-    code = "import rocketspec\ntry: rocketspec.decode('.')\nexcept ImportError as error: print(error)"
-    assert "pip install 'rocketspec[engine]'" in run(python, "-c", code, cwd=python.parent)
-
-
-def test_the_pytest_plugin_works_with_the_base_install(base: tuple[Path, Path], tmp_path: Path) -> None:
-    python, rocketspec = base
-    install(python, "pytest>=8")
-    run(rocketspec, "adapter", "new", "python", "-o", tmp_path / "adapter", cwd=tmp_path)
-    adapter = f"{python} {tmp_path / 'adapter' / 'adapter.py'}"
-    suite = (
-        "-m",
-        "pytest",
-        "-q",
-        "--pyargs",
-        "rocket_conformance.suite",
-        "--rocketspec-select",
-        "IDX-HASH-1/*",
-    )
-    passed = run(python, *suite, "--rocketspec-adapter", adapter, cwd=tmp_path)
-    assert re.search(r"^\d+ passed", passed.splitlines()[-1]), passed
-
-
 def test_the_reference_works_with_the_standard_library_alone(wheel: Path, tmp_path: Path) -> None:
     python, _ = make_venv(tmp_path / "venv")
     install(python, "--no-compile", "--no-deps", wheel)

@@ -4,8 +4,6 @@ import ast
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 ROOT: Final = Path(__file__).parents[2]
 ROOMS: Final = ("spec", "reference", "golden", "columnar", "spark", "conformance", "cli")
 LINES: Final = 60
@@ -15,10 +13,6 @@ MODULE_LINES: Final = 400
 _OPTIONS: Final = "options, each by its keyword"
 _VERB: Final = "one parameter for each option of the verb, as typer reads them"
 
-_LOOP: Final = (
-    "one pass over the bytes; with texts put by parts that take whole columns, a decode of 349,000 records of 96 MiB takes "
-    "twice the processor time (0.105 s, not 0.050 s)"
-)
 
 _RULES: Final = "as many values as the Java constructor takes, and the rules of the release"
 
@@ -124,10 +118,3 @@ def test_functions_and_modules_are_short() -> None:
     assert [name for name in EXCEPTIONS if name not in found] == [], (
         "within the limits: take it off EXCEPTIONS"
     )
-
-
-@pytest.mark.parametrize("source", ["def f(a, b, c, d, e, f, *, g): ...", "def f():\n" + "    x = 1\n" * 60])
-def test_what_is_beyond(source: str) -> None:
-    (function,) = ast.parse(source).body
-    assert isinstance(function, ast.FunctionDef)
-    assert lines(function) > LINES or parameters(function) > PARAMETERS

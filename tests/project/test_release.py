@@ -40,22 +40,6 @@ def test_no_page_promises_a_package_index() -> None:
     assert found == []
 
 
-@pytest.mark.skipif(ON_AN_INDEX, reason="released")
-def test_no_example_installs_the_bare_name() -> None:
-    """What `ROCKETSPEC` or the input `rocketspec` is by default, in container file and workflows to copy."""
-    examples = [path for path in (ROOT / "docs" / "ci").rglob("*") if path.is_file()]
-    found = [
-        f"{path.name}: {match[0]}"
-        for path in examples
-        for match in re.finditer(
-            r"(?i)(?:rocketspec[:=] *|pip install.* |rocketspec:\n.*\n *default: )rocketspec *$",
-            path.read_text("utf-8"),
-            re.MULTILINE,
-        )
-    ]
-    assert found == []
-
-
 SCHEMAS = {
     "vendor.github-workflows": [*WORKFLOWS, *(ROOT / "docs" / "ci").rglob("*.yml")],
     "vendor.github-actions": [ROOT / "gate-action" / "action.yml"],
@@ -122,32 +106,6 @@ def test_a_workflow_uses_targets_and_files_that_exist(path: Path) -> None:
                 assert set(make.split()) <= targets
             for script in re.findall(r"\b(release/\w+\.py)", command):
                 assert (ROOT / script).is_file()
-
-
-def test_every_supported_python_is_tried() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    supported = {line.rpartition(" ")[2] for line in project["classifiers"] if re.search(r":: 3\.\d+$", line)}
-    assert (
-        set(load(ROOT / ".github/workflows/wheel.yml")["jobs"]["try"]["strategy"]["matrix"]["python"])
-        == supported
-    )
-
-
-def test_the_publishing_job_has_no_secret() -> None:
-    text = (ROOT / ".github/workflows/release.yml").read_text("utf-8")
-    assert "secrets." not in text
-    assert load(ROOT / ".github/workflows/release.yml")["jobs"]["publish"]["permissions"] == {
-        "id-token": "write"
-    }
-
-
-def test_the_container_file_copies_what_exists() -> None:
-    text = (ROOT / "release" / "Dockerfile").read_text("utf-8")
-    sources = [line.split()[1] for line in text.splitlines() if line.startswith("COPY ")]
-    assert [
-        source for source in sources if not source.startswith("dist/") and not (ROOT / source).is_file()
-    ] == []
-    assert set(re.findall(r"\[([\w,]+)\]\"", text)) == {"spark,connect,hdfs"}
 
 
 def test_the_dependencies_page_lists_them_all() -> None:

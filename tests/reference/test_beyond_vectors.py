@@ -14,8 +14,6 @@ from rocket_reference import (
     IndexFile,
     IndexService,
     JavaError,
-    QueueTable,
-    StoreCheckpoint,
     UnspecifiedError,
     checkpoint,
     open_index_file,
@@ -23,7 +21,6 @@ from rocket_reference import (
 )
 from rocket_spec.errors import MalformedError
 
-NAME = "20260101000000000"
 T0 = 1700000000000
 ALWAYS = (0, 9223372036854775807)
 A, B = 97, 98  # key hashes of "a" and "b"
@@ -79,13 +76,6 @@ def test_a_file_that_cannot_be_opened_or_extended(tmp_path: Path, monkeypatch: p
         assert caught.value.name == exception
 
 
-def test_a_released_file_is_not_written(tmp_path: Path) -> None:
-    with open_index_file(tmp_path / NAME, 1, 3) as index:
-        pass
-    with pytest.raises(ValueError, match="released"):
-        index.put("a", 0, 0)
-
-
 # --- the index service and the table of queues ------------------------------------------------------------
 
 
@@ -105,40 +95,12 @@ def message(number: int, keys: str = "k") -> DispatchRequest:
     )
 
 
-def test_idx_svc_17_a_file_that_is_being_flushed_is_deleted_by_a_later_call(tmp_path: Path) -> None:
-    opened = service(tmp_path, entries=2)
-    opened.build(message(1))
-    opened.build(message(2))
-    opened.delete_expired(150)
-    assert len(opened.files) == 2
-    opened.settle()
-    opened.delete_expired(150)
-    assert len(opened.files) == 1
-    assert [path.name for path in (tmp_path / "index").iterdir()] == ["20260101000000001"]
-
-
 @pytest.mark.parametrize(("slots", "entries"), [(7, 1), (7, 0), (1 << 30, 3)])
 def test_idx_svc_20_a_file_that_takes_nothing_is_unspecified(
     slots: int, entries: int, tmp_path: Path
 ) -> None:
     with pytest.raises(UnspecifiedError):
         service(tmp_path, slots, entries).build(message(1))
-
-
-def test_idx_svc_20_two_rolls_in_one_millisecond_open_the_same_file_twice(tmp_path: Path) -> None:
-    opened = IndexService(tmp_path / "index", 1, 2, new_name=lambda: NAME)
-    opened.build(message(1, "a"))
-    opened.build(message(2, "b"))
-    assert len(opened.files) == 2
-    assert len(list((tmp_path / "index").iterdir())) == 1
-    assert opened.query("T", "a", 9, *ALWAYS).offsets == []  # entry 1 is the other one's now
-
-
-def test_cq_put_11_a_full_disk_does_not_matter(tmp_path: Path) -> None:
-    table = QueueTable(tmp_path / "consumequeue", 60)
-    table.flags.disk_full = True
-    table.dispatch(message(0), StoreCheckpoint())
-    assert table.find("T", 0).bounds().max == 1
 
 
 def test_cq_trunc_of_one_unit_files_is_unspecified(tmp_path: Path) -> None:

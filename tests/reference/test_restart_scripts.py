@@ -1,4 +1,4 @@
-"""The stores of `tests/spec/real/restart_scripts.py` on the reference: all that the real 4.9.3 did to them, step by step."""
+"""The stores of `tests/spec/real/restart_scripts.txt` on the reference: all that the real 4.9.3 did to them, step by step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import Any, ClassVar, Final
 
 import pytest
-from edge_scripts import edge_scripts
 from make_facts import make_restarts
 from random_scripts import random_scripts
 from restart_scripts import scripts
@@ -36,7 +35,7 @@ from spec_blocks import code
 
 Step = dict[str, Any]
 REAL = Path(__file__).parents[1] / "spec" / "real"
-SCRIPTS: dict[str, dict[str, Any]] = scripts() | edge_scripts()
+SCRIPTS: dict[str, dict[str, Any]] = scripts()
 ANSWERS: dict[str, list[Step]] = json.loads((REAL / "restarts.json").read_text("utf-8"))
 
 NOT_HERE: Final = {

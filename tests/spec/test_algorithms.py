@@ -26,7 +26,7 @@ def answers(results: list[Vector]) -> list[Vector]:
 def differing(vectors: list[Vector], folder: Path, **changes: str) -> list[str]:
     """Ids of the vectors on which the page's code gives other results or leaves other bytes; `changes` as of PagePort."""
     wrong: list[str] = []
-    port = PagePort(more_changes=changes)
+    port = PagePort(changes)
     for number, vector in enumerate(vectors):
         root = folder / str(number)
         root.mkdir()

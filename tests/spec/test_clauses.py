@@ -9,7 +9,7 @@ import pytest
 import rocket_golden
 from rocket_conformance.cases import Case, directed_cases
 from rocket_conformance.properties import PROPERTIES, Property
-from rocket_spec.clauses import EVIDENCE, LEVELS, Clause, Source, clauses, parse
+from rocket_spec.clauses import EVIDENCE, LEVELS, Clause, clauses, parse
 from rocket_spec.data import find_data
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import LAYOUTS
@@ -107,39 +107,6 @@ def test_what_errata_name_as_shown_by_exists() -> None:
         assert set(named) <= cases, row
         assert all(f"def {name}(" in (ROOT / path).read_text("utf-8") for path, name in tests), row
         assert re.fullmatch(r"[A-Z0-9-]+(, [A-Z0-9-]+)*", clause), row
-
-
-def test_a_clause_is_taken_apart() -> None:
-    found = parse(
-        document(
-            "### IDX-PUT-5", FACTS, "", "First `a.b` of 4.9.3. Second.", "", "More.", "", "## Next", "Not it."
-        )
-    )
-    assert found == {
-        "IDX-PUT-5": Clause(
-            "IDX-PUT-5", "MUST", "3.2.6", "case", None, "IndexFile.putKey 104-107, 110",
-            "First `a.b` of 4.9.3. Second.\n\nMore.", 3,
-        )
-    }  # fmt: skip
-    clause = found["IDX-PUT-5"]
-    assert (clause.family, clause.number, clause.summary) == ("IDX-PUT", 5, "First `a.b` of 4.9.3")
-    assert clause.sources == (Source("IndexFile", "putKey", ((104, 107), (110, 110))),)
-
-
-def test_golden_evidence_names_its_test() -> None:
-    facts = FACTS.replace("case", "golden: tests/a/test_b.py::test_c")
-    assert parse(document("### CKP-1", facts, "Text."))["CKP-1"].golden == "tests/a/test_b.py::test_c"
-
-
-def test_an_unspecified_clause_says_why() -> None:
-    facts = FACTS.replace("MUST", "UNSPECIFIED").replace("case", "none")
-    clause = parse(document("### UTF8-1", facts, "Text.", "", "Reason: it never", "ends."))["UTF8-1"]
-    assert clause.reason == "it never ends."
-
-
-def test_headings_in_code_and_tables_behind_a_clause_are_not_its_text() -> None:
-    text = document("### CKP-1", FACTS, "Text.", "```", "# no heading", "```", "<!-- layout: x -->", "| a |")
-    assert parse(text)["CKP-1"].text == "Text.\n```\n# no heading\n```"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """What the real 4.9.3 does at the edges of the clauses (`real/restarts.json`, `facts.json`, `dledger.json`), worked out by hand.
 
-`real/edge_scripts.py` says what lay there: records of 111 bytes at `PLACES`, three a file of 400 bytes.
+`real/restart_scripts.txt` says what lay there: records of 111 bytes at `PLACES`, three a file of 400 bytes.
 """
 
 import json

@@ -25,11 +25,6 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.M
     assert list(tmp_path.iterdir()) == [page]
 
 
-def test_folders_are_made_and_text_is_utf_8(tmp_path: Path) -> None:
-    write_whole(tmp_path / "a" / "b", "é")
-    assert (tmp_path / "a" / "b").read_bytes() == b"\xc3\xa9"
-
-
 @pytest.mark.parametrize("there", [b"", b"\xda\xa3\x20\xa7 a log file"])
 def test_a_page_replaces_no_other_file(tmp_path: Path, there: bytes) -> None:
     file = tmp_path / "00000000000000000000"

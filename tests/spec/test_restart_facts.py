@@ -1,6 +1,6 @@
 """What real 4.9.3 stores did at a start, in dispatch and in queries (`real/restarts.json`), worked out by hand.
 
-`real/restart_scripts.py` says what lay there: records of 111 bytes at `PLACES`, three a file, each with two keys.
+`real/restart_scripts.txt` says what lay there: records of 111 bytes at `PLACES`, three a file, each with two keys.
 """
 
 import re

@@ -24,12 +24,6 @@ def test_no_review_is_of_something_else() -> None:
     assert TEXT.count("\n| ") == 1 + len(reviews(TEXT))  # the table's head, and no row of another form
 
 
-def test_what_claims_something_was_run() -> None:
-    """A clause without evidence cannot be run: nothing may be sent."""
-    for name, review in reviews(TEXT).items():
-        assert review.how == "source" or clauses()[name].evidence != "none"
-
-
 @pytest.mark.parametrize(
     "change", [{"text": "It is so."}, {"level": "OBSERVED"}, {"since": "4.9.3"}, {"source": "A.b 1"}]
 )

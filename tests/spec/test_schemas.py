@@ -9,7 +9,6 @@ from rocket_spec import construct_schemas as schemas
 from rocket_spec.construct_schemas import Schema
 from rocket_spec.errors import InvalidError, MalformedError
 from rocket_spec.kaitai import (
-    Checkpoint,
     Commitlog,
     Consumequeue,
     ConsumequeueExt,
@@ -18,17 +17,6 @@ from rocket_spec.kaitai import (
     stream,
 )
 from rocket_spec.layout import (
-    BLANK,
-    BLANK_MAGIC,
-    CHECKPOINT,
-    EXT_UNIT,
-    INDEX_ENTRY,
-    INDEX_HEADER,
-    INDEX_SLOT,
-    MESSAGE_MAGIC,
-    QUEUE_UNIT,
-    RECORD,
-    RECORD_FIXED_V4,
     Geometry,
     Layout,
 )
@@ -42,9 +30,7 @@ INDEX = HEADER + struct.pack(">iii", 2, 0, 3) + bytes(20) + ENTRY_1 + ENTRY_2 + 
 """Six numbered places for entries, of which 1 to 3 are put and 0 is never used."""
 
 UNIT = struct.pack(">qiq", 1 << 33, 239, -(1 << 63) + 48)
-PRE_BLANK = struct.pack(">qiq", 0, 0x7FFFFFFF, 0)
 EXT_8 = struct.pack(">hqqh", 28, 2598919, 1700000000123, 8) + b"bit map!"
-EXT_0 = struct.pack(">hqqh", 20, -1, 0, 0)
 POINT = struct.pack(">qqq", 1, -2, 3) + bytes(4072)
 
 
@@ -67,10 +53,6 @@ def packed_record(
 
 
 RECORD_V4 = packed_record()
-HEADER_VALUES = {
-    "begin_timestamp": 1700000000123, "end_timestamp": -5, "begin_phy_offset": 7, "end_phy_offset": 1 << 40,
-    "hash_slot_count": 2, "index_count": 4,
-}  # fmt: skip
 
 
 def values(data: bytes, layout: Layout) -> dict[str, int]:
@@ -83,68 +65,7 @@ def values(data: bytes, layout: Layout) -> dict[str, int]:
     )
 
 
-@pytest.mark.parametrize(
-    ("layout", "size", "form"),
-    [
-        (INDEX_HEADER, 40, ">qqqqii"),
-        (INDEX_SLOT, 4, ">i"),
-        (INDEX_ENTRY, 20, ">iqii"),
-        (QUEUE_UNIT, 20, ">qiq"),
-        (EXT_UNIT, 20, ">hqqh"),
-        (RECORD, 48, ">iiiiiqqiq"),
-        (BLANK, 8, ">ii"),
-        (CHECKPOINT, 24, ">qqq"),
-    ],
-    ids=lambda value: value.name if isinstance(value, Layout) else "",
-)
-def test_layouts_have_the_sizes_of_the_java(layout: Layout, size: int, form: str) -> None:
-    assert (layout.size, layout.struct_format) == (size, form)
-
-
-def test_magics_are_the_numbers_of_the_java() -> None:
-    assert (MESSAGE_MAGIC, BLANK_MAGIC) == (-626843481, -875286124)
-
-
-def test_an_empty_record_has_the_fixed_length() -> None:
-    assert len(packed_record(body=b"", topic=b"", properties=b"")) == RECORD_FIXED_V4
-
-
 # Construct: the same values, and the same bytes again.
-
-
-@pytest.mark.parametrize(
-    ("schema", "data", "layout"),
-    [
-        (schemas.INDEX_HEADER, HEADER, INDEX_HEADER),
-        (schemas.INDEX_SLOT, HEADER[36:], INDEX_SLOT),
-        (schemas.INDEX_ENTRY, ENTRY_2, INDEX_ENTRY),
-        (schemas.QUEUE_UNIT, UNIT, QUEUE_UNIT),
-        (schemas.EXT_UNIT, EXT_8, EXT_UNIT),
-        (schemas.RECORD, RECORD_V4, RECORD),
-        (schemas.BLANK, struct.pack(">iI", 8, 0xCBD43194), BLANK),
-        (schemas.CHECKPOINT, POINT, CHECKPOINT),
-    ],
-    ids=lambda value: value.name if isinstance(value, Schema) else "",
-)
-def test_construct_reads_what_the_layout_reads_and_builds_it_again(
-    schema: Schema, data: bytes, layout: Layout
-) -> None:
-    parsed = schema.parse(data)
-    assert {field.name for field in layout.fields} - set(parsed) == set()
-    assert {name: parsed[name] for name in values(data, layout)} == values(data, layout)
-    assert schema.build(parsed) == data
-
-
-def test_construct_computes_lengths_checksum_and_magic() -> None:
-    parsed = schemas.RECORD.parse(RECORD_V4)
-    computed = ("total_size", "magic", "body_crc", "body_length", "topic_length", "properties_length")
-    assert schemas.RECORD.build({name: parsed[name] for name in parsed if name not in computed}) == RECORD_V4
-    assert (
-        schemas.EXT_UNIT.build(
-            {"tags_code": 2598919, "store_timestamp": 1700000000123, "bit_map": b"bit map!"}
-        )
-        == EXT_8
-    )
 
 
 def test_construct_reads_and_builds_a_record_of_a_long_topic() -> None:
@@ -160,23 +81,6 @@ def test_construct_reads_and_builds_a_record_of_a_long_topic() -> None:
     )
     again = schemas.RECORD.parse(wanted)
     assert (again["topic_length"], again["topic"]) == (200, b"L" * 200)
-
-
-def test_construct_reads_files() -> None:
-    blank = struct.pack(">iI", 20, 0xCBD43194)
-    for schema, data in (
-        (schemas.QUEUE_FILE, PRE_BLANK + UNIT + bytes(20)),
-        (schemas.EXT_FILE, EXT_8 + EXT_0 + b"\xff\xff" + b"stale"),
-        (schemas.EXT_FILE, bytes(30)),
-        (schemas.COMMIT_LOG, RECORD_V4 + packed_record(sys_flag=48) + blank + b"x" * 12),
-        (schemas.COMMIT_LOG, RECORD_V4 + bytes(50)),
-        (schemas.COMMIT_LOG, blank[:3] + b"\x08" + blank[4:]),
-        (schemas.COMMIT_LOG, bytes(5)),
-        (schemas.COMMIT_LOG, b""),
-    ):
-        assert schema.build(schema.parse(data)) == data
-    parsed = schemas.COMMIT_LOG.parse(RECORD_V4 + RECORD_V4 + blank + b"x" * 12)
-    assert (len(parsed["records"]), parsed["blank"]["total_size"], parsed["tail"]) == (2, 20, b"x" * 12)
 
 
 @pytest.mark.parametrize(
@@ -234,13 +138,6 @@ def index(data: bytes, geometry: Geometry = GEOMETRY) -> Indexfile.Table:
     return Indexfile.Table(*geometry, stream(data))
 
 
-def test_kaitai_reads_no_more_of_an_index_file_than_it_is_asked_for() -> None:
-    file = index(INDEX[:52])
-    assert file.slots == [2, 0, 3]
-    with pytest.raises(EOFError):
-        _ = file.entries
-
-
 @pytest.mark.parametrize(
     ("geometry", "data"),
     [
@@ -282,27 +179,10 @@ def test_kaitai_refuses_damaged_index_files(offset: int, value: int) -> None:
         everything(patched(INDEX, offset, value))
 
 
-def test_kaitai_reads_a_consume_queue() -> None:
-    file = Consumequeue.from_bytes(PRE_BLANK + UNIT + struct.pack(">qiq", 5, 1, -2147483648) + bytes(20))
-    units = file.units
-    assert file.num_units == 4
-    assert [(u.phy_offset, u.len_record, u.tags_code) for u in units[:2]] == [
-        struct.unpack(">qiq", PRE_BLANK), struct.unpack(">qiq", UNIT),
-    ]  # fmt: skip
-    assert [u.is_in_use for u in units] == [True, True, True, False]
-    assert [u.is_pre_blank for u in units] == [True, False, False, False]
-    assert [u.ofs_ext_unit for u in units] == [None, 48, None, None]
-
-
 @pytest.mark.parametrize("unit", [struct.pack(">qiq", -1, 1, 0), struct.pack(">qiq", 0, -1, 0)])
 def test_kaitai_refuses_damaged_units(unit: bytes) -> None:
     with pytest.raises(ValidationFailedError):
         Consumequeue.from_bytes(unit)
-
-
-def test_kaitai_wants_whole_units() -> None:
-    with pytest.raises(EOFError):
-        Consumequeue.from_bytes(UNIT + UNIT[:19])
 
 
 @pytest.mark.parametrize(
@@ -311,38 +191,6 @@ def test_kaitai_wants_whole_units() -> None:
 def test_kaitai_refuses_damaged_ext_units(unit: bytes) -> None:
     with pytest.raises(ValidationFailedError):
         ConsumequeueExt.from_bytes(unit + bytes(40))
-
-
-@pytest.mark.parametrize("sys_flag", [0, 16, 32, 48, 1 | 2 | 8])
-def test_kaitai_reads_a_record(sys_flag: int) -> None:
-    data = packed_record(sys_flag=sys_flag)
-    frames = Commitlog.from_bytes(data + bytes(30)).frames
-    assert [frame.is_record for frame in frames] == [True, False]
-    assert frames[0].len_total == len(data)
-    record, expected = frames[0].record, schemas.RECORD.parse(data)
-    for name in ("body_crc", "queue_id", "flag", "queue_offset", "phy_offset", "sys_flag", "born_timestamp",
-                 "store_timestamp", "reconsume_times", "prepared_transaction_offset", "body", "topic", "properties"):  # fmt: skip
-        assert getattr(record, name) == expected[name], name
-    for name in ("born_host", "store_host"):
-        host = getattr(record, name)
-        assert {"address": host.address, "port": host.port} == expected[name]
-    assert (record.is_compressed, record.is_multi_tags) == (bool(sys_flag & 1), bool(sys_flag & 2))
-    assert record.transaction_type == sys_flag & 12
-
-
-@pytest.mark.parametrize(
-    ("end", "is_blank"),
-    [(struct.pack(">iI", 20, 0xCBD43194) + b"stale".ljust(12), True), (struct.pack(">iI", 8, 0xCBD43194), True),
-     (bytes(8), False), (bytes(100), False), (b"stale bytes of an older record", False)],
-)  # fmt: skip
-def test_kaitai_reads_up_to_the_end_of_the_log(end: bytes, is_blank: bool) -> None:  # noqa: FBT001
-    frames = Commitlog.from_bytes(RECORD_V4 + RECORD_V4 + end).frames
-    assert [frame.is_record for frame in frames] == [True, True, False]
-    assert frames[2].is_blank == is_blank
-
-
-def test_kaitai_stops_where_no_frame_fits() -> None:
-    assert len(Commitlog.from_bytes(RECORD_V4 + bytes(7)).frames) == 1
 
 
 @pytest.mark.parametrize(
@@ -363,10 +211,3 @@ def test_kaitai_stops_where_no_frame_fits() -> None:
 def test_kaitai_refuses_damaged_logs(data: bytes) -> None:
     with pytest.raises((ValidationFailedError, EOFError)):
         Commitlog.from_bytes(data)
-
-
-def test_kaitai_reads_a_checkpoint() -> None:
-    point = Checkpoint.from_bytes(POINT + b"later versions")
-    assert (point.physic_msg_timestamp, point.logics_msg_timestamp, point.index_msg_timestamp) == (1, -2, 3)
-    with pytest.raises(EOFError):
-        Checkpoint.from_bytes(POINT[:-1])

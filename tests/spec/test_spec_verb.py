@@ -33,18 +33,6 @@ def test_list_as_json_is_a_clause_a_line(run: Run) -> None:
     }  # fmt: skip
 
 
-def test_a_family_ends_at_a_hyphen(run: Run) -> None:
-    rows = [json.loads(line) for line in run("list", "--json", "--family", "CQ").out.splitlines()]
-    assert {row["family"] for row in rows} >= {"CQ-UNIT", "CQ-FILE", "CQ-TAGS", "CQ-EXT"}
-    assert all(row["family"].startswith("CQ-") for row in rows)
-    assert run("list", "--family", "IDX-S").code == 2
-
-
-def test_a_choice_without_a_clause_ends_with_1(run: Run) -> None:
-    done = run("list", "--json", "--family", "CKP", "--level", "unspecified")
-    assert (done.code, done.out) == (1, "")
-
-
 def test_show_prints_text_source_and_evidence(run: Run) -> None:
     done = run("show", "idx-put-5")
     assert done.code == 0
@@ -73,19 +61,6 @@ def test_coverage_counts_what_is_named_after_a_clause(run: Run) -> None:
         0,
         True,
     )
-
-
-def test_coverage_ends_with_shares(run: Run) -> None:
-    done = run("coverage")
-    assert done.code == 0
-    asked = [clause for clause in clauses().values() if clause.level != "UNSPECIFIED"]
-    cases = sum(clause.evidence == "case" for clause in asked)
-    *_, whole, by_cases, by_golden, misread, totals = done.out.splitlines()
-    assert whole == f"with evidence: {len(asked)} of {len(asked)} clauses (100 %)"
-    assert by_cases == f"by cases: {cases} of {len(asked)} clauses ({100 * cases / len(asked):.0f} %)"
-    assert by_golden.startswith(f"by golden tests: {len(asked) - cases} of ")
-    assert misread == f"misread by a mutant, of those by cases: {cases} of {cases} clauses (100 %)"
-    assert totals.endswith(f", {len(MUTANTS)} mutants")
 
 
 @pytest.mark.parametrize(

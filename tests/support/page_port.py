@@ -1,22 +1,16 @@
-"""The code blocks of SPEC.md as a port of index file and consume queue, and the same with planted defects.
+"""The code blocks of SPEC.md as a port of index file and consume queue.
 
-    python page_port.py [DEFECT+DEFECT...]
-
-serves it as an adapter of protocol 1. What is here beside the blocks is only what they call: an open index file, and a queue's files.
+What is here beside the blocks is only what they call: an open index file, and a queue's files.
 """
 
 import contextlib
-import json
 import os
 import struct
-import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from mmap import mmap
 from pathlib import Path
-from typing import Any, Final, NamedTuple
-from zlib import crc32
+from typing import Any, Final
 
 from rocket_reference import JavaError, java, key_hash
 from spec_blocks import code
@@ -28,53 +22,6 @@ HEADER: Final = (
 )  # fmt: skip
 CODES: Final[dict[str, str]] = dict(zip(HEADER, "qqqqii", strict=True))
 PLACES: Final[dict[str, int]] = dict(zip(HEADER, (0, 8, 16, 24, 32, 36), strict=True))
-
-
-class Defect(NamedTuple):
-    """What a port gets wrong: the clause that it breaks, and what replaces the line of the page, if it is one."""
-
-    clause: str
-    line: str = ""
-    by: str = ""
-
-
-DEFECTS: Final = {
-    "loop": Defect("IDX-SEL-6", " or previous == number", ""),
-    "crash": Defect("IDX-PUT-1", "if f.index_count >= f.N:\n", "if f.index_count >= f.N and leave():\n"),
-    "slow-retry": Defect(
-        "IDX-SEL-1", "if number <= 0 or number > f.index_count", "if number <= 0 or retry(number > f.index_count)"
-    ),
-    "last-entry-unseen": Defect("IDX-SEL-1", "if number <= 0", "if number >= f.N - 1 or number <= 0"),
-    "number-into-the-entry": Defect("IDX-PUT-7", "f.write_i32(slot, ", "f.write_i32(entry, "),
-    "seeds-with-a-count": Defect("IDX-FILE-2"),
-    "crc32": Defect("IDX-HASH-1"),
-    "factor-37": Defect("IDX-HASH-1"),
-    "unsigned-names": Defect("IDX-FILE-4"),
-    "end-without-size": Defect("CQ-PUT-7", "\n    q.end = i64(phy_offset + size)", "\n    q.end = phy_offset"),
-    "adjoining-by-offset": Defect(
-        "CQ-PUT-5", "i64(file.start + q.file_size))", "place - rem(place, q.file_size))"
-    ),
-}  # fmt: skip
-
-
-def _retry(again: bool) -> bool:  # noqa: FBT001 - called by the page's line
-    if again:
-        time.sleep(60)
-    return again
-
-
-def _crc32(key: str) -> int:
-    return crc32(key.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF
-
-
-def _factor_37(key: str) -> int:
-    found = 0
-    for unit in java.utf16_units(key):
-        found = java.to_i32(37 * found + unit)
-    return max(0, java.abs_i32(found))
-
-
-HASHES: Final = {"crc32": _crc32, "factor-37": _factor_37}
 
 
 def key_of(op: Op) -> str:
@@ -90,10 +37,8 @@ class OpenFile:
         JavaError, IndexError: rejected: a name or a size that no file has, a header outside the mapping.
     """
 
-    def __init__(self, path: Path, op: Op, defects: frozenset[str]) -> None:
+    def __init__(self, path: Path, op: Op) -> None:
         java.parse_long(path.name)
-        if "unsigned-names" in defects and not path.name.isdigit():
-            raise IndexError(path.name)
         self.S, self.N = op["hash_slot_num"], op["index_num"]
         self.limit = java.to_i32(40 + 4 * self.S + 20 * self.N)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -111,8 +56,6 @@ class OpenFile:
             if seed > 0:
                 setattr(self, f"begin_{end}", seed)
                 setattr(self, f"end_{end}", seed)
-                if end == "phy_offset" and "seeds-with-a-count" in defects:
-                    setattr(self, "index_count", 1)  # noqa: B010 - set by name
         if op["load"]:
             self.load()
 
@@ -241,53 +184,20 @@ class Queue:
             self._path(file).write_bytes(file.data)
 
 
-# --- adapter ------------------------------------------------------------------------------------------
+# --- operations ---------------------------------------------------------------------------------------
 
 
 class PagePort:
-    """The port as an adapter; `handle` answers one message. `more_changes` replace texts in the blocks, as those of defects do."""
+    """The port; `changes` replace texts in the blocks."""
 
-    def __init__(self, defects: str = "", more_changes: Mapping[str, str] | None = None) -> None:
-        self.defects = frozenset(defects.split("+")) - {""}
-        self.hash: Callable[[str], int] = next(
-            (HASHES[name] for name in self.defects & HASHES.keys()), key_hash
-        )
-        changes = {DEFECTS[name].line: DEFECTS[name].by for name in self.defects if DEFECTS[name].line}
-        more: dict[str, Any] = {
-            "key_hash": self.hash,
-            "retry": _retry,
-            "leave": lambda: os._exit(9),
-            "changes": changes | dict(more_changes or {}),
-        }
+    def __init__(self, changes: Mapping[str, str]) -> None:
         self.blocks = {
             name: function
             for heading in ("Put", "Select", "Queue put", "Queue recovery")
-            for name, function in code(f"{heading}, step by step", **more).items()
+            for name, function in code(f"{heading}, step by step", changes=changes).items()
         }
         self.file: OpenFile | None = None
         self.queue: Queue | None = None
-
-    def handle(self, message: dict[str, Any]) -> dict[str, Any] | None:
-        if message["cmd"] == "bye":
-            return None
-        if message["cmd"] == "hello":
-            index = ("open", "put", "select", "time_matched", "header", "full", "flush", "close")
-            queue = ("open", "put", "get", "bounds")
-            return {
-                "protocol": 1,
-                "name": f"page {'+'.join(sorted(self.defects))}".strip(),
-                "ops": [
-                    "key.hash",
-                    *(f"index.{name}" for name in index),
-                    *(f"queue.{name}" for name in queue),
-                ],
-                "features": ["lone_surrogates", "positive_geometry"],
-            }
-        root = Path(message["dir"])
-        results = self.run(message["ops"], root)
-        queues = sorted(root.glob("consumequeue/*/*/*"))
-        files = [{"role": "queue", "path": path.relative_to(root).as_posix()} for path in queues]
-        return {"id": message["id"], "results": results, "files": files}
 
     def run(self, ops: list[Op], root: Path) -> list[Op]:
         """The results of a case's operations, whose files are written when it returns."""
@@ -317,11 +227,11 @@ class PagePort:
         return self.queue
 
     def key_hash(self, op: Op, _root: Path) -> Op:
-        return {"hash": self.hash(key_of(op))}
+        return {"hash": key_hash(key_of(op))}
 
     def index_open(self, op: Op, root: Path) -> Op:
         self.file = None
-        self.file = OpenFile(root / op["file"], op, self.defects)
+        self.file = OpenFile(root / op["file"], op)
         return {}
 
     def index_put(self, op: Op, _root: Path) -> Op:
@@ -381,18 +291,3 @@ class PagePort:
 
     def queue_bounds(self, _op: Op, _root: Path) -> Op:
         return self._queue().bounds()
-
-
-def serve(defects: str) -> None:
-    """Answers on stdout what comes on stdin."""
-    port = PagePort(defects)
-    for line in sys.stdin:
-        answer = port.handle(json.loads(line))
-        if answer is None:
-            return
-        sys.stdout.write(json.dumps(answer) + "\n")
-        sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    serve(sys.argv[1] if len(sys.argv) > 1 else "")

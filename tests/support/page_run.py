@@ -67,6 +67,14 @@ def steps(page: str) -> list[File | Edit | Command]:
     return found
 
 
+def block(page: str, beginning: str) -> str:
+    """The page's block that begins with a text; the page is a path below the checkout."""
+    text = (Path(__file__).parents[2] / page).read_text("utf-8")
+    found = re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    (only,) = [body for body in found if body.startswith(beginning)]
+    return str(only)
+
+
 def matches(shown: str, printed: str) -> bool:
     """Whether the output that a page shows is what was printed, blanks at the ends of lines aside."""
     pattern = "".join(

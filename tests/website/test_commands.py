@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import rocket_golden
-from page_run import Command, matches, run_page, steps
+from page_run import run_page
 
 ROOT = Path(__file__).parents[2]
 STORES: dict[str, tuple[str, ...]] = {
@@ -57,17 +57,3 @@ def test_every_page_with_commands_is_run() -> None:
     }
     assert shown - set(STORES) - set(ELSEWHERE) == set()
     assert [path for path in ELSEWHERE.values() if not (ROOT / path).is_file()] == []
-
-
-def test_an_ellipsis_stands_for_lines_or_for_a_part_of_one() -> None:
-    assert matches("a\n...\nd\n", "a\nb\nc\nd\n")
-    assert matches("a\n...\nd\n", "a\nd\n")
-    assert matches("took ... s\n", "took 3.5 s  \n")
-    assert not matches("a\n...\nd\n", "a\nb\n")
-    assert not matches("a\nd\n", "a\nb\nd\n")
-    assert not matches("a.c\n", "abc\n")
-
-
-def test_commands_have_an_exit_code_and_an_output() -> None:
-    page = "```\n$ one  # exit code 1\nout\n$ two\n```\n```\n$ three\n```\n"
-    assert steps(page) == [Command("one", 1, "out\n"), Command("two", 0, ""), Command("three", 0, "")]

@@ -14,7 +14,6 @@ from rocket_conformance.report import CaseLine, Report
 from rocket_spec.clauses import clauses
 from rocket_spec.tables import TABLES
 
-from website.navigation import SECTIONS
 from website.results import badges, latest, read_runs, render_results
 from website.run_results import add
 from website.table_columns import ROWS, describe_columns
@@ -94,10 +93,6 @@ def test_every_clause_code_and_table_has_an_anchor(pages: dict[str, Page]) -> No
     }
 
 
-def test_a_clause_in_running_text_is_a_link(pages: dict[str, Page]) -> None:
-    assert "../spec/SPEC.html#idx-sel-9" in pages["docs/faq.html"].references
-
-
 def test_every_page_is_two_clicks_from_the_start(pages: dict[str, Page]) -> None:
     links: dict[str, set[str]] = defaultdict(set)
     for name, page in pages.items():
@@ -107,11 +102,6 @@ def test_every_page_is_two_clicks_from_the_start(pages: dict[str, Page]) -> None
     reached = {"index.html"} | links["index.html"]
     reached |= {target for name in list(reached) for target in links[name]}
     assert set(pages) - reached - {"404.html", "genindex.html", "py-modindex.html"} == set()
-
-
-def test_the_navigation_names_pages_that_exist(pages: dict[str, Page]) -> None:
-    named = {page for section in SECTIONS.values() for page in section}
-    assert named - {name.removesuffix(".html") for name in pages} == set()
 
 
 def test_the_specification_shows_evidence_with_each_clause(site: Path) -> None:

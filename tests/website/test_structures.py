@@ -7,9 +7,9 @@ import pytest
 from browser import Browser
 from rocket_conformance.cases import directed_cases
 from rocket_spec.clauses import clauses
-from rocket_spec.layout import LAYOUTS, RECORD
+from rocket_spec.layout import LAYOUTS
 
-from website.structures import filled, offsets
+from website.structures import filled
 
 ROOT = Path(__file__).parents[2]
 ON_THE_PAGE = (
@@ -28,17 +28,6 @@ SEARCHED = """
   return [...document.querySelectorAll('#fields-found a')].map(link => link.hash);
 })
 """
-
-
-def test_offsets_of_a_record_with_both_kinds_of_hosts() -> None:
-    """48 bytes before the client's host, which has 8 or 20; so has the broker's."""
-    names = [field.name for field in RECORD.fields]
-    found = dict(zip(names, offsets(RECORD), strict=True))
-    assert found["born_host"] == (48, 48)
-    assert found["store_timestamp"] == (56, 68)
-    assert found["reconsume_times"] == (72, 96)
-    assert found["body"] == (88, 112)
-    assert found["topic_length"] == (None, None)
 
 
 def test_every_field_has_an_anchor_and_every_structure_a_picture() -> None:

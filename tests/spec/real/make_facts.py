@@ -18,7 +18,6 @@ from restart_scripts import Script
 HERE = Path(__file__).parent
 sys.path += [str(HERE), str(HERE.parents[1] / "support")]
 
-from edge_scripts import edge_scripts  # noqa: E402
 from one_at_a_time import one_at_a_time  # noqa: E402
 from restart_scripts import scripts  # noqa: E402
 from short_lived import COMPILER, SHORT_LIVED  # noqa: E402
@@ -59,18 +58,25 @@ def _compiled(source: str) -> str:
     return path
 
 
+def _ask(program: str, *arguments: Path) -> None:
+    """Runs a class of this folder; the stores that it makes are gone afterwards."""
+    path = _compiled(f"{program}.java")
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [*JAVA, f"-Djava.io.tmpdir={scratch}", "-cp", path, f"org.apache.rocketmq.store.{program}"]
+        _run(*command, *map(str, arguments))
+
+
 def make_facts(target: Path) -> None:
     """Writes what the real store's classes answer, as JSON, into `target`."""
-    path = _compiled("StoreFacts.java")
-    _run(*JAVA, "-cp", path, "org.apache.rocketmq.store.StoreFacts", str(target))
+    _ask("StoreFacts", target)
 
 
 def make_restarts(target: Path, chosen: dict[str, Script] | None = None) -> None:
     """Writes what real stores did with the scripts' directories, as JSON, into `target`; `chosen` are other scripts."""
-    path = _compiled("RestartFacts.java")
+    BUILD.mkdir(parents=True, exist_ok=True)
     script = BUILD / f"{target.stem}-scripts.json"
-    script.write_text(json.dumps(scripts() | edge_scripts() if chosen is None else chosen), "utf-8")
-    _run(*JAVA, "-cp", path, "org.apache.rocketmq.store.RestartFacts", str(script), str(target))
+    script.write_text(json.dumps(scripts() if chosen is None else chosen), "utf-8")
+    _ask("RestartFacts", script, target)
 
 
 def make_dledger(target: Path) -> None:
