@@ -36,7 +36,7 @@ def test_log_rec_2_port_is_signed() -> None:
     assert host_text(bytes.fromhex("7f000001 ffffffff")) == "127.0.0.1:-1"
 
 
-@pytest.mark.parametrize("size", [-1, -2147483648, 0, 15])
+@pytest.mark.parametrize("size", [-1, -2147483648, 0])
 def test_log_rec_3_a_size_too_small_for_a_part(size: int) -> None:
     with pytest.raises(MalformedError):
         record(struct.pack(">i", size) + encode_record("T")[4:])
