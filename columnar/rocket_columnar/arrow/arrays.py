@@ -37,11 +37,6 @@ def integers(values: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> Ar
     return pa.Array.from_buffers(_INTEGERS[values.dtype], values.size, [mask, _buffer(values)])
 
 
-def of_buffer(kind: pa.DataType, count: int, buffer: pa.Buffer) -> Array:
-    """An array of `count` numbers without nulls, from a buffer."""
-    return pa.Array.from_buffers(kind, count, [None, buffer])
-
-
 def booleans(values: NDArray[np.bool_]) -> Array:
     """A bool array of NumPy's, bit-packed."""
     return pa.Array.from_buffers(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rocket_columnar.config import ConfigFile, LoadedConfig, load_config, parse
 from rocket_columnar.consumers.queue_units import queues_of, units
-from rocket_columnar.consumers.standing import CHECKER, HALF, OP, SCHEDULE, progress
+from rocket_columnar.consumers.standing import CHECKER, HALF, OP, SCHEDULE, Progress, progress
 from rocket_columnar.describe import QueueView, look_at
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.store import CONFIG_TABLES
@@ -57,7 +57,8 @@ def config_findings(
     yield from _delays(store, loaded["delay_offsets"], known)
     yield from _topics(loaded["topics"], known)
     if halves and any(topic == HALF for topic, _ in known):
-        yield from _transactions(store, commitlog, loaded["consumer_offsets"])
+        seen = progress(store, commitlog=commitlog, queues=known)
+        yield from _transactions(seen, loaded["consumer_offsets"])
 
 
 def _name(file: ConfigFile) -> str:
@@ -138,16 +139,15 @@ def _delays(
 ) -> Iterator[Finding]:
     """A warning if messages are lost: those that were due after the file was written were not delivered."""
     taken = config.taken
-    beyond = [] if taken is None else [(row["delay_level"], row["offset"]) for row in config.rows]
-    files = queues_of(store) if beyond else {}
-    for level, offset in beyond:
+    for row in config.rows if taken is not None else ():
+        level, offset = row["delay_level"], row["offset"]
         queue = queues.get((SCHEDULE, level - 1))
         if queue is None or taken is None or offset <= queue.max_offset:
             continue
         written = int((taken.modified or 0) * 1000)
         waiting = sum(
             int((some["tags_code"] > written).sum())
-            for _, some in units(files[SCHEDULE, level - 1], queue.min_offset, queue.max_offset)
+            for _, some in units(queues_of(store)[SCHEDULE, level - 1], queue.min_offset, queue.max_offset)
         )
         text = (
             f"delay level {level}: offset {offset:,}, and its queue ends at {queue.max_offset:,}; the broker goes on at "
@@ -213,8 +213,7 @@ def completed_topics(store: Path, topics: Mapping[str, int]) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def _transactions(store: Path, commitlog: Sequence[Path | str], config: LoadedConfig) -> Iterator[Finding]:
-    seen = progress(store, commitlog=commitlog)
+def _transactions(seen: Progress, config: LoadedConfig) -> Iterator[Finding]:
     if not seen.open_halves:
         return
     oldest, checks = seen.halves[0], max(half.checks for half in seen.halves)

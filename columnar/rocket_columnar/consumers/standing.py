@@ -154,7 +154,11 @@ class Progress:
 
 
 def progress(
-    store: Path | str, *, commitlog: Sequence[Path | str] = (), sizes: bool = False, now: int | None = None
+    store: Path | str,
+    *,
+    commitlog: Sequence[Path | str] = (),
+    sizes: bool = False,
+    queues: Mapping[_Queue, QueueView] | None = None,
 ) -> Progress:
     """How far consumers, delayed messages and transactions of a store are.
 
@@ -162,18 +166,25 @@ def progress(
         store: its directory.
         commitlog: further directories of the commit log, as for `find_files`.
         sizes: also count the bytes of unread records, which reads a unit for each.
-        now: the time that messages are due by, ms since 1970; by default the clock's.
+        queues: those of the store by topic and number, if a look at it found them before.
 
     Raises:
         UsageError: no store.
         OSError: a file cannot be read.
     """
-    moment = time.time_ns() // 1_000_000 if now is None else now
-    return despite_unreadable(lambda: _progress(Path(store), commitlog, moment, sizes=sizes))
+    return despite_unreadable(lambda: _progress(Path(store), commitlog, queues, sizes=sizes))
 
 
-def _progress(path: Path, commitlog: Sequence[Path | str], now: int, *, sizes: bool) -> Progress:
-    bounds = {(queue.topic, queue.queue_id): queue for queue in look_at(path, commitlog=commitlog).queues}
+def _progress(
+    path: Path,
+    commitlog: Sequence[Path | str],
+    queues: Mapping[_Queue, QueueView] | None,
+    *,
+    sizes: bool,
+) -> Progress:
+    bounds = queues
+    if bounds is None:
+        bounds = {(one.topic, one.queue_id): one for one in look_at(path, commitlog=commitlog).queues}
     offsets = load_config(path, "consumer_offsets").rows
     with ExitStack() as stack:
         reading = _Reading(bounds, queues_of(path), CommitLog(path, stack, commitlog), sizes=sizes)
@@ -182,8 +193,7 @@ def _progress(path: Path, commitlog: Sequence[Path | str], now: int, *, sizes: b
             for row in sorted(offsets, key=lambda row: (row["group"], row["topic"], row["queue_id"]))
         )
         delays = reading.delays(
-            {row["delay_level"]: row["offset"] for row in load_config(path, "delay_offsets").rows},
-            now,
+            {row["delay_level"]: row["offset"] for row in load_config(path, "delay_offsets").rows}
         )
         halves = list(
             reading.open_halves(
@@ -235,7 +245,8 @@ class _Reading:
             first_timestamp=None if first is None else self._log.store_timestamp(first),
         )
 
-    def delays(self, offsets: Mapping[int, int], now: int) -> Iterator[DelayLevel]:
+    def delays(self, offsets: Mapping[int, int]) -> Iterator[DelayLevel]:
+        now = time.time_ns() // 1_000_000
         levels = {queue_id + 1 for topic, queue_id in self._bounds if topic == SCHEDULE}
         for level in sorted(levels | offsets.keys()):
             low, high = self._span(SCHEDULE, level - 1)

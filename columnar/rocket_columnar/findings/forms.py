@@ -75,23 +75,29 @@ class _Code(NamedTuple):
     remedy: Remedy = "none"
 
 
-_REBUILD_INDEX: Final = (
-    "rebuild the index files with `rocketspec rebuild` and put them in place while the broker is down"
-)
-_REBUILD_QUEUE: Final = (
-    "rebuild the consume queues with `rocketspec rebuild` and put them in place while the broker is down"
-)
-_REPLICA: Final = (
-    "copy the file from a replica; the messages in this range cannot be recovered from the rest of the store"
-)
+def _index(severity: Severity, clause: str, meaning: str) -> _Code:
+    """What a rebuild of the index files cures."""
+    cure = "rebuild the index files with `rocketspec rebuild` and put them in place while the broker is down"
+    return _Code(severity, clause, meaning, cure, "index")
+
+
+def _queue(severity: Severity, clause: str, meaning: str) -> _Code:
+    """What a rebuild of the consume queues cures."""
+    cure = (
+        "rebuild the consume queues with `rocketspec rebuild` and put them in place while the broker is down"
+    )
+    return _Code(severity, clause, meaning, cure, "queues")
+
+
+def _log(severity: Severity, clause: str, meaning: str) -> _Code:
+    """What only a replica cures."""
+    cure = "copy the file from a replica; the messages in this range cannot be recovered from the rest of the store"
+    return _Code(severity, clause, meaning, cure, "replica")
+
 
 CODES: Final[dict[str, _Code]] = {
-    "index.size": _Code(
-        "error",
-        "IDX-FILE-1",
-        "the file was truncated or extended: some of its keys are not found",
-        _REBUILD_INDEX,
-        "index",
+    "index.size": _index(
+        "error", "IDX-FILE-1", "the file was truncated or extended: some of its keys are not found"
     ),
     "index.geometry": _Code(
         "error",
@@ -99,53 +105,25 @@ CODES: Final[dict[str, _Code]] = {
         "the file has a different number of slots and entries than the broker is configured for: queries read the wrong places",
         "set maxHashSlotNum and maxIndexNum to the values with which the files were made",
     ),
-    "index.header_count": _Code(
-        "error",
-        "IDX-HDR-5",
-        "newer entries are not found and are overwritten, or zeros are read as entries",
-        _REBUILD_INDEX,
-        "index",
+    "index.header_count": _index(
+        "error", "IDX-HDR-5", "newer entries are not found and are overwritten, or zeros are read as entries"
     ),
-    "index.header_bounds": _Code(
-        "error",
-        "IDX-HDR-2",
-        "queries with a time window miss messages, or new messages are not indexed",
-        _REBUILD_INDEX,
-        "index",
+    "index.header_bounds": _index(
+        "error", "IDX-HDR-2", "queries with a time window miss messages, or new messages are not indexed"
     ),
-    "index.slot_range": _Code(
-        "error", "IDX-SEL-1", "none of the keys in the slot's chain are found", _REBUILD_INDEX, "index"
+    "index.slot_range": _index("error", "IDX-SEL-1", "none of the keys in the slot's chain are found"),
+    "index.slot_hash": _index("error", "IDX-HASH-3", "keys are searched in the wrong chain"),
+    "index.prev_range": _index("error", "IDX-SEL-6", "older keys of the chain are not found"),
+    "index.chain_cycle": _index(
+        "error", "IDX-SEL-6", "a query returns one message 64 times, or never ends and blocks a thread"
     ),
-    "index.slot_hash": _Code(
-        "error", "IDX-HASH-3", "keys are searched in the wrong chain", _REBUILD_INDEX, "index"
+    "index.entry_dangling": _index(
+        "error", "IDX-PUT-6", "a query finds the key, but returns no message or an error"
     ),
-    "index.prev_range": _Code(
-        "error", "IDX-SEL-6", "older keys of the chain are not found", _REBUILD_INDEX, "index"
+    "index.entry_wrong_key": _index(
+        "error", "IDX-SVC-2", "a query returns another key's message instead of its own"
     ),
-    "index.chain_cycle": _Code(
-        "error",
-        "IDX-SEL-6",
-        "a query returns one message 64 times, or never ends and blocks a thread",
-        _REBUILD_INDEX,
-        "index",
-    ),
-    "index.entry_dangling": _Code(
-        "error",
-        "IDX-PUT-6",
-        "a query finds the key, but returns no message or an error",
-        _REBUILD_INDEX,
-        "index",
-    ),
-    "index.entry_wrong_key": _Code(
-        "error",
-        "IDX-SVC-2",
-        "a query returns another key's message instead of its own",
-        _REBUILD_INDEX,
-        "index",
-    ),
-    "index.missing_key": _Code(
-        "warning", "IDX-SVC-2", "a query by key does not find the message", _REBUILD_INDEX, "index"
-    ),
+    "index.missing_key": _index("warning", "IDX-SVC-2", "a query by key does not find the message"),
     "index.ahead_of_log": _Code(
         "error",
         "IDX-HDR-3",
@@ -160,72 +138,40 @@ CODES: Final[dict[str, _Code]] = {
         "remove the file while the broker is down",
         "aside",
     ),
-    "index.name_order": _Code(
-        "error", "IDX-SVC-4", "queries stop too early, and puts go into an old file", _REBUILD_INDEX, "index"
-    ),
+    "index.name_order": _index("error", "IDX-SVC-4", "queries stop too early, and puts go into an old file"),
     "index.double_entry": _Code(
         "note",
         "IDX-SVC-2",
         "a recovery, or dispatch that is stuck at a message, indexed messages again",
         "none needed: queries return the message twice",
     ),
-    "queue.size": _Code("error", "CQ-FILE-1", "the broker refuses to start", _REBUILD_QUEUE, "queues"),
-    "queue.order": _Code(
-        "error", "CQ-FILE-4", "consumers get messages twice, or never", _REBUILD_QUEUE, "queues"
+    "queue.size": _queue("error", "CQ-FILE-1", "the broker refuses to start"),
+    "queue.order": _queue("error", "CQ-FILE-4", "consumers get messages twice, or never"),
+    "queue.gap": _queue(
+        "error", "CQ-FILE-2", "consumers stop here; a restart may delete the rest of the queue"
     ),
-    "queue.gap": _Code(
-        "error",
-        "CQ-FILE-2",
-        "consumers stop here; a restart may delete the rest of the queue",
-        _REBUILD_QUEUE,
-        "queues",
+    "queue.missing_unit": _queue("warning", "LOG-DSP-7", "consumers do not get the message"),
+    "queue.dangling": _queue(
+        "error", "CQ-UNIT-1", "consumers get no message here; a restart may end the queue"
     ),
-    "queue.missing_unit": _Code(
-        "warning", "LOG-DSP-7", "consumers do not get the message", _REBUILD_QUEUE, "queues"
+    "queue.wrong_target": _queue(
+        "error", "CQ-UNIT-1", "consumers get another queue's message, or part of one"
     ),
-    "queue.dangling": _Code(
-        "error",
-        "CQ-UNIT-1",
-        "consumers get no message here; a restart may end the queue",
-        _REBUILD_QUEUE,
-        "queues",
-    ),
-    "queue.wrong_target": _Code(
-        "error",
-        "CQ-UNIT-1",
-        "consumers get another queue's message, or part of one",
-        _REBUILD_QUEUE,
-        "queues",
-    ),
-    "queue.tags_code": _Code(
+    "queue.tags_code": _queue(
         "error",
         "CQ-TAGS-1",
         "consumers that filter by tag miss the message; a delayed message is delivered at the wrong time",
-        _REBUILD_QUEUE,
-        "queues",
     ),
-    "log.gap": _Code(
-        "error", "LOG-FILE-1", "messages are lost; the broker may start without an error", _REPLICA, "replica"
-    ),
-    "log.magic": _Code(
-        "error", "LOG-REC-1", "messages are lost; dispatch and recovery stop here", _REPLICA, "replica"
-    ),
-    "log.length": _Code(
-        "error", "LOG-REC-3", "messages are lost; dispatch and recovery stop here", _REPLICA, "replica"
-    ),
-    "log.position": _Code(
+    "log.gap": _log("error", "LOG-FILE-1", "messages are lost; the broker may start without an error"),
+    "log.magic": _log("error", "LOG-REC-1", "messages are lost; dispatch and recovery stop here"),
+    "log.length": _log("error", "LOG-REC-3", "messages are lost; dispatch and recovery stop here"),
+    "log.position": _log(
         "error",
         "LOG-REC-7",
         "the bytes belong to another position or an older file: queues and index point to the wrong records",
-        _REPLICA,
-        "replica",
     ),
-    "log.crc": _Code(
-        "error",
-        "LOG-REC-4",
-        "consumers get damaged bytes, and a recovery truncates the log here",
-        _REPLICA,
-        "replica",
+    "log.crc": _log(
+        "error", "LOG-REC-4", "consumers get damaged bytes, and a recovery truncates the log here"
     ),
     "log.torn": _Code(
         "warning",

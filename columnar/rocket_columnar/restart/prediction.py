@@ -11,7 +11,7 @@ from rocket_columnar.audit import Plan, make_plan
 from rocket_columnar.restart.dispatch_again import dispatched_again
 from rocket_columnar.restart.dledger import entry_log
 from rocket_columnar.restart.ext_files import deleted_exts, ext_refusal
-from rocket_columnar.restart.lost_keys import LostKey, LostKeys, lost_keys
+from rocket_columnar.restart.lost_keys import LostKeys, lost_keys
 from rocket_columnar.restart.queues import LostUnits, QueueStart, queue_starts
 from rocket_columnar.restart.recovery import (
     Deletion,
@@ -26,19 +26,6 @@ from rocket_columnar.restart.recovery import (
 )
 from rocket_columnar.restart.running import moment
 from rocket_columnar.store import WorkDone, lock_holder, size_of, while_listed
-
-__all__ = [
-    "Deletion",
-    "LostKey",
-    "LostKeys",
-    "LostUnits",
-    "Restart",
-    "predict",
-    "predicted",
-    "restart",
-    "restarts",
-    "rows_of",
-]
 
 _REFUSED: Final = ("log.gap", "queue.size")  # findings on files that are none of a store's
 
