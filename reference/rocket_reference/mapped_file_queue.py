@@ -226,19 +226,6 @@ class MappedFileQueue:
         self._remove(removed)
         return len(removed)
 
-    def reset_offset(self, offset: int) -> bool:
-        """Whether `offset` is at most two files before the end; nothing is reset.
-
-        The loop that would move the write position walks backward from the list's start, so never steps.
-
-        Source: resetOffset 273-302.
-        """
-        last = self.last()
-        if last is None:
-            return True
-        behind = to_i64(last.file_from_offset + last.wrote_position - offset)
-        return behind <= to_i32(self.mapped_file_size * 2)
-
     def destroy(self) -> None:
         """Deletes every file, and the directory if that leaves it empty. Source: destroy 564-577."""
         for mapped_file in self.mapped_files:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from far_storage import Far
-from rocket_columnar.audit import LEVELS, audit
+from rocket_columnar.audit import audit
 from rocket_columnar.rebuild import rebuild
-from rocket_golden import open_damaged
 from rocket_spark import (
     DecodeOptions,
     audit_stores,
@@ -164,14 +163,3 @@ def test_a_decode_far_away(spark: SparkSession, hand_made: Path, tmp_path: Path,
     same(fetched(out, far, tmp_path / "out"), tmp_path / "near")
     with pytest.raises(UsageError, match="exists and is not an empty directory"):
         plan_decode(hand_made, out, storage=far.options)
-
-
-@pytest.mark.soak
-def test_findings_are_those_of_one_machine(
-    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, far: Far
-) -> None:
-    stores = {"lmq": golden["lmq"], "wrong": open_damaged("mixed-queue-order", tmp_path)}
-    uris = [far.upload(store, f"audit/{name}") for name, store in stores.items()]
-    for level in LEVELS:
-        found = list(audit_stores(spark, uris, level, storage=far.options))
-        assert found == [(name, finding) for name, store in stores.items() for finding in audit(store, level)]

@@ -25,8 +25,6 @@ pytestmark = pytest.mark.spark
 
 FORMATS = {source.table: source.format_name for source in SOURCES}
 
-BEGIN = 1_700_000_000_000
-
 
 def engine_rows(store: Path, table: str) -> list[dict[str, Any]]:
     return [
@@ -79,29 +77,9 @@ def test_columns_are_those_of_the_spec(spark: SparkSession, hand_made: Path, tab
     assert [(name, names.get(kind, kind)) for name, kind in frame.dtypes] == list(TABLES[table])
 
 
-def test_index_entries_by_hand(spark: SparkSession, hand_made: Path) -> None:
-    frame = spark.read.format("rocketmq-index").load(str(hand_made / "index"))
-    names = ["index/20260101000000000", "index/20260101000001000"]
-    assert [tuple(row) for row in frame.collect()] == [
-        (name, *row)
-        for name in names
-        for row in [
-            (1, 1, 8, 0, 0, 0, BEGIN),
-            (2, 2, 9, 200, 5, 0, BEGIN + 5_000),
-            (3, 1, 15, 300, 9, 1, BEGIN + 9_000),
-        ]
-    ]
-
-
 def test_several_paths(spark: SparkSession, hand_made: Path) -> None:
     paths = [str(hand_made / "consumequeue" / "T" / queue) for queue in ("0", "1")]
     assert spark.read.format("rocketmq-consumequeue").load(paths).count() == 4
-
-
-def test_sql_filters_and_aggregates(spark: SparkSession, hand_made: Path) -> None:
-    frame = spark.read.format("rocketmq-index").load(str(hand_made))
-    rows = frame.where("slot = 1").groupBy("key_hash").count().orderBy("key_hash").collect()
-    assert [tuple(row) for row in rows] == [(8, 2), (15, 2)]
 
 
 def test_schema_picks_columns(spark: SparkSession, hand_made: Path) -> None:
@@ -169,15 +147,12 @@ def test_the_option_filters_gives_the_rows_that_spark_would_keep(
     assert 0 < len(by_spark) < len(expected)
 
 
-@pytest.mark.parametrize("table", ["commit_log", "index_entries"])
-def test_a_filtered_query_leaves_later_ones_alone(
-    spark: SparkSession, golden: dict[str, Path], table: str
-) -> None:
+def test_a_filtered_query_leaves_later_ones_alone(spark: SparkSession, golden: dict[str, Path]) -> None:
     """Spark keeps one plan of a source for all queries over one load, with its own push-down of filters too."""
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     try:
-        frame = spark.read.format(FORMATS[table]).load(str(golden["mixed"]))
-        rows = engine_rows(golden["mixed"], table)
+        frame = spark.read.format("rocketmq-commitlog").load(str(golden["mixed"]))
+        rows = engine_rows(golden["mixed"], "commit_log")
         half = sorted(row["phy_offset"] for row in rows)[len(rows) // 2]
         low = frame.where(f"phy_offset < {half}")
         high = frame.where(f"phy_offset >= {half}")

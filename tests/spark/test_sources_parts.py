@@ -115,28 +115,6 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return open_store("mixed", tmp_path_factory.mktemp("mixed"))
 
 
-def test_filters_on_time_hash_and_offset_leave_rows_in_the_task(mixed: Path) -> None:
-    rows, _ = engine(mixed, "index_entries")
-    times = sorted(row["store_timestamp"] for row in rows)
-    low, high = times[len(times) // 3], times[len(times) // 2]
-    some = {row["key_hash"] for row in rows[::50]}
-    filters = [
-        ("store_timestamp", ">=", low),
-        ("store_timestamp", "<", high),
-        ("key_hash", "in", tuple(some)),
-        ("phy_offset", ">", rows[0]["phy_offset"]),
-    ]
-    expected = [
-        row
-        for row in rows
-        if low <= row["store_timestamp"] < high
-        and row["key_hash"] in some
-        and row["phy_offset"] > rows[0]["phy_offset"]
-    ]
-    assert Read("index_entries", mixed, *filters).rows() == expected
-    assert expected
-
-
 def test_an_offset_prunes_files_and_ranges_of_a_log(mixed: Path) -> None:
     rows, _ = engine(mixed, "commit_log")
     files = list(dict.fromkeys(row["file"] for row in rows))
@@ -166,15 +144,6 @@ def test_topic_and_queue_prune_files(mixed: Path) -> None:
 
 def test_spark_pushes_no_filter_down(mixed: Path) -> None:
     assert type(Read("checkpoint", mixed).reader).pushFilters is DataSourceReader.pushFilters
-
-
-def test_topic_and_time_leave_records_undecoded(mixed: Path) -> None:
-    rows, _ = engine(mixed, "commit_log")
-    topic, time = rows[0]["topic"], rows[len(rows) // 2]["store_timestamp"]
-    filters = [("topic", "in", (topic, "nobody")), ("store_timestamp", "<=", time)]
-    expected = [row for row in rows if row["topic"] == topic and row["store_timestamp"] <= time]
-    assert Read("commit_log", mixed, *filters).rows() == expected
-    assert expected
 
 
 def test_a_filter_on_a_column_that_is_not_read(mixed: Path) -> None:
@@ -260,13 +229,10 @@ def test_a_glob_names_files_from_where_it_begins(tmp_path: Path) -> None:
     )
 
 
-def test_file_uris_are_paths(mixed: Path) -> None:
-    assert Read("checkpoint", mixed.as_uri()).rows() == Read("checkpoint", mixed).rows()
-
-
 def test_the_corrupt_column_is_named_as_asked(tmp_path: Path) -> None:
     (tmp_path / "checkpoint").write_bytes(b"short")
-    (row,) = Read("checkpoint", tmp_path, mode="PERMISSIVE", columnNameOfCorruptRecord="why").rows()
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "why", "timestamps": "utc"}
+    (row,) = Read("checkpoint", tmp_path, **options).rows()
     assert row["file"] == "checkpoint"
     assert "found 5 bytes, expected at least 4,096" in row["why"]
     assert row["index_msg_timestamp"] is None
@@ -404,10 +370,3 @@ def test_timestamps_are_the_milliseconds_of_the_table(tmp_path: Path, table: str
     expected = [[row[name] for name in names] for row in engine(store, table)[0]]
     zero = datetime(1970, 1, 1, tzinfo=UTC)
     assert [[(moment - zero) // timedelta(milliseconds=1) for moment in row] for row in moments] == expected
-
-
-def test_a_row_that_reports_a_problem_has_no_times(tmp_path: Path) -> None:
-    (tmp_path / "checkpoint").write_bytes(bytes(10))
-    (row,) = Read("checkpoint", tmp_path, mode="PERMISSIVE", timestamps="utc").rows()
-    assert row[CORRUPT]
-    assert row["physic_msg_timestamp"] is None

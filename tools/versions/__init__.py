@@ -16,19 +16,3 @@ from tools.versions._survey import (
     survey_release,
     survey_to_json,
 )
-
-__all__ = [
-    "EXAMPLES",
-    "RELEASES",
-    "SEED",
-    "Differs",
-    "First",
-    "Release",
-    "Survey",
-    "inputs_digest",
-    "read_survey",
-    "render",
-    "survey_all",
-    "survey_release",
-    "survey_to_json",
-]

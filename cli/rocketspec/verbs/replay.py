@@ -45,7 +45,7 @@ def replay(
     from rich.console import Console
     from rich.text import Text
     from rocket_conformance.counterexamples import read_replay
-    from rocket_conformance.judging import exit_code, is_failing
+    from rocket_conformance.judging import FAILING, exit_code
     from rocket_conformance.planning import Planned, planned_by_id
     from rocket_conformance.report import describe_divergence
     from rocket_conformance.running import Options, run_planned
@@ -68,4 +68,4 @@ def replay(
         console.print(Text(f"{line.verdict} {line.id}" + (f": {line.detail}" if line.detail else "")))
         for text in describe_divergence(line.divergence):
             console.print(Text(f"  {text}"), soft_wrap=True)
-    raise typer.Exit(exit_code({line.verdict: 1}, failed=int(is_failing(line.verdict))))
+    raise typer.Exit(exit_code({line.verdict: 1}, failed=int(line.verdict in FAILING)))

@@ -31,30 +31,3 @@ from rocket_columnar.audit.report import findings, quick_findings
 from rocket_columnar.audit.rows import Surveys, Targets
 from rocket_columnar.audit.store_audit import audit
 from rocket_columnar.findings import CODES, Finding
-
-__all__ = [
-    "CODES",
-    "LEVELS",
-    "Finding",
-    "Frames",
-    "Level",
-    "Plan",
-    "Range",
-    "RangeResult",
-    "ReadAhead",
-    "Surveys",
-    "Targets",
-    "audit",
-    "check_range",
-    "entries_of",
-    "findings",
-    "make_plan",
-    "plan_audit",
-    "plan_files",
-    "quick_findings",
-    "read_checkpoint",
-    "read_frames",
-    "relisted",
-    "survey_file",
-    "survey_index",
-]

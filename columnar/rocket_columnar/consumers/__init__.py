@@ -3,17 +3,3 @@
 from rocket_columnar.consumers.by_time import OffsetAtTime, offset_at
 from rocket_columnar.consumers.faults import completed_topics, config_findings, unlisted_topics
 from rocket_columnar.consumers.standing import DelayLevel, Failed, GroupLag, OpenHalf, Progress, progress
-
-__all__ = [
-    "DelayLevel",
-    "Failed",
-    "GroupLag",
-    "OffsetAtTime",
-    "OpenHalf",
-    "Progress",
-    "completed_topics",
-    "config_findings",
-    "offset_at",
-    "progress",
-    "unlisted_topics",
-]

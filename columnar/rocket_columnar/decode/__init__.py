@@ -13,18 +13,3 @@ from rocket_columnar.decode.writers import (
     write_stream,
     writer_takes,
 )
-
-__all__ = [
-    "FORMATS",
-    "TABLE_KINDS",
-    "ExtUnits",
-    "Skip",
-    "Where",
-    "decode",
-    "parquet_options",
-    "record_columns",
-    "unit_count",
-    "write",
-    "write_stream",
-    "writer_takes",
-]

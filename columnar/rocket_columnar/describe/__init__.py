@@ -8,26 +8,3 @@ from rocket_columnar.describe.file_summary import Facts, summarise
 from rocket_columnar.describe.index_occupancy import Occupancy, occupancy
 from rocket_columnar.describe.overview import IndexView, Overview, QueueView, look_at
 from rocket_columnar.describe.replicas import StoreDifference, compare_stores
-
-__all__ = [
-    "ByteMeaning",
-    "Difference",
-    "Facts",
-    "FieldValue",
-    "FileDigest",
-    "IndexView",
-    "Occupancy",
-    "Overview",
-    "QueueView",
-    "Space",
-    "StoreDifference",
-    "byte_at",
-    "compare_stores",
-    "diff",
-    "digest",
-    "look_at",
-    "occupancy",
-    "space",
-    "store_digest",
-    "summarise",
-]

@@ -3,15 +3,3 @@
 from rocket_columnar.findings.forms import CODES, Finding, Remedy, Severity, finding
 from rocket_columnar.findings.log_files import check_log_files, gap_finding
 from rocket_columnar.findings.unread import hidden_codes, unread_findings
-
-__all__ = [
-    "CODES",
-    "Finding",
-    "Remedy",
-    "Severity",
-    "check_log_files",
-    "finding",
-    "gap_finding",
-    "hidden_codes",
-    "unread_findings",
-]

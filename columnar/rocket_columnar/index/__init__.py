@@ -15,23 +15,3 @@ from rocket_columnar.index.header import IndexHeader, read_header
 from rocket_columnar.index.index_file import IndexFile
 from rocket_columnar.index.mapped_index import Entry
 from rocket_columnar.index.mapping import RejectedError
-
-__all__ = [
-    "Entry",
-    "EntryWindows",
-    "GeometryGuess",
-    "Hits",
-    "IndexBuilder",
-    "IndexFile",
-    "IndexHeader",
-    "IndexState",
-    "RejectedError",
-    "build",
-    "entry_position",
-    "plain",
-    "read_header",
-    "read_headers",
-    "resolve",
-    "resolve_each",
-    "slot_position",
-]

@@ -9,26 +9,3 @@ from rocket_columnar.log.request_walk import Dispatch, RequestScan
 from rocket_columnar.log.row_values import RowTopics, bodies_match, tags_codes
 from rocket_columnar.log.scan import Records, Scan, records_of
 from rocket_columnar.log.tail import Tail, log_tail
-
-__all__ = [
-    "NARROW",
-    "Dispatch",
-    "Gap",
-    "Records",
-    "RequestScan",
-    "Requests",
-    "RowTopics",
-    "Scan",
-    "Tail",
-    "TopicNames",
-    "Walk",
-    "batch_copies",
-    "bodies_match",
-    "dispatch_stop",
-    "goes_to",
-    "has_light_queues",
-    "log_tail",
-    "read_requests",
-    "records_of",
-    "tags_codes",
-]

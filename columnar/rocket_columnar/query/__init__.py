@@ -12,21 +12,3 @@ from rocket_columnar.query.chain_walk import Step
 from rocket_columnar.query.explain_files import FileWalk
 from rocket_columnar.query.explanation import Explanation, explain
 from rocket_columnar.query.log_records import CommitLog, Row, keys_of
-
-__all__ = [
-    "Answer",
-    "CommitLog",
-    "Explanation",
-    "FileWalk",
-    "OpenStore",
-    "Row",
-    "Step",
-    "explain",
-    "find_all",
-    "find_by_offset_id",
-    "find_by_unique_key",
-    "keys_of",
-    "query",
-    "scan",
-    "topics_of",
-]

@@ -17,38 +17,3 @@ from rocket_columnar.rebuild.output import FOLDERS, MANIFEST
 from rocket_columnar.rebuild.plan import IndexPlan, RebuildPlan, plan_indexes, plan_rebuild
 from rocket_columnar.rebuild.queue_writer import in_bucket, write_queues
 from rocket_columnar.rebuild.store_rebuild import Rebuilt, rebuild, rebuilt, write_parts
-
-__all__ = [
-    "FOLDERS",
-    "KEYS",
-    "MANIFEST",
-    "RECORDS",
-    "UNIT",
-    "Batch",
-    "BrokerRules",
-    "Dispatched",
-    "Holes",
-    "IndexPlan",
-    "LeftOut",
-    "LogKeys",
-    "RebuildPlan",
-    "Rebuilt",
-    "Twin",
-    "dispatch_log",
-    "drop_unchanged",
-    "has_bytes_of",
-    "in_bucket",
-    "index_begins",
-    "keys_of",
-    "log_holes",
-    "name_indexes",
-    "plan_indexes",
-    "plan_rebuild",
-    "rebuild",
-    "rebuilt",
-    "settled_names",
-    "twin_of",
-    "write_index",
-    "write_parts",
-    "write_queues",
-]

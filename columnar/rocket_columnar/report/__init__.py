@@ -13,21 +13,3 @@ from rocket_columnar.report.cures import REPAIRED, Facts
 from rocket_columnar.report.log_choices import LogChoices, messages_in
 from rocket_columnar.report.shell import Shell
 from rocket_columnar.report.store_report import Report, audit, report_on
-
-__all__ = [
-    "REPAIRED",
-    "Cause",
-    "Facts",
-    "LogChoices",
-    "Report",
-    "Shell",
-    "audit",
-    "infers_geometry",
-    "log_folders",
-    "messages_in",
-    "mismatches",
-    "needed_geometry",
-    "rebuild_warnings",
-    "report_on",
-    "sized_files",
-]

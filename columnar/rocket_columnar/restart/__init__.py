@@ -13,18 +13,3 @@ from rocket_columnar.restart.prediction import (
 from rocket_columnar.restart.queues import LostUnits
 from rocket_columnar.restart.recovery import Deletion
 from rocket_columnar.restart.unit_reader import each_units
-
-__all__ = [
-    "Deletion",
-    "LostKey",
-    "LostKeys",
-    "LostUnits",
-    "Restart",
-    "each_units",
-    "entry_log",
-    "predict",
-    "predicted",
-    "restart",
-    "restarts",
-    "rows_of",
-]

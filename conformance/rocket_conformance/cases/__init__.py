@@ -5,7 +5,6 @@ from rocket_conformance.cases._case import (
     Case,
     Observation,
     case_to_json,
-    families_of,
     geometries_of,
     observation_to_json,
 )

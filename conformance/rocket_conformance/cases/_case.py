@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rocket_conformance.files import FileImage
-from rocket_conformance.protocol import OPERATIONS, Op, Result
+from rocket_conformance.protocol import Op, Result
 
 SHAPE: Final = 1
 """The version of the JSON shape, its field `rocketspec_case`."""
@@ -57,11 +57,6 @@ class Case:
 def geometries_of(ops: Sequence[Op]) -> frozenset[tuple[int, int]]:
     """The geometries that the operations open files with."""
     return frozenset((op["hash_slot_num"], op["index_num"]) for op in ops if "hash_slot_num" in op)
-
-
-def families_of(names: frozenset[str]) -> frozenset[str]:
-    """The parts of the format that these operations belong to."""
-    return frozenset(OPERATIONS[name].family for name in names if name in OPERATIONS)
 
 
 def _files_to_json(files: Mapping[str, FileImage], *, with_hash: bool) -> dict[str, Any]:

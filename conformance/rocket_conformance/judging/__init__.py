@@ -2,4 +2,4 @@
 # pyright: reportUnusedImport=false
 
 from rocket_conformance.judging.judgement import Judgement, disagreement, judge
-from rocket_conformance.judging.verdicts import FAILING, INTERRUPTED, VERDICTS, Verdict, exit_code, is_failing
+from rocket_conformance.judging.verdicts import FAILING, INTERRUPTED, VERDICTS, Verdict, exit_code

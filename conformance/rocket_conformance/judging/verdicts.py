@@ -22,11 +22,6 @@ FAILING: Final[frozenset[Verdict]] = frozenset[Verdict](
 _RAN: Final[frozenset[Verdict]] = FAILING.union(("pass",))
 
 
-def is_failing(verdict: Verdict) -> bool:
-    """Whether a verdict is the implementation's fault."""
-    return verdict in FAILING
-
-
 ADAPTER_FAILED: Final = 3
 INTERRUPTED: Final = 130
 DISPUTED: Final = 7

@@ -2,6 +2,7 @@
 
 Field names are those of the layout tables. On build, lengths are computed and constants filled in.
 """
+# pyright: reportUnusedImport=false
 
 from rocket_spec.construct_schemas._commit_log import BLANK, COMMIT_LOG, RECORD
 from rocket_spec.construct_schemas._dledger import (
@@ -22,24 +23,3 @@ from rocket_spec.construct_schemas._fixed import (
 )
 from rocket_spec.construct_schemas._queue_ext import EXT_FILE, EXT_UNIT
 from rocket_spec.construct_schemas._schema import Schema
-
-__all__ = [
-    "BLANK",
-    "CHECKPOINT",
-    "COMMIT_LOG",
-    "DLEDGER_INDEX",
-    "DLEDGER_LOG",
-    "ENTRY",
-    "ENTRY_BLANK",
-    "ENTRY_INDEX_UNIT",
-    "EXT_FILE",
-    "EXT_UNIT",
-    "INDEX_ENTRY",
-    "INDEX_HEADER",
-    "INDEX_SLOT",
-    "QUEUE_FILE",
-    "QUEUE_UNIT",
-    "RECORD",
-    "Schema",
-    "index_file",
-]

@@ -5,6 +5,7 @@
 A member whose `if` is false is absent: look at the `is_...` flag beside it first. What breaks a `valid` of the .ksy
 raises `ValidationFailedError`, what ends too early `EOFError`. Regenerate them with `python -m tools.make_readers`.
 """
+# pyright: reportUnusedImport=false
 
 from rocket_spec.kaitai._generated.checkpoint import Checkpoint
 from rocket_spec.kaitai._generated.commitlog import Commitlog
@@ -15,16 +16,3 @@ from rocket_spec.kaitai._generated.dledger import Dledger
 from rocket_spec.kaitai._generated.dledger_index import DledgerIndex
 from rocket_spec.kaitai._generated.indexfile import Indexfile
 from rocket_spec.kaitai._stream import ValidationFailedError, stream
-
-__all__ = [
-    "Checkpoint",
-    "Commitlog",
-    "CommitlogLenient",
-    "Consumequeue",
-    "ConsumequeueExt",
-    "Dledger",
-    "DledgerIndex",
-    "Indexfile",
-    "ValidationFailedError",
-    "stream",
-]
