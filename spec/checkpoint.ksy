@@ -27,9 +27,27 @@ seq:
     type: s8
     doc: End timestamp of the last index file that was flushed full, in ms since 1970.
     doc-ref: SPEC.md#ckp-1 CKP-1
+  - id: master_flushed_offset
+    -orig-id: masterFlushedOffset
+    type: s8
+    doc: |
+      Bytes of the log that the master flushed; since 5.0.0.
+    doc-ref: SPEC.md#ckp-5 CKP-5
+  - id: confirm_phy_offset
+    -orig-id: confirmPhyOffset
+    type: s8
+    doc: |
+      Physical offset that is confirmed; since 5.1.1.
+    doc-ref: SPEC.md#ckp-5 CKP-5
+  - id: logics_physical_offset
+    -orig-id: logicsPhysicalOffset
+    type: s8
+    doc: |
+      Physical offset of the last record that is in a queue; since 5.5.0.
+    doc-ref: SPEC.md#ckp-5 CKP-5
   - id: unused
-    size: 4072
-    doc: The rest of the 4096 bytes, which 4.9.3 leaves alone; later versions keep further times there.
+    size: 4048
+    doc: The rest of the 4096 bytes, which no release writes.
     doc-ref: SPEC.md#ckp-2 CKP-2
   - id: rest
     size-eos: true

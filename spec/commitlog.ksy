@@ -29,6 +29,11 @@ enums:
       -orig-id: MESSAGE_MAGIC_CODE
       doc: A record follows; 0xdaa320a7.
       doc-ref: SPEC.md#log-rec-1 LOG-REC-1
+    -626843477:
+      id: message_v2
+      -orig-id: MESSAGE_MAGIC_CODE_V2
+      doc: A record of 5.1.0 or later follows, whose topic has a length of two bytes; 0xdaa320ab.
+      doc-ref: SPEC.md#log-rec-10 LOG-REC-10
     -875286124:
       id: blank
       -orig-id: BLANK_MAGIC_CODE
@@ -52,7 +57,7 @@ types:
         doc-ref: SPEC.md#log-file-2 LOG-FILE-2
       - id: record
         size: len_total - 8
-        type: record
+        type: record(is_v2)
         if: is_record
         doc: The record after its first two fields.
         doc-ref: SPEC.md#log-rec-1 LOG-REC-1
@@ -69,9 +74,13 @@ types:
         doc-ref: SPEC.md#log-blank-1 LOG-BLANK-1
     instances:
       is_record:
-        value: magic == magic::message
+        value: magic == magic::message or is_v2
         doc: Whether a record follows.
         doc-ref: SPEC.md#log-rec-1 LOG-REC-1
+      is_v2:
+        value: magic == magic::message_v2
+        doc: Whether the record's topic has a length of two bytes.
+        doc-ref: SPEC.md#log-rec-10 LOG-REC-10
       is_blank:
         value: magic == magic::blank
         doc: Whether this is the blank that ends a full file.
@@ -79,6 +88,11 @@ types:
   record:
     doc: One message, as the broker stored it.
     doc-ref: SPEC.md#log-rec-1 LOG-REC-1
+    params:
+      - id: is_v2
+        type: bool
+        doc: Whether the topic has a length of two bytes.
+        doc-ref: SPEC.md#log-rec-10 LOG-REC-10
     seq:
       - id: body_crc
         -orig-id: bodyCRC
@@ -161,13 +175,22 @@ types:
       - id: len_topic
         -orig-id: topicLen
         type: s1
+        if: not is_v2
         valid:
           min: 0
         doc: Length of the topic in bytes.
         doc-ref: SPEC.md#log-rec-3 LOG-REC-3
+      - id: len_topic_v2
+        -orig-id: topicLen
+        type: s2
+        if: is_v2
+        valid:
+          min: 0
+        doc: Length of the topic in bytes.
+        doc-ref: SPEC.md#log-rec-10 LOG-REC-10
       - id: topic
         -orig-id: topic
-        size: len_topic
+        size: 'is_v2 ? len_topic_v2 : len_topic'
         doc: Topic in UTF-8; SCHEDULE_TOPIC_XXXX for a message that waits for its delivery.
         doc-ref: SPEC.md#utf8-1 UTF8-1
       - id: len_properties

@@ -61,13 +61,13 @@ types:
         doc: What may be the length of a record.
         doc-ref: SPEC.md#log-rec-3 LOG-REC-3
       is_record:
-        value: ofs_magic >= 4 and ofs_magic + 4 <= _io.size and magic == -626843481 and len_total >= 91 and ofs_record + len_total <= _io.size
+        value: ofs_magic >= 4 and ofs_magic + 4 <= _io.size and (magic == -626843481 or magic == -626843477) and len_total >= 91 and ofs_record + len_total <= _io.size
         doc: Whether a record with a length that fits may be here.
         doc-ref: SPEC.md#log-rec-3 LOG-REC-3
       record:
         pos: ofs_magic + 4
         size: len_total - 8
-        type: commitlog::record
+        type: commitlog::record(magic == -626843477)
         if: is_record
         doc: The record after its first two fields.
         doc-ref: SPEC.md#log-rec-1 LOG-REC-1

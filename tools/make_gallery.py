@@ -16,6 +16,7 @@ from rocket_spec.data import find_data
 from rocket_spec.errors import UsageError
 
 FORMATS: Final = (
+    "batchconsumequeue",
     "checkpoint",
     "commitlog",
     "commitlog_lenient",
@@ -24,6 +25,9 @@ FORMATS: Final = (
     "dledger",
     "dledger_index",
     "indexfile",
+    "tieredindex",
+    "timerlog",
+    "timerwheel",
 )
 FOLDER: Final = "database"
 _PREFIX: Final = "rocketmq_"

@@ -13,6 +13,7 @@ from typing import Final
 from rocket_spec.clauses import parse
 from rocket_spec.data import find_data
 from rocket_spec.errors import MalformedError
+from rocket_spec.later_layouts import LATER_LAYOUTS
 from rocket_spec.layout import LAYOUTS, Field, Layout
 
 _BLOCK: Final = re.compile(r"<!-- layout: (?P<name>[^>]+) -->\n.*?<!-- end layout -->", re.DOTALL)
@@ -22,11 +23,13 @@ _HEADING: Final = re.compile(r"^(?P<level>##|###) (?P<title>.+)$", re.MULTILINE)
 _CODE: Final = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _COLUMNS_PER_BYTE: Final = 4
 _LONGEST_ROW: Final = 20
+_ALL: Final = LAYOUTS | LATER_LAYOUTS
 
 
 def table(layout: Layout) -> str:
     """The fields of a layout as a Markdown table; the offset is "…" after a field of varying length."""
-    rows = ["| offset | field | type | 4.9.3 calls it | holds |", "|---|---|---|---|---|"]
+    name = "5.x" if layout.name in LATER_LAYOUTS else "4.9.3"
+    rows = [f"| offset | field | type | {name} calls it | holds |", "|---|---|---|---|---|"]
     rows += [
         f"| {'…' if field.offset is None else field.offset} | {field.name} | {field.type} | {field.java} | {field.doc} |"
         for field in layout.fields
@@ -73,9 +76,9 @@ def diagram(layout: Layout) -> str | None:
 
 def _block(match: re.Match[str]) -> str:
     name = match["name"]
-    if name not in LAYOUTS:
-        raise MalformedError(file="spec/SPEC.md", found=f"layout {name!r}", expected=" or ".join(LAYOUTS))
-    layout = LAYOUTS[name]
+    if name not in _ALL:
+        raise MalformedError(file="spec/SPEC.md", found=f"layout {name!r}", expected=" or ".join(_ALL))
+    layout = _ALL[name]
     drawn = diagram(layout)
     body = table(layout) if drawn is None else f"{table(layout)}\n\n{drawn}"
     return f"<!-- layout: {name} -->\n{body}\n<!-- end layout -->"
@@ -114,7 +117,7 @@ def refreshed(text: str) -> str:
         MalformedError: when a block names no layout, a layout has no block, or the contents or the index have none.
     """
     named = [match["name"] for match in _BLOCK.finditer(text)]
-    missing = [name for name in LAYOUTS if name not in named]
+    missing = [name for name in _ALL if name not in named]
     if missing:
         raise MalformedError(
             file="spec/SPEC.md", found=f"no block for {missing[0]}", expected="one for each layout"

@@ -8,7 +8,7 @@ import pyarrow as pa
 from rocket_columnar.arrow import SCHEMAS, UTC_MS, in_utc, is_time
 from rocket_columnar.decode import TABLE_KINDS, Where
 from rocket_columnar.decode import decode as decode_files
-from rocket_columnar.store import find_files
+from rocket_columnar.store import KINDS, LATER_KINDS, find_files
 from rocket_spec.errors import UsageError
 
 
@@ -19,7 +19,7 @@ def decode(
 
     Args:
         path: a file, a directory of a store, or a store.
-        kind: "index", "queue", "ext", "log" or "checkpoint"; by default detected from path and content.
+        kind: "index", "queue", "ext", "log", "checkpoint", or of 5.x "batch", "timer_wheel", "timer_log" or "tiered"; by default detected from path and content.
         options: those of `rocket_columnar.decode.decode`.
 
     Raises:
@@ -27,7 +27,7 @@ def decode(
         FormatError: bytes that cannot be decoded, with file and offset.
         OSError: a path that is missing or cannot be read.
     """
-    return decode_files(find_files(path, kind), **options)
+    return decode_files(find_files(path, kind, kinds=(*KINDS, *LATER_KINDS)), **options)
 
 
 def read_table(

@@ -27,7 +27,7 @@ INTERRUPTED: Final = 130
 _TIME_FORMS: Final = ("millis", "utc")
 _LONG: Final = range(-(1 << 63), 1 << 63)
 
-KINDS: Final = ("index", "queue", "ext", "log", "checkpoint")
+KINDS: Final = ("index", "queue", "ext", "log", "checkpoint", "batch", "timer_wheel", "timer_log", "tiered")
 StorePath = Annotated[
     Path | None,
     typer.Argument(

@@ -5,7 +5,7 @@ come from here. All integers are big-endian and signed. Standard library only.
 """
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final, NamedTuple
 
@@ -135,7 +135,7 @@ def parse_geometry(text: str) -> Geometry:
     return Geometry(slots, entries)
 
 
-def _layout(name: str, clause: str, *rows: tuple[str, str, str, str]) -> Layout:
+def layout_of(name: str, clause: str, *rows: tuple[str, str, str, str]) -> Layout:
     """Rows of (name, type, java, doc) to a layout, with the offsets added up."""
     fields: list[Field] = []
     offset: int | None = 0
@@ -146,7 +146,7 @@ def _layout(name: str, clause: str, *rows: tuple[str, str, str, str]) -> Layout:
     return Layout(name, tuple(fields))
 
 
-INDEX_HEADER: Final = _layout(
+INDEX_HEADER: Final = layout_of(
     "index header",
     "IDX-HDR-1",
     ("begin_timestamp", "i64", "beginTimestamp", "store timestamp of the first put, ms since the epoch"),
@@ -157,13 +157,13 @@ INDEX_HEADER: Final = _layout(
     ("index_count", "i32", "indexCount", "number of the next entry: entries + 1"),
 )
 
-INDEX_SLOT: Final = _layout(
+INDEX_SLOT: Final = layout_of(
     "index slot",
     "IDX-SLOT-1",
     ("entry", "i32", "slotValue", "number of the newest entry of the chain; 0 when empty"),
 )
 
-INDEX_ENTRY: Final = _layout(
+INDEX_ENTRY: Final = layout_of(
     "index entry",
     "IDX-ENT-1",
     ("key_hash", "i32", "keyHash", "key hash of topic#key, 0 .. 2^31-1"),
@@ -172,7 +172,7 @@ INDEX_ENTRY: Final = _layout(
     ("prev_entry", "i32", "slotValue", "number of the previous entry of the same slot; 0 ends the chain"),
 )
 
-QUEUE_UNIT: Final = _layout(
+QUEUE_UNIT: Final = layout_of(
     "consume-queue unit",
     "CQ-UNIT-1",
     ("phy_offset", "i64", "offset", "physical offset of the record, bytes"),
@@ -180,7 +180,7 @@ QUEUE_UNIT: Final = _layout(
     ("tags_code", "i64", "tagsCode", "hash of TAGS, delivery time in ms, or an ext address"),
 )
 
-EXT_UNIT: Final = _layout(
+EXT_UNIT: Final = layout_of(
     "consume-queue ext unit",
     "CQ-EXT-1",
     ("size", "i16", "size", "length of the unit, bytes: 20 + bit_map_size"),
@@ -193,7 +193,7 @@ EXT_UNIT: Final = _layout(
 RECORD_FIXED_V4: Final = 91
 """Bytes of a record with IPv4 hosts, an empty body, topic and properties (`CommitLog.calMsgLength`)."""
 
-RECORD: Final = _layout(
+RECORD: Final = layout_of(
     "commit-log record",
     "LOG-REC-1",
     ("total_size", "i32", "totalSize", "length of the record, bytes"),
@@ -223,20 +223,14 @@ RECORD: Final = _layout(
     ("properties", "bytes", "properties", "UTF-8: name, byte 1, value, byte 2, and so on"),
 )
 
-LONG_TOPIC_RECORD: Final = Layout(
-    "commit-log record of a long topic",
-    tuple(replace(one, type="i16") if one.name == "topic_length" else one for one in RECORD.fields),
-)
-"""A record of the magic of 5.1.0 (LOG-REC-1)."""
-
-BLANK: Final = _layout(
+BLANK: Final = layout_of(
     "commit-log blank",
     "LOG-BLANK-1",
     ("total_size", "i32", "totalSize", "bytes from here to the end of the file"),
     ("magic", "i32", "magicCode", "0xCBD43194"),
 )
 
-ENTRY: Final = _layout(
+ENTRY: Final = layout_of(
     "DLedger entry",
     "DLG-2",
     ("magic", "i32", "magic", "1"),
@@ -251,14 +245,14 @@ ENTRY: Final = _layout(
     ("body", "bytes", "body", "a commit-log record"),
 )
 
-ENTRY_BLANK: Final = _layout(
+ENTRY_BLANK: Final = layout_of(
     "DLedger blank",
     "DLG-5",
     ("magic", "i32", "magic", "-1"),
     ("size", "i32", "size", "bytes from here to the end of the file"),
 )
 
-ENTRY_INDEX_UNIT: Final = _layout(
+ENTRY_INDEX_UNIT: Final = layout_of(
     "DLedger index unit",
     "DLG-6",
     ("magic", "i32", "magic", "that of the entry: 1"),
@@ -268,7 +262,7 @@ ENTRY_INDEX_UNIT: Final = _layout(
     ("term", "i64", "term", "term of the entry"),
 )
 
-CHECKPOINT: Final = _layout(
+CHECKPOINT: Final = layout_of(
     "checkpoint",
     "CKP-1",
     ("physic_msg_timestamp", "i64", "physicMsgTimestamp", "store timestamp of the last flushed record, ms"),
@@ -280,26 +274,6 @@ CHECKPOINT: Final = _layout(
         "end timestamp of the last index file flushed full, ms",
     ),
 )
-
-LATER_CHECKPOINT: Final = _layout(
-    "checkpoint of 5.x",
-    "CKP-1",
-    *((one.name, one.type, one.java, one.doc) for one in CHECKPOINT.fields),
-    (
-        "master_flushed_offset",
-        "i64",
-        "masterFlushedOffset",
-        "bytes of the log that the master flushed; since 5.0.0",
-    ),
-    ("confirm_phy_offset", "i64", "confirmPhyOffset", "physical offset that is confirmed; since 5.1.1"),
-    (
-        "logics_physical_offset",
-        "i64",
-        "logicsPhysicalOffset",
-        "bytes of the log that are in queues; since 5.5.0",
-    ),
-)
-"""What 5.x writes there (`StoreCheckpoint.flush` 91-103 of 5.5.1)."""
 
 LAYOUTS: Final = {
     layout.name: layout

@@ -37,7 +37,8 @@ TABLES: Final[dict[str, tuple[Column, ...]]] = {
         "tags_code:int64 properties:map file"
     ),
     "checkpoint": _columns(
-        "file physic_msg_timestamp:int64 logics_msg_timestamp:int64 index_msg_timestamp:int64"
+        "file physic_msg_timestamp:int64 logics_msg_timestamp:int64 index_msg_timestamp:int64 "
+        "master_flushed_offset:int64 confirm_phy_offset:int64 logics_physical_offset:int64"
     ),
     "consume_queue_ext": _columns(
         "topic queue_id:int32 address:int64 size:int16 tags_code:int64 store_timestamp:int64 "
@@ -56,5 +57,20 @@ TABLES: Final[dict[str, tuple[Column, ...]]] = {
     ),
     "consumer_filters": _columns(
         "topic group expression expression_type born_timestamp:int64 dead_timestamp:int64 client_version:int64 file"
+    ),
+    "batch_consume_queue": _columns(
+        "topic queue_id:int32 position:int64 phy_offset:int64 size:int32 tags_code:int64 store_timestamp:int64 "
+        "base_offset:int64 batch_size:int16 compacted_offset:int32 file"
+    ),
+    "timer_wheel": _columns(
+        "slot:int32 delayed_time:int64 first_position:int64 last_position:int64 num:int32 magic:int32 file"
+    ),
+    "timer_log": _columns(
+        "position:int64 size:int32 prev_position:int64 magic:int32 write_time:int64 delay:int32 phy_offset:int64 "
+        "record_size:int32 topic_hash:int32 file"
+    ),
+    "tiered_index": _columns(
+        "item:int32 key_hash:int32 topic_id:int32 queue_id:int32 offset:int64 size:int32 time_diff:int32 "
+        "prev_item:int32 store_timestamp:int64 file"
     ),
 }

@@ -46,7 +46,10 @@ def test_store_to_standard_output_is_json_lines_that_name_their_table(run: Run, 
 
 
 def test_one_table_does_not_name_it(run: Run, store: Path) -> None:
-    row = '{"file":"checkpoint","physic_msg_timestamp":3,"logics_msg_timestamp":2,"index_msg_timestamp":1}\n'
+    row = (
+        '{"file":"checkpoint","physic_msg_timestamp":3,"logics_msg_timestamp":2,"index_msg_timestamp":1,'
+        '"master_flushed_offset":null,"confirm_phy_offset":null,"logics_physical_offset":null}\n'
+    )
     assert run(store, "--table", "checkpoint") == (0, row, "")
 
 
@@ -165,7 +168,7 @@ def test_assumed_geometry_is_said_once(run: Run, tmp_path: Path) -> None:
     )
 
 
-KINDS = "index|queue|ext|log|checkpoint"
+KINDS = "index|queue|ext|log|checkpoint|batch|timer_wheel|timer_log|tiered"
 
 
 @pytest.mark.parametrize(
@@ -281,9 +284,12 @@ def test_times_in_utc_as_text(run: Run, tmp_path: Path) -> None:
         "physic_msg_timestamp": "2023-11-14T22:13:20.123Z",
         "logics_msg_timestamp": None,
         "index_msg_timestamp": "1970-01-01T00:00:00.000Z",
+        "master_flushed_offset": None,
+        "confirm_phy_offset": None,
+        "logics_physical_offset": None,
     }
     out = run(file, "--timestamps", "utc", "--format", "csv").out
-    assert out.splitlines()[1] == '"checkpoint","2023-11-14T22:13:20.123Z",,"1970-01-01T00:00:00.000Z"'
+    assert out.splitlines()[1] == '"checkpoint","2023-11-14T22:13:20.123Z",,"1970-01-01T00:00:00.000Z",,,'
 
 
 def test_times_in_utc_in_parquet(run: Run, tmp_path: Path) -> None:

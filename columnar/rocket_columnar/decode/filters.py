@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _COLUMNS = {
-    "time": ("store_timestamp", ("index_entries", "commit_log", "consume_queue_ext")),
-    "offset": ("phy_offset", ("index_entries", "consume_queue", "commit_log")),
+    "time": ("store_timestamp", ("index_entries", "commit_log", "consume_queue_ext", "batch_consume_queue")),
+    "offset": (
+        "phy_offset",
+        ("index_entries", "consume_queue", "commit_log", "batch_consume_queue", "timer_log"),
+    ),
     "key_hash": ("key_hash", ("index_entries",)),
-    "topic": ("topic", ("consume_queue", "consume_queue_ext", "commit_log")),
+    "topic": ("topic", ("consume_queue", "consume_queue_ext", "commit_log", "batch_consume_queue")),
 }
 
 
@@ -49,7 +52,11 @@ class Where:
 
     def file(self, file: StoreFile, size: int) -> bool:
         """Whether a file of `size` bytes can contain such rows at all."""
-        if file.kind in ("queue", "ext") and self.topics is not None and file.topic not in self.topics:
+        if (
+            file.kind in ("queue", "ext", "batch")
+            and self.topics is not None
+            and file.topic not in self.topics
+        ):
             return False
         if file.kind == "log" and self.offsets is not None:
             first, end = self.offsets

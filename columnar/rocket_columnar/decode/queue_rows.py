@@ -4,57 +4,35 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from rocket_spec.errors import MalformedError
+from rocket_spec.later_layouts import LATER_CHECKPOINT
 from rocket_spec.layout import CHECKPOINT, CHECKPOINT_SIZE, EXT_UNIT, PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar import arrow
 from rocket_columnar.arrow import Columns
 from rocket_columnar.decode.filters import Where
+from rocket_columnar.decode.fixed_units import UnitForm, field_columns, last_units, unit_batches
 from rocket_columnar.decode.row_choice import RowChoice
-from rocket_columnar.formats import LONG_MIN, UNIT_DTYPE, to_i64
+from rocket_columnar.formats import LONG_MIN, to_i64
 from rocket_columnar.store import Reader
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _EXT: Final = struct.Struct(EXT_UNIT.struct_format)
-_AT_ONCE: Final = 1 << 16  # units read at once in the search for the last one
 _WINDOW: Final = 1 << 20
 
 
-def _units(reader: Reader, *, every: bool) -> tuple[int, int, NDArray[np.void]]:
-    """The number of units that are rows, and the last ones of the file: the number of the first of these, and the units.
+def _used(units: NDArray[Any]) -> NDArray[np.bool_]:
+    """What 4.9.3's recovery accepts (ConsumeQueue.recover 106-122)."""
+    used: NDArray[np.bool_] = (units["phy_offset"] >= 0) & (units["size"] > 0)
+    return used
 
-    Rows are the units up to the last valid one; with `every`, up to the last that is not all zeros. Valid means what
-    4.9.3's recovery accepts: offset >= 0 and size > 0 (ConsumeQueue.recover 106-122).
 
-    Raises:
-        MalformedError: as `queue_columns`.
-    """
-    if not reader.size or reader.size % QUEUE_UNIT.size:
-        raise MalformedError(
-            file=reader.name,
-            offset=reader.size // QUEUE_UNIT.size * QUEUE_UNIT.size if reader.size else None,
-            found=f"{reader.size % QUEUE_UNIT.size} trailing bytes" if reader.size else "an empty file",
-            expected=f"units of {QUEUE_UNIT.size} bytes",
-            clause="CQ-FILE-1",
-        )
-    last = reader.last_nonzero(0, reader.size)
-    end = 0 if last is None else last // QUEUE_UNIT.size + 1
-    reader.require_held(0, end * QUEUE_UNIT.size, f"{end:,} units", "CQ-FILE-1")
-    while end:
-        start = max(0, end - _AT_ONCE)
-        units = _read(reader, start, end)
-        if every:
-            return end, start, units
-        valid = np.flatnonzero((units["phy_offset"] >= 0) & (units["size"] > 0))
-        if valid.size:
-            return start + int(valid[-1]) + 1, start, units
-        end = start
-    return 0, 0, np.empty(0, UNIT_DTYPE)
+_UNITS: Final = UnitForm(QUEUE_UNIT, _used, "CQ-FILE-1")
 
 
 def unit_count(reader: Reader) -> int:
@@ -63,11 +41,7 @@ def unit_count(reader: Reader) -> int:
     Raises:
         MalformedError: as `queue_columns`.
     """
-    return _units(reader, every=False)[0]
-
-
-def _read(reader: Reader, start: int, stop: int) -> NDArray[np.void]:
-    return reader.read(start * QUEUE_UNIT.size, (stop - start) * QUEUE_UNIT.size).view(UNIT_DTYPE)
+    return last_units(reader, _UNITS, every=False)[0]
 
 
 def queue_columns(reader: Reader, base_offset: int, choice: RowChoice) -> Iterator[tuple[int, Columns]]:
@@ -81,28 +55,15 @@ def queue_columns(reader: Reader, base_offset: int, choice: RowChoice) -> Iterat
         MalformedError: the file is empty, its size is not a whole number of units, or what precedes its last unit is
             mostly a hole (CQ-FILE-1).
     """
-    names, where = choice.names, choice.where
-    count, known, tail = _units(reader, every=choice.all_entries)
-    passed = choice.skip.of(count) if where is None else 0
-    for start in range(passed, count, choice.batch_rows):
-        stop = min(start + choice.batch_rows, count)
-        units = tail[start - known : stop - known] if start >= known else _read(reader, start, stop)
-        first = base_offset // QUEUE_UNIT.size
-        numbers = np.arange(first + start, first + stop, dtype=np.int64)
-        keep = None if where is None else where.rows(phy_offsets=units["phy_offset"])
-        if keep is not None:
-            units, numbers = units[keep], numbers[keep]
-        columns: Columns = {}
-        if "logical_offset" in names:
-            columns["logical_offset"] = arrow.integers(numbers)
-        for name, kind in (("phy_offset", np.int64), ("size", np.int32), ("tags_code", np.int64)):
-            if name in names:
-                columns[name] = arrow.integers(units[name].astype(kind))
-        if "pre_blank" in names:
+    first = base_offset // QUEUE_UNIT.size
+    for numbers, units in unit_batches(reader, _UNITS, choice):
+        columns = field_columns(units, choice.names)
+        if "logical_offset" in choice.names:
+            columns["logical_offset"] = arrow.integers(numbers + first)
+        if "pre_blank" in choice.names:
             blank = (units["phy_offset"] == 0) & (units["size"] == PRE_BLANK_SIZE) & (units["tags_code"] == 0)
             columns["pre_blank"] = arrow.booleans(blank)
-        if len(units):
-            yield len(units), columns
+        yield len(units), columns
 
 
 def ext_columns(
@@ -173,7 +134,11 @@ def _ext_columns(rows: list[tuple[int, int, int, int, bytes]]) -> Columns:
 
 
 def checkpoint_columns(reader: Reader) -> Columns:
-    """The one row of `checkpoint`, without `file`: three times in ms (CKP-1); MalformedError below 4096 bytes."""
+    """The one row of `checkpoint`, without `file`: three times in ms (CKP-1), and what 5.x adds (CKP-5), null if that is zeros.
+
+    Raises:
+        MalformedError: below 4096 bytes.
+    """
     if reader.size < CHECKPOINT_SIZE:
         raise MalformedError(
             file=reader.name,
@@ -181,6 +146,10 @@ def checkpoint_columns(reader: Reader) -> Columns:
             expected=f"at least {CHECKPOINT_SIZE:,}",
             clause="CKP-2",
         )
-    times = struct.unpack(CHECKPOINT.struct_format, reader.read(0, CHECKPOINT.size).tobytes())
-    names = [field.name for field in CHECKPOINT.fixed]
-    return {name: arrow.integers(np.array([time], np.int64)) for name, time in zip(names, times, strict=True)}
+    later = struct.unpack(LATER_CHECKPOINT.struct_format, reader.read(0, LATER_CHECKPOINT.size).tobytes())
+    known = len(CHECKPOINT.fields)
+    columns: Columns = {}
+    for place, (field, value) in enumerate(zip(LATER_CHECKPOINT.fixed, later, strict=True)):
+        there = place < known or any(later[known:])
+        columns[field.name] = arrow.integers(np.array([value], np.int64), np.array([there]))
+    return columns

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from rocket_spec.errors import FormatError, MalformedError
+from rocket_spec.layout import Geometry
 
 from rocket_columnar import arrow
 from rocket_columnar.arrow import Array, Columns
 from rocket_columnar.decode.config_rows import config_columns
 from rocket_columnar.decode.index_rows import entry_columns, header_columns
+from rocket_columnar.decode.later_rows import later_columns
 from rocket_columnar.decode.log_rows import LogState, log_columns
 from rocket_columnar.decode.queue_rows import checkpoint_columns, ext_columns, queue_columns
 from rocket_columnar.decode.row_choice import RowChoice
 from rocket_columnar.index import GeometryGuess
 from rocket_columnar.log import Gap
-from rocket_columnar.store import CONFIG_TABLES, Kind, Reader, StoreFile, is_gone
+from rocket_columnar.store import CONFIG_TABLES, LATER_KINDS, Kind, Reader, StoreFile, is_gone
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +34,10 @@ TABLE_KINDS: Final[dict[str, Kind]] = {
     "checkpoint": "checkpoint",
     "consume_queue_ext": "ext",
     **dict.fromkeys(CONFIG_TABLES.values(), "config"),
+    "batch_consume_queue": "batch",
+    "timer_wheel": "timer_wheel",
+    "timer_log": "timer_log",
+    "tiered_index": "tiered",
 }
 """The kind of file that each table is decoded from, in the order in which tables come."""
 
@@ -73,6 +79,7 @@ class TableDecoder:
         geometries: Mapping[StoreFile, GeometryGuess],
         choice: RowChoice,
         reports: Reports,
+        given: Geometry | None = None,
     ) -> None:
         kind = TABLE_KINDS[table]
         self.table = table
@@ -86,7 +93,7 @@ class TableDecoder:
         self.schema = schema
         self.choice = choice
         self._lone = len(files) == 1
-        self._geometries = geometries
+        self._geometries, self._given = geometries, given
         self._reports = reports
         self._names = _Numbers(file.name for file in self.files)
         self._topic_names = _Numbers(file.topic for file in self.files)
@@ -120,7 +127,7 @@ class TableDecoder:
         total = 0 if on_progress is None else sum(map(_size, self.files))
         done = 0
         for number, file, reader in self._opened():
-            if self.table in ("consume_queue", "consume_queue_ext", "commit_log"):
+            if file.kind in ("queue", "ext", "log", "batch", "timer_log"):
                 before = after.get(file.sequence)
                 if before is not None:
                     try:
@@ -185,6 +192,8 @@ class TableDecoder:
             yield 1, checkpoint_columns(reader)
         elif file.kind == "config":
             yield from config_columns(self.table, reader)
+        elif file.kind in LATER_KINDS:
+            yield from later_columns(self.table, reader, file, self.choice, self._given)
         else:
             yield from log_columns(
                 reader,

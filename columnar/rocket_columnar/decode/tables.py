@@ -17,7 +17,9 @@ from rocket_columnar.index import GeometryGuess, resolve_each
 from rocket_columnar.log import Gap
 from rocket_columnar.store import StoreFile, while_there
 
-_JOINED: Final = frozenset({"index_headers", "consume_queue", "checkpoint"})  # many small files, short rows
+_JOINED: Final = frozenset(
+    {"index_headers", "consume_queue", "checkpoint", "batch_consume_queue"}
+)  # many small files, short rows
 _BATCH_ROWS: Final = 1 << 17
 
 
@@ -184,7 +186,8 @@ def decode(
             threads=threads,
             log_range=log_range,
         )
-        decoders.append(TableDecoder(table, files, schemas[table], geometries, choice, reports))
+        given = geometry if isinstance(geometry, Geometry) else None
+        decoders.append(TableDecoder(table, files, schemas[table], geometries, choice, reports, given))
     return _decoded(decoders, limit)
 
 

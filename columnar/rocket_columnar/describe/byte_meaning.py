@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rocket_spec.errors import UsageError
+from rocket_spec.later_layouts import LATER_CHECKPOINT, LONG_TOPIC_RECORD
 from rocket_spec.layout import (
     BLANK,
     BLANK_MAGIC,
@@ -15,9 +16,7 @@ from rocket_spec.layout import (
     INDEX_ENTRY,
     INDEX_HEADER,
     INDEX_SLOT,
-    LATER_CHECKPOINT,
     LONG_TOPIC_MAGIC,
-    LONG_TOPIC_RECORD,
     PRE_BLANK_SIZE,
     QUEUE_UNIT,
     RECORD,

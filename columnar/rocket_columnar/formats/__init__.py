@@ -1,6 +1,6 @@
 """Records, key hashes, message ids, times, and the Java arithmetic and text that they need."""
 
-from rocket_columnar.formats.dtypes import ENTRY_DTYPE, LAST_ADDRESS, UNIT_DTYPE
+from rocket_columnar.formats.dtypes import ENTRY_DTYPE, LAST_ADDRESS, UNIT_DTYPE, dtype_of
 from rocket_columnar.formats.java import (
     LONG_MAX,
     LONG_MIN,
@@ -55,6 +55,7 @@ __all__ = [
     "check_frame_head",
     "clean_utf8",
     "decode_utf8",
+    "dtype_of",
     "fixed_fields",
     "hash_key",
     "hash_keys",

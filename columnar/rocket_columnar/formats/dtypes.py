@@ -9,14 +9,13 @@ LAST_ADDRESS: Final = -(1 << 31) - 1
 """The greatest tags code of a unit that is the address of an ext unit."""
 
 
-def _dtype(layout: Layout) -> np.dtype[np.void]:
-    return np.dtype(
-        [(field.name, f">{field.type.replace('32', '4').replace('64', '8')}") for field in layout.fields]
-    )
+def dtype_of(layout: Layout) -> np.dtype[np.void]:
+    """The type of a structure whose fields all have a fixed length."""
+    return np.dtype([(field.name, f">i{field.size}") for field in layout.fields])
 
 
-ENTRY_DTYPE: Final = _dtype(INDEX_ENTRY)
+ENTRY_DTYPE: Final = dtype_of(INDEX_ENTRY)
 """An index entry (IDX-ENT-1)."""
 
-UNIT_DTYPE: Final = _dtype(QUEUE_UNIT)
+UNIT_DTYPE: Final = dtype_of(QUEUE_UNIT)
 """A consume-queue unit (CQ-UNIT-1)."""

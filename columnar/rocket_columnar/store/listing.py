@@ -19,22 +19,32 @@ from rocket_spec.layout import ENTRY, RECORD_MAGICS
 from rocket_columnar.formats import parse_int, parse_long
 from rocket_columnar.store.detection import detect, entry_position
 from rocket_columnar.store.places import (
+    COMPACTED,
     Place,
     entries_of,
     is_store,
+    is_timer_wheel,
     log_of_member,
     member_logs,
     place_of,
     refuse_parent,
 )
 from rocket_columnar.store.reader import open_reader, require_regular
-from rocket_columnar.store.store_file import ALL_KINDS, CONFIG_TABLES, KINDS, Kind, StoreFile, shown_name
+from rocket_columnar.store.store_file import (
+    ALL_KINDS,
+    CONFIG_TABLES,
+    KINDS,
+    LATER_KINDS,
+    Kind,
+    StoreFile,
+    shown_name,
+)
 from rocket_columnar.store.unreadable import reason_left_out
 
 NO_NUMBER: Final = "its name is not a number"
 """Why `find_files` skips a file whose name no file of a store has."""
 
-_CHOICES: Final = "--kind " + "|".join(KINDS)
+_CHOICES: Final = "--kind " + "|".join((*KINDS, *LATER_KINDS))
 _NAMES: Final = {
     "index": "index file",
     "queue": "consume-queue file",
@@ -42,6 +52,10 @@ _NAMES: Final = {
     "log": "commit-log file",
     "checkpoint": "checkpoint",
     "config": "configuration file",
+    "batch": "batch consume-queue file",
+    "timer_wheel": "timer wheel",
+    "timer_log": "timer-log file",
+    "tiered": "index file of the tiered store",
 }
 
 
@@ -117,12 +131,14 @@ class _Finder:
             name = shown_name(entry.name)
             name = name if folder == "." else f"{folder}/{name}"
             number = parse_long(entry.name)
+            if kind == "tiered" and entry.name == COMPACTED:
+                continue
             reason = NO_NUMBER if number is None else _irregular(entry)
             if number is None or reason is not None:
                 if reason:
                     self.skipped.append((name, reason))
                 continue
-            base = 0 if kind == "index" else number
+            base = 0 if kind in ("index", "tiered") else number
             found.append((base, StoreFile(kind, directory / entry.name, name, topic, queue_id, base)))
         # Index files stay in name order, in which 4.9.3 loads them.
         yield from (file for _, file in sorted(found, key=lambda pair: pair[0]))
@@ -154,6 +170,10 @@ class _Finder:
             "log": self.log,
             "checkpoint": self.checkpoint,
             "config": lambda: self.config(self.path / "config"),
+            "batch": lambda: self.topics(self.path / "batchconsumequeue", "batch"),
+            "timer_wheel": self.timer_wheel,
+            "timer_log": lambda: self.files(self.path / "timerlog", "timer_log"),
+            "tiered": lambda: self.tiered(self.path / "tiered_index_file"),
         }
         for kind, listed in parts.items():
             if kind in kinds:
@@ -168,6 +188,17 @@ class _Finder:
                     yield StoreFile("checkpoint", self.path / entry.name, entry.name)
                 elif reason:
                     self.skipped.append((entry.name, reason))
+
+    def timer_wheel(self) -> Iterator[StoreFile]:
+        """The timer wheel and its snapshots."""
+        for entry in entries_of(self.path):
+            if is_timer_wheel(entry.name) and _irregular(entry) is None:
+                yield StoreFile("timer_wheel", self.path / entry.name, self.name(self.path / entry.name))
+
+    def tiered(self, directory: Path) -> Iterator[StoreFile]:
+        """The index files of the tiered store, then those of them that were compacted."""
+        yield from self.files(directory, "tiered")
+        yield from self.files(directory / COMPACTED, "tiered")
 
     def config(self, directory: Path) -> Iterator[StoreFile]:
         """The files of a broker's configuration that have tables, each with the `.bak` beside it (CFG-1)."""
@@ -201,7 +232,9 @@ class _Finder:
         """The files of a folder whose place in a store is known."""
         if place.kind == "config":
             yield from self.config(self.path)
-        elif place.kind in ("index", "log"):
+        elif place.kind == "tiered":
+            yield from self.tiered(self.path)
+        elif place.kind in ("index", "log", "timer_log"):
             yield from self.files(self.path, place.kind)
         elif place.topic is None:
             yield from self.topics(self.path, place.kind)
@@ -253,13 +286,13 @@ def _single(path: Path, kind: Kind) -> StoreFile:
     if place is not None and place.kind == kind and place.queue is not None:
         topic, queue_id = shown_name(place.topic or ""), parse_int(place.queue)
     base = 0
-    if kind in ("queue", "ext", "log"):
+    if kind in ("queue", "ext", "log", "batch", "timer_log"):
         number = parse_long(path.name)
         base = number if number is not None else _first_offset(path) if kind == "log" else 0
     return StoreFile(kind, path, shown_name(path.name), topic, queue_id, base)
 
 
-def _from_file(path: Path, kind: Kind | None) -> StoreFile:
+def _from_file(path: Path, kind: Kind | None, kinds: Collection[str]) -> StoreFile:
     place = place_of(path, is_file=True)
     if kind is None and place is not None:
         kind = place.kind
@@ -270,6 +303,8 @@ def _from_file(path: Path, kind: Kind | None) -> StoreFile:
             "an empty file" if path.stat().st_size == 0 else "neither its path nor its content identifies it"
         )
         raise UsageError(f"{path}: {what}; use {_CHOICES}")
+    if kind in LATER_KINDS and kind not in kinds:
+        raise UsageError(f"{path}: a {_NAMES[kind]}, which only `decode` reads")
     return _single(path, kind)
 
 
@@ -309,7 +344,7 @@ def find_files(
         raise UsageError(f"{path}: not a store; commit-log directories belong to the directory of one")
     if not stat.S_ISDIR(mode):
         require_regular(path, mode)
-        return [_from_file(path, kind)]
+        return [_from_file(path, kind, kinds)]
     skipped: list[tuple[str, str]] = []
     finder = _Finder(path, Path(os.path.abspath(path)), skipped, folders)  # noqa: PTH100
     files = _in_directory(finder, kind, kinds if kind is None else (kind,))
@@ -347,4 +382,4 @@ def _in_directory(finder: _Finder, kind: Kind | None, kinds: Collection[str]) ->
         raise UsageError(f"{path}: a directory; a checkpoint is one file")
     if kind is not None:
         return list(finder.files(path, kind))
-    return sorted(finder.unplaced(), key=lambda file: KINDS.index(file.kind))
+    return sorted(finder.unplaced(), key=lambda file: ALL_KINDS.index(file.kind))

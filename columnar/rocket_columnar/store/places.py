@@ -1,6 +1,7 @@
 """Places in a store: the kind, topic and queue that follow from a path, and which directories belong to a store."""
 
 import os
+import re
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +20,16 @@ _PLACES: Final[dict[str, Kind]] = {
     "consumequeue_ext": "ext",
     "commitlog": "log",
     "checkpoint": "checkpoint",
+    "batchconsumequeue": "batch",
+    "timerwheel": "timer_wheel",
+    "timerlog": "timer_log",
+    "tiered_index_file": "tiered",
 }
-_QUEUES: Final = ("consumequeue", "consumequeue_ext")
+_QUEUES: Final = ("consumequeue", "consumequeue_ext", "batchconsumequeue")
+_FOLDERS: Final = ("index", "commitlog", "timerlog", "tiered_index_file")
+COMPACTED: Final = "compacting"
+"""The folder in `tiered_index_file` of files that were compacted."""
+
 _PARTS: Final = ("commitlog", "consumequeue")
 _OWN: Final = ("index", "checkpoint", "currterm")
 """What DLedger keeps for itself in a member's directory."""
@@ -55,10 +64,14 @@ def place_of(path: Path, *, is_file: bool) -> Place | None:
             return Place(_PLACES[parts[-1 - depth]], root, *below)
     if parts and parts[-1] in (MEMBER_LOG, *_OWN) and _is_member(folder.parent):
         return Place("log", folder.parent.parent) if parts[-1] == MEMBER_LOG else None
-    if parts and parts[-1] in ("index", "commitlog"):
+    if parts[-2:] == ("tiered_index_file", COMPACTED):
+        return Place("tiered", folder.parent.parent)
+    if parts and parts[-1] in _FOLDERS:
         return Place(_PLACES[parts[-1]], folder.parent)
     if is_file and whole.name == "checkpoint":
         return Place("checkpoint", folder)
+    if is_file and is_timer_wheel(whole.name):
+        return Place("timer_wheel", folder)
     if parts and parts[-1] == "config" and (not is_file or whole.name.removesuffix(".bak") in CONFIG_TABLES):
         return Place("config", folder.parent)
     return None
@@ -126,6 +139,11 @@ def member_logs(root: Path) -> list[Path]:
     """The commit-log directories of members of a DLedger group in a store."""
     members = [entry.name for entry in entries_of(root) if entry.name.startswith(MEMBER)]
     return [folder for name in members if (folder := root / name / MEMBER_LOG).is_dir()]
+
+
+def is_timer_wheel(name: str) -> bool:
+    """Whether a file of a store's directory is its timer wheel, or a snapshot of it (TIM-2)."""
+    return re.fullmatch(r"timerwheel(\.[0-9]+)?", name) is not None
 
 
 def entries_of(directory: Path, *, must_exist: bool = False) -> list[os.DirEntry[str]]:

@@ -10,13 +10,18 @@ from typing import Final, Literal, TypeVar, get_args
 from rocket_columnar.store.reader import Reader, Source, open_reader
 
 _T = TypeVar("_T")
-Kind = Literal["index", "queue", "ext", "log", "checkpoint", "config"]
+Kind = Literal[
+    "index", "queue", "ext", "log", "checkpoint", "config", "batch", "timer_wheel", "timer_log", "tiered"
+]
 
 ALL_KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 """The kinds of files, in the order in which `find_files` lists them."""
 
-KINDS: Final = ALL_KINDS[:-1]
-"""Those of the store itself, without the broker's configuration."""
+KINDS: Final = ALL_KINDS[:5]
+"""Those of the store itself as 4.9.3 writes it, without the broker's configuration."""
+
+LATER_KINDS: Final = ALL_KINDS[6:]
+"""Those that 5.x adds: batch queues, the timer wheel and its log, index files of the tiered store."""
 
 CONFIG_TABLES: Final = {
     "consumerOffset.json": "consumer_offsets",

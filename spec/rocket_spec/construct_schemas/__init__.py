@@ -13,12 +13,17 @@ from rocket_spec.construct_schemas._dledger import (
     ENTRY_INDEX_UNIT,
 )
 from rocket_spec.construct_schemas._fixed import (
+    BATCH_FILE,
     CHECKPOINT,
     INDEX_ENTRY,
     INDEX_HEADER,
     INDEX_SLOT,
     QUEUE_FILE,
     QUEUE_UNIT,
+    TIERED_HEADER,
+    TIERED_ITEM,
+    TIMER_UNIT,
+    TIMER_WHEEL,
     index_file,
 )
 from rocket_spec.construct_schemas._queue_ext import EXT_FILE, EXT_UNIT

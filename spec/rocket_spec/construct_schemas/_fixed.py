@@ -1,10 +1,15 @@
-"""Structures of fixed length: index file, consume queue, checkpoint."""
+"""Structures of fixed length: index file, consume queue, checkpoint, and what 5.x adds."""
 
-from typing import Any
+from typing import Any, Final
 
 from rocket_spec.construct_schemas._library import c, len_, this
 from rocket_spec.construct_schemas._schema import Schema
-from rocket_spec.layout import Geometry
+from rocket_spec.later_layouts import BATCH_UNIT, LATER_CHECKPOINT, TIMER_SLOT
+from rocket_spec.later_layouts import TIERED_HEADER as TIERED_INDEX_HEADER
+from rocket_spec.later_layouts import TIERED_ITEM as TIERED_INDEX_ITEM
+from rocket_spec.later_layouts import TIMER_UNIT as TIMER_LOG_UNIT
+from rocket_spec.layout import CHECKPOINT as CHECKPOINT_LAYOUT
+from rocket_spec.layout import CHECKPOINT_SIZE, Geometry, Layout
 
 _header: Any = c.Struct(
     "begin_timestamp" / c.Int64sb,
@@ -28,12 +33,25 @@ _unit: Any = c.Struct(
     "tags_code" / c.Int64sb,
 )
 
-_checkpoint: Any = c.Struct(
-    "physic_msg_timestamp" / c.Int64sb,
-    "logics_msg_timestamp" / c.Int64sb,
-    "index_msg_timestamp" / c.Int64sb,
-    "unused" / c.Default(c.GreedyBytes, bytes(4072)),
-    c.Check(len_(this.unused) >= 4072),
+_INTEGERS: Final = {"i16": c.Int16sb, "i32": c.Int32sb, "i64": c.Int64sb}
+
+
+def _struct(layout: Layout, *more: Any, absent: int | None = None) -> Any:
+    """The fixed fields of a layout; those from number `absent` on may be missing in a value, and are 0."""
+    fields = [(field.name, _INTEGERS[field.type]) for field in layout.fixed]
+    parts = [
+        name / (kind if absent is None or place < absent else c.Default(kind, 0))
+        for place, (name, kind) in enumerate(fields)
+    ]
+    return c.Struct(*parts, *more)
+
+
+_UNUSED: Final = CHECKPOINT_SIZE - LATER_CHECKPOINT.size
+_checkpoint: Any = _struct(
+    LATER_CHECKPOINT,
+    "unused" / c.Default(c.GreedyBytes, bytes(_UNUSED)),
+    c.Check(len_(this.unused) >= _UNUSED),
+    absent=len(CHECKPOINT_LAYOUT.fields),
 )
 
 INDEX_HEADER = Schema("index header", _header, "IDX-HDR-1")
@@ -42,6 +60,11 @@ INDEX_ENTRY = Schema("index entry", _entry, "IDX-ENT-1")
 QUEUE_UNIT = Schema("consume-queue unit", _unit, "CQ-UNIT-1")
 QUEUE_FILE = Schema("consume-queue file of whole units", c.GreedyRange(_unit), "CQ-FILE-1")
 CHECKPOINT = Schema("checkpoint of 4096 bytes or more", _checkpoint, "CKP-2")
+BATCH_FILE = Schema("batch consume-queue file of whole units", c.GreedyRange(_struct(BATCH_UNIT)), "BCQ-2")
+TIMER_WHEEL = Schema("timer wheel", c.GreedyRange(_struct(TIMER_SLOT)), "TIM-2")
+TIMER_UNIT = Schema("timer-log unit", _struct(TIMER_LOG_UNIT), "TIM-3")
+TIERED_HEADER = Schema("header of a tiered index file", _struct(TIERED_INDEX_HEADER), "TIX-1")
+TIERED_ITEM = Schema("item of a tiered index file", _struct(TIERED_INDEX_ITEM), "TIX-3")
 
 
 def index_file(geometry: Geometry) -> Schema:

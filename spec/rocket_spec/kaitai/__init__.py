@@ -7,6 +7,7 @@ raises `ValidationFailedError`, what ends too early `EOFError`. Regenerate them 
 """
 # pyright: reportUnusedImport=false
 
+from rocket_spec.kaitai._generated.batchconsumequeue import Batchconsumequeue
 from rocket_spec.kaitai._generated.checkpoint import Checkpoint
 from rocket_spec.kaitai._generated.commitlog import Commitlog
 from rocket_spec.kaitai._generated.commitlog_lenient import CommitlogLenient
@@ -15,4 +16,7 @@ from rocket_spec.kaitai._generated.consumequeue_ext import ConsumequeueExt
 from rocket_spec.kaitai._generated.dledger import Dledger
 from rocket_spec.kaitai._generated.dledger_index import DledgerIndex
 from rocket_spec.kaitai._generated.indexfile import Indexfile
+from rocket_spec.kaitai._generated.tieredindex import Tieredindex
+from rocket_spec.kaitai._generated.timerlog import Timerlog
+from rocket_spec.kaitai._generated.timerwheel import Timerwheel
 from rocket_spec.kaitai._stream import ValidationFailedError, stream

@@ -137,6 +137,7 @@ def test_checkpoint_row(tmp_path: Path, extra: int) -> None:
     path = put(tmp_path, "checkpoint", checkpoint(3, 2, 1) + bytes(extra))
     assert rows(path) == [
         {"file": "checkpoint", "physic_msg_timestamp": 3, "logics_msg_timestamp": 2, "index_msg_timestamp": 1}
+        | dict.fromkeys(["master_flushed_offset", "confirm_phy_offset", "logics_physical_offset"])
     ]
 
 

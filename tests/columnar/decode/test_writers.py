@@ -106,7 +106,8 @@ def test_csv_reads_back(store: Path) -> None:
 
 def test_csv_of_no_rows_is_its_header(store: Path) -> None:
     assert stream(batches(store, tables=["checkpoint"], limit=0), "csv") == (
-        "file,physic_msg_timestamp,logics_msg_timestamp,index_msg_timestamp\n"
+        "file,physic_msg_timestamp,logics_msg_timestamp,index_msg_timestamp,"
+        "master_flushed_offset,confirm_phy_offset,logics_physical_offset\n"
     )
 
 
@@ -190,7 +191,8 @@ def test_a_lone_file_may_be_decoded_beside_itself(tmp_path: Path) -> None:
     path = put(tmp_path, "copy", checkpoint(3, 2, 1))
     files = write(decode(find_files(path, "checkpoint")), tmp_path, "jsonl", source=path)
     assert files["checkpoint"].read_text() == (
-        '{"file":"copy","physic_msg_timestamp":3,"logics_msg_timestamp":2,"index_msg_timestamp":1}\n'
+        '{"file":"copy","physic_msg_timestamp":3,"logics_msg_timestamp":2,"index_msg_timestamp":1,'
+        '"master_flushed_offset":null,"confirm_phy_offset":null,"logics_physical_offset":null}\n'
     )
 
 

@@ -25,7 +25,10 @@ class Checkpoint(KaitaiStruct):
         self.physic_msg_timestamp = self._io.read_s8be()
         self.logics_msg_timestamp = self._io.read_s8be()
         self.index_msg_timestamp = self._io.read_s8be()
-        self.unused = self._io.read_bytes(4072)
+        self.master_flushed_offset = self._io.read_s8be()
+        self.confirm_phy_offset = self._io.read_s8be()
+        self.logics_physical_offset = self._io.read_s8be()
+        self.unused = self._io.read_bytes(4048)
         self.rest = self._io.read_bytes_full()
 
 

@@ -5,6 +5,9 @@ class Checkpoint:
     physic_msg_timestamp: int
     logics_msg_timestamp: int
     index_msg_timestamp: int
+    master_flushed_offset: int
+    confirm_phy_offset: int
+    logics_physical_offset: int
     unused: bytes
     rest: bytes
     def __init__(self, _io: Any, _parent: Any = None, _root: Any = None) -> None: ...

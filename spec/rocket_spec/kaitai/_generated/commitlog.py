@@ -23,6 +23,7 @@ class Commitlog(KaitaiStruct):
     class Magic(IntEnum):
         blank = -875286124
         message = -626843481
+        message_v2 = -626843477
     def __init__(self, _io, _parent=None, _root=None):
         super(Commitlog, self).__init__(_io)
         self._parent = _parent
@@ -66,7 +67,7 @@ class Commitlog(KaitaiStruct):
                 pass
                 self._raw_record = self._io.read_bytes(self.len_total - 8)
                 _io__raw_record = KaitaiStream(BytesIO(self._raw_record))
-                self.record = Commitlog.Record(_io__raw_record, self, self._root)
+                self.record = Commitlog.Record(self.is_v2, _io__raw_record, self, self._root)
 
             if self.is_blank:
                 pass
@@ -116,8 +117,21 @@ class Commitlog(KaitaiStruct):
             if hasattr(self, '_m_is_record'):
                 return self._m_is_record
 
-            self._m_is_record = self.magic == Commitlog.Magic.message
+            self._m_is_record =  ((self.magic == Commitlog.Magic.message) or (self.is_v2)) 
             return getattr(self, '_m_is_record', None)
+
+        @property
+        def is_v2(self):
+            """Whether the record's topic has a length of two bytes.
+            
+            .. seealso::
+               SPEC.md#log-rec-10 LOG-REC-10
+            """
+            if hasattr(self, '_m_is_v2'):
+                return self._m_is_v2
+
+            self._m_is_v2 = self.magic == Commitlog.Magic.message_v2
+            return getattr(self, '_m_is_v2', None)
 
 
     class Host(KaitaiStruct):
@@ -152,10 +166,11 @@ class Commitlog(KaitaiStruct):
         .. seealso::
            SPEC.md#log-rec-1 LOG-REC-1
         """
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, is_v2, _io, _parent=None, _root=None):
             super(Commitlog.Record, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.is_v2 = is_v2
             self._read()
 
         def _read(self):
@@ -181,13 +196,22 @@ class Commitlog(KaitaiStruct):
             if not self.len_body >= 0:
                 raise kaitaistruct.ValidationLessThanError(0, self.len_body, self._io, u"/types/record/seq/12")
             self.body = self._io.read_bytes(self.len_body)
-            self.len_topic = self._io.read_s1()
-            if not self.len_topic >= 0:
-                raise kaitaistruct.ValidationLessThanError(0, self.len_topic, self._io, u"/types/record/seq/14")
-            self.topic = self._io.read_bytes(self.len_topic)
+            if (not (self.is_v2)):
+                pass
+                self.len_topic = self._io.read_s1()
+                if not self.len_topic >= 0:
+                    raise kaitaistruct.ValidationLessThanError(0, self.len_topic, self._io, u"/types/record/seq/14")
+
+            if self.is_v2:
+                pass
+                self.len_topic_v2 = self._io.read_s2be()
+                if not self.len_topic_v2 >= 0:
+                    raise kaitaistruct.ValidationLessThanError(0, self.len_topic_v2, self._io, u"/types/record/seq/15")
+
+            self.topic = self._io.read_bytes((self.len_topic_v2 if self.is_v2 else self.len_topic))
             self.len_properties = self._io.read_s2be()
             if not self.len_properties == self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationNotEqualError(self._io.size() - self._io.pos(), self.len_properties, self._io, u"/types/record/seq/16")
+                raise kaitaistruct.ValidationNotEqualError(self._io.size() - self._io.pos(), self.len_properties, self._io, u"/types/record/seq/17")
             self.properties = self._io.read_bytes(self.len_properties)
 
 
@@ -195,6 +219,12 @@ class Commitlog(KaitaiStruct):
             pass
             self.born_host._fetch_instances()
             self.store_host._fetch_instances()
+            if (not (self.is_v2)):
+                pass
+
+            if self.is_v2:
+                pass
+
 
         @property
         def is_born_host_ipv6(self):

@@ -5,6 +5,7 @@ from typing import Any, Self
 class Commitlog:
     class Magic(IntEnum):
         message = -626843481
+        message_v2 = -626843477
         blank = -875286124
 
     class Frame:
@@ -14,10 +15,12 @@ class Commitlog:
         unused: bytes
         rest: bytes
         is_record: bool
+        is_v2: bool
         is_blank: bool
         def __init__(self, _io: Any, _parent: Any = None, _root: Any = None) -> None: ...
 
     class Record:
+        is_v2: bool
         body_crc: int
         queue_id: int
         flag: int
@@ -33,6 +36,7 @@ class Commitlog:
         len_body: int
         body: bytes
         len_topic: int
+        len_topic_v2: int
         topic: bytes
         len_properties: int
         properties: bytes
@@ -41,7 +45,7 @@ class Commitlog:
         transaction_type: int
         is_born_host_ipv6: bool
         is_store_host_ipv6: bool
-        def __init__(self, _io: Any, _parent: Any = None, _root: Any = None) -> None: ...
+        def __init__(self, is_v2: bool, _io: Any, _parent: Any = None, _root: Any = None) -> None: ...
 
     class Host:
         is_ipv6: bool

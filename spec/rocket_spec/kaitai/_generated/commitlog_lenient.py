@@ -85,7 +85,7 @@ class CommitlogLenient(KaitaiStruct):
             if hasattr(self, '_m_is_record'):
                 return self._m_is_record
 
-            self._m_is_record =  ((self.ofs_magic >= 4) and (self.ofs_magic + 4 <= self._io.size()) and (self.magic == -626843481) and (self.len_total >= 91) and (self.ofs_record + self.len_total <= self._io.size())) 
+            self._m_is_record =  ((self.ofs_magic >= 4) and (self.ofs_magic + 4 <= self._io.size()) and ( ((self.magic == -626843481) or (self.magic == -626843477)) ) and (self.len_total >= 91) and (self.ofs_record + self.len_total <= self._io.size())) 
             return getattr(self, '_m_is_record', None)
 
         @property
@@ -168,7 +168,7 @@ class CommitlogLenient(KaitaiStruct):
                 self._io.seek(self.ofs_magic + 4)
                 self._raw__m_record = self._io.read_bytes(self.len_total - 8)
                 _io__raw__m_record = KaitaiStream(BytesIO(self._raw__m_record))
-                self._m_record = commitlog.Commitlog.Record(_io__raw__m_record)
+                self._m_record = commitlog.Commitlog.Record(self.magic == -626843477, _io__raw__m_record)
                 self._io.seek(_pos)
 
             return getattr(self, '_m_record', None)
