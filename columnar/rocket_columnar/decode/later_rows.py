@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 
 def _is_batch(units: NDArray[Any]) -> NDArray[np.bool_]:
     """What a recovery accepts (`BatchConsumeQueue.recover` 248)."""
-    written = (units["phy_offset"] >= 0) & (units["size"] > 0)
-    used: NDArray[np.bool_] = written & (units["base_offset"] >= 0) & (units["batch_size"] > 0)
-    return used
+    least = {"phy_offset": 0, "size": 1, "base_offset": 0, "batch_size": 1}
+    return np.stack([units[name] >= value for name, value in least.items()]).all(axis=0)
 
 
 def _is_timer(units: NDArray[Any]) -> NDArray[np.bool_]:
@@ -59,7 +58,7 @@ _FORMS: Final = {
 
 
 def later_columns(
-    table: str, reader: Reader, file: StoreFile, choice: RowChoice, geometry: Geometry | None
+    table: str, reader: Reader, file: StoreFile, choice: RowChoice
 ) -> Iterator[tuple[int, Columns]]:
     """The rows of one of these tables, without topic, queue number of a queue, and file.
 
@@ -71,7 +70,7 @@ def later_columns(
         UsageError: a tiered index file whose number of slots is not known.
     """
     if table == "tiered_index":
-        yield from _tiered(reader, choice, geometry)
+        yield from _tiered(reader, choice)
         return
     form, names = _FORMS[table], choice.names
     for numbers, units in unit_batches(reader, form, choice):
@@ -88,7 +87,7 @@ def later_columns(
             yield len(units), columns
 
 
-def _tiered(reader: Reader, choice: RowChoice, geometry: Geometry | None) -> Iterator[tuple[int, Columns]]:
+def _tiered(reader: Reader, choice: RowChoice) -> Iterator[tuple[int, Columns]]:
     head = reader.read(0, min(reader.size, TIERED_HEADER.size))
     header = head.view(dtype_of(TIERED_HEADER)) if head.size == TIERED_HEADER.size else None
     if header is None or int(header["magic"][0]) not in TIERED_MAGICS:
@@ -99,7 +98,7 @@ def _tiered(reader: Reader, choice: RowChoice, geometry: Geometry | None) -> Ite
             expected=" or ".join(f"{magic & 0xFFFFFFFF:x}" for magic in TIERED_MAGICS),
             clause="TIX-1",
         )
-    slots, width = _tiered_shape(reader, geometry)
+    slots, width = _tiered_shape(reader, choice.geometry)
     begin = TIERED_HEADER.size + TIERED_SLOT_SIZE * slots
     count, first = int(header["item_count"][0]), 0
     if width == TIERED_ITEM.size:

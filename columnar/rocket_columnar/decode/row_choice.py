@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Final
 
+from rocket_spec.layout import Geometry
+
 from rocket_columnar.decode.filters import Skip, Where
 from rocket_columnar.formats import LONG_MAX, LONG_MIN
 
@@ -22,6 +24,7 @@ class RowChoice:
         all_entries: see `decode`.
         threads: number of threads that decode an index file.
         log_range: first physical offset, and the one after the last; see `decode`.
+        geometry: the one that was given.
     """
 
     names: set[str]
@@ -31,3 +34,4 @@ class RowChoice:
     all_entries: bool = False
     threads: int = 1
     log_range: tuple[int, int] = WHOLE_LOG
+    geometry: Geometry | None = None

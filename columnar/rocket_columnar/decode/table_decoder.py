@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from rocket_spec.errors import FormatError, MalformedError
-from rocket_spec.layout import Geometry
 
 from rocket_columnar import arrow
 from rocket_columnar.arrow import Array, Columns
@@ -79,7 +78,6 @@ class TableDecoder:
         geometries: Mapping[StoreFile, GeometryGuess],
         choice: RowChoice,
         reports: Reports,
-        given: Geometry | None = None,
     ) -> None:
         kind = TABLE_KINDS[table]
         self.table = table
@@ -93,7 +91,7 @@ class TableDecoder:
         self.schema = schema
         self.choice = choice
         self._lone = len(files) == 1
-        self._geometries, self._given = geometries, given
+        self._geometries = geometries
         self._reports = reports
         self._names = _Numbers(file.name for file in self.files)
         self._topic_names = _Numbers(file.topic for file in self.files)
@@ -193,7 +191,7 @@ class TableDecoder:
         elif file.kind == "config":
             yield from config_columns(self.table, reader)
         elif file.kind in LATER_KINDS:
-            yield from later_columns(self.table, reader, file, self.choice, self._given)
+            yield from later_columns(self.table, reader, file, self.choice)
         else:
             yield from log_columns(
                 reader,

@@ -185,9 +185,9 @@ def decode(
             all_entries=all_entries,
             threads=threads,
             log_range=log_range,
+            geometry=geometry if isinstance(geometry, Geometry) else None,
         )
-        given = geometry if isinstance(geometry, Geometry) else None
-        decoders.append(TableDecoder(table, files, schemas[table], geometries, choice, reports, given))
+        decoders.append(TableDecoder(table, files, schemas[table], geometries, choice, reports))
     return _decoded(decoders, limit)
 
 
