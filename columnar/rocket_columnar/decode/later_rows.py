@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 def _is_batch(units: NDArray[Any]) -> NDArray[np.bool_]:
     """What a recovery accepts (`BatchConsumeQueue.recover` 248)."""
     least = {"phy_offset": 0, "size": 1, "base_offset": 0, "batch_size": 1}
-    return np.stack([units[name] >= value for name, value in least.items()]).all(axis=0)
+    used: NDArray[np.bool_] = np.logical_and.reduce([units[name] >= value for name, value in least.items()])
+    return used
 
 
 def _is_timer(units: NDArray[Any]) -> NDArray[np.bool_]:
@@ -43,7 +44,7 @@ def _is_timer(units: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _is_slot(units: NDArray[Any]) -> NDArray[np.bool_]:
-    used: NDArray[np.bool_] = units.view(np.uint8).reshape(-1, TIMER_SLOT.size).any(axis=1)
+    used: NDArray[np.bool_] = np.logical_or.reduce(units.view(np.uint8).reshape(-1, TIMER_SLOT.size), axis=1)
     return used
 
 

@@ -108,7 +108,12 @@ def test_directory_without_a_place_is_told_file_by_file(tmp_path: Path) -> None:
     skipped: list[tuple[str, str]] = []
     files = find_files(tmp_path, on_skip=lambda name, reason: skipped.append((name, reason)))
     assert [(file.kind, file.name) for file in files] == [("index", "a"), ("log", "b")]
-    assert skipped == [("readme", "of no known kind (use --kind index|queue|ext|log|checkpoint|batch|timer_wheel|timer_log|tiered)")]
+    assert skipped == [
+        (
+            "readme",
+            "of no known kind (use --kind index|queue|ext|log|checkpoint|batch|timer_wheel|timer_log|tiered)",
+        )
+    ]
 
 
 def test_names_that_are_no_numbers_are_skipped_and_said(whole: Path) -> None:
@@ -197,7 +202,11 @@ def test_directory_of_other_files_is_one_error_and_no_notes(tmp_path: Path) -> N
     ("folder", "kind", "message"),
     [
         ("store/index", None, "contains no index file"),
-        ("empty", None, "contains no store (or use --kind index|queue|ext|log|checkpoint|batch|timer_wheel|timer_log|tiered)"),
+        (
+            "empty",
+            None,
+            "contains no store (or use --kind index|queue|ext|log|checkpoint|batch|timer_wheel|timer_log|tiered)",
+        ),
         ("empty", "queue", "contains no consume-queue file"),
         ("empty", "checkpoint", "a directory; a checkpoint is one file"),
     ],
