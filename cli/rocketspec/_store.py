@@ -11,12 +11,9 @@ _NAMED: Final = 20
 
 def has_files(store: Path, kind: str) -> bool:
     """Whether the store has any file of a kind."""
-    from rocket_columnar.store import find_files
+    from rocket_columnar.store import list_kind
 
-    try:
-        return bool(find_files(store, kinds=(kind,)))
-    except UsageError:
-        return False
+    return bool(list_kind(store, kind))
 
 
 def topics_of(store: Path) -> list[str]:

@@ -7,6 +7,7 @@ stdin and stdout. Both answer `key.hash` and the `index.*` operations.
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
@@ -110,15 +111,8 @@ class _Case:
         return {"matched": self._open_index.time_matched(int(operation["begin"]), int(operation["end"]))}
 
     def _index_header(self, _: Message) -> Message:
-        header = self._open_index.header()
-        return {
-            "begin_timestamp": str(header.begin_timestamp),
-            "end_timestamp": str(header.end_timestamp),
-            "begin_phy_offset": str(header.begin_phy_offset),
-            "end_phy_offset": str(header.end_phy_offset),
-            "hash_slot_count": header.hash_slot_count,
-            "index_count": header.index_count,
-        }
+        header = asdict(self._open_index.header())
+        return {name: value if name.endswith("_count") else str(value) for name, value in header.items()}
 
     def _index_full(self, _: Message) -> Message:
         return {"full": self._open_index.full()}

@@ -20,6 +20,7 @@ from rocket_columnar.store import (
     folder_signs,
     is_batch_queue,
     later_signs,
+    list_kind,
     require_store,
     usual_size,
 )
@@ -167,14 +168,6 @@ def make_plan(
     plan = plan_files(files, level, live=live, geometry=geometry, range_size=range_size, end=tail)
     signs = (*plan.signs, *folder_signs(store))
     return replace(plan, store=store, commitlog=folders, signs=signs, findings=(*strays, *plan.findings))
-
-
-def list_kind(store: Path, kind: str, commitlog: Sequence[Path]) -> list[StoreFile]:
-    """The files of one kind, perhaps none."""
-    try:
-        return find_files(store, kinds=(kind,), commitlog=commitlog)
-    except UsageError:  # no such files
-        return []
 
 
 def plan_files(

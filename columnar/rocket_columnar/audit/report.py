@@ -15,7 +15,7 @@ from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
 from rocket_columnar.audit.header_bounds import FirstEntries, check_bounds
 from rocket_columnar.audit.later_release import UNJUDGED
 from rocket_columnar.audit.log_check import check_begin, check_log, lag_finding
-from rocket_columnar.audit.plan import Plan, list_kind
+from rocket_columnar.audit.plan import Plan
 from rocket_columnar.audit.range_check import check_range
 from rocket_columnar.audit.range_result import AFTER, NEWEST, KeyRun, RangeResult, UnitRun
 from rocket_columnar.audit.rows import Surveys
@@ -28,7 +28,7 @@ from rocket_columnar.audit.wording import (
 )
 from rocket_columnar.findings import Finding, Severity, check_log_files, finding, hidden_codes
 from rocket_columnar.log import log_tail
-from rocket_columnar.store import Sign
+from rocket_columnar.store import Sign, list_kind
 
 _ON_THE_WAY: Final = 60_000
 """ms: how old a record of a live store may be whose keys are not in the index yet, since queues and index files are

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from rocket_spec.errors import UsageError
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.formats import UNIT_DTYPE
-from rocket_columnar.store import StoreFile, find_files, is_batch_queue, read_at, size_of
+from rocket_columnar.store import StoreFile, is_batch_queue, list_kind, read_at, size_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,12 +21,8 @@ _AT_ONCE: Final = 1 << 18  # units
 
 def queues_of(store: Path) -> dict[tuple[str, int], list[StoreFile]]:
     """The files of each queue of 4.9.3's units, by topic and number; none for a store without queues."""
-    try:
-        files = find_files(store, kinds=("queue",))
-    except UsageError:
-        return {}
     queues: dict[tuple[str, int], list[StoreFile]] = defaultdict(list)
-    for file in files:
+    for file in list_kind(store, "queue"):
         queues[file.topic or "", file.queue_id or 0].append(file)
     return {queue: some for queue, some in queues.items() if not is_batch_queue(some[0])}
 

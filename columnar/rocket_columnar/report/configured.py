@@ -11,17 +11,14 @@ from rocket_spec.layout import Geometry
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.index import resolve
 from rocket_columnar.rebuild import Rebuilt
-from rocket_columnar.store import BrokerConf, StoreFile, find_files, size_of, usual_size
+from rocket_columnar.store import BrokerConf, StoreFile, list_kind, size_of, usual_size
 
 _LIGHT: Final = "consumequeue/%LMQ%"
 
 
 def sized_files(store: Path, kind: str, commitlog: Sequence[Path] = ()) -> list[tuple[StoreFile, int]]:
     """The files of one kind with their lengths in bytes, perhaps none."""
-    try:
-        files = find_files(store, kinds=(kind,), commitlog=commitlog) if store.is_dir() else []
-    except UsageError:
-        return []
+    files = list_kind(store, kind, commitlog) if store.is_dir() else []
     sizes = ((file, size_of(file)) for file in files)
     return [(file, size) for file, size in sizes if size is not None]
 

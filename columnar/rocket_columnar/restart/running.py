@@ -3,20 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rocket_spec.errors import UsageError
-
 from rocket_columnar.index import read_headers
 from rocket_columnar.log import log_tail
-from rocket_columnar.store import find_files
+from rocket_columnar.store import list_kind
 
 
 def moment(store: Path, commitlog: Sequence[Path] = ()) -> tuple[object, ...]:
     """What differs as soon as a broker has written: where the log ends, and the headers of the index files."""
-    found = []
-    for kind in ("log", "index"):
-        try:
-            found.append(find_files(store, kinds=(kind,), commitlog=commitlog))
-        except UsageError:  # no such files
-            found.append([])
-    tail = log_tail(found[0])
-    return tail.end, tail.sizes, tuple(read_headers(found[1]))
+    tail = log_tail(list_kind(store, "log", commitlog))
+    headers = read_headers(list_kind(store, "index", commitlog))
+    return tail.end, tail.sizes, tuple(headers)

@@ -11,7 +11,7 @@ from rocket_columnar.store.later_release import (
     later_signs,
     signs_at,
 )
-from rocket_columnar.store.listing import NO_NUMBER, find_files
+from rocket_columnar.store.listing import NO_NUMBER, find_files, list_kind
 from rocket_columnar.store.lock import lock_holder
 from rocket_columnar.store.places import placed_file, protected_directories, require_store
 from rocket_columnar.store.reader import (
@@ -69,6 +69,7 @@ __all__ = [
     "is_safe",
     "later_line",
     "later_signs",
+    "list_kind",
     "lock_holder",
     "lower_priority",
     "open_reader",

@@ -383,3 +383,11 @@ def _in_directory(finder: _Finder, kind: Kind | None, kinds: Collection[str]) ->
     if kind is not None:
         return list(finder.files(path, kind))
     return sorted(finder.unplaced(), key=lambda file: ALL_KINDS.index(file.kind))
+
+
+def list_kind(store: Path, kind: str, commitlog: Sequence[Path | str] = ()) -> list[StoreFile]:
+    """The files of one kind, perhaps none."""
+    try:
+        return find_files(store, kinds=(kind,), commitlog=commitlog)
+    except UsageError:  # no such files
+        return []

@@ -48,19 +48,17 @@ def show(
     _show_text(plan)
     if plan.refused is None and not plan.clean:
         which, without = ("without", "with") if index_safe else ("with", "without")
-        _print(
+        say(
             f"{which} messageIndexSafe: dispatch restarts at {other.dispatch_from:,}, {len(other.lost):,} keys lost "
             f"({without}: {len(plan.lost):,})"
         )
         if not cures:
             return
         if len(plan.lost) and not index_safe and not len(other.lost):
-            _print("cure: set messageIndexSafe before the start, which then takes longer")
+            say("cure: set messageIndexSafe before the start, which then takes longer")
             typer.echo(f"  {shell.setting('messageIndexSafe', 'true')}")
         elif len(plan.lost):
-            _print(
-                "cure: start the broker, stop it cleanly, and rebuild the index as an audit then prints it"
-            )
+            say("cure: start the broker, stop it cleanly, and rebuild the index as an audit then prints it")
             typer.echo(f"  {shell.verb('audit')}")
 
 
@@ -69,41 +67,36 @@ def show_running(store: Path, reason: str, *, as_json: bool) -> None:
     if as_json:
         write_json({"running": reason})
     else:
-        _print(
+        say(
             f"{store}: a broker is running ({reason}): what a start would do changes with every message, and is not "
             "predicted; stop the broker, or copy the store"
         )
-        _print(
+        say(
             "never start a second broker on this store: before it fails at the lock it deletes the index file in use and the "
             "log file made ahead, and what the running one then writes into them is gone at its next start"
         )
 
 
 def _show_text(plan: Restart) -> None:
-    _print("the last stop was clean" if plan.clean else "found an abort file: a start will recover")
+    say("the last stop was clean" if plan.clean else "found an abort file: a start will recover")
     if plan.refused is not None:
-        _print(f"a broker will not start on these files: {plan.refused}")
+        say(f"a broker will not start on these files: {plan.refused}")
     for deletion in plan.deletions:
         place = deletion.file if deletion.offset is None else f"{deletion.file} from byte {deletion.offset:,}"
-        _print(f"{deletion.action} {place}: {deletion.reason}")
+        say(f"{deletion.action} {place}: {deletion.reason}")
     if plan.refused is not None:
         return
-    _print(f"the log is read from {plan.walk_from:,} and ends at {plan.log_end:,}")
-    _print(f"dispatch {'starts' if plan.clean else 'restarts'} at {plan.dispatch_from:,}")
+    say(f"the log is read from {plan.walk_from:,} and ends at {plan.log_end:,}")
+    say(f"dispatch {'starts' if plan.clean else 'restarts'} at {plan.dispatch_from:,}")
     if plan.dispatch_from > plan.log_end:
-        _print("no message is dispatched until the log is longer than that (STORE-14)")
+        say("no message is dispatched until the log is longer than that (STORE-14)")
     for unit in plan.lost_units:
-        _print(
+        say(
             f"lost: {unit.count:,} units of {unit.topic} queue {unit.queue_id} from logical offset {unit.first:,}, starting with "
             f"the record at physical offset {unit.phy_offset:,}: {unit.reason}"
         )
     for key in islice(plan.lost, _SHOWN):
         text = f"key {key.key!r}" if key.key is not None else f"the key with hash {key.key_hash}"
-        _print(f"lost: {text} of {key.topic}, the record at physical offset {key.phy_offset:,}")
+        say(f"lost: {text} of {key.topic}, the record at physical offset {key.phy_offset:,}")
     if len(plan.lost) > _SHOWN:
-        _print(f"lost: {len(plan.lost) - _SHOWN:,} more keys; --json lists them all")
-
-
-def _print(text: str) -> None:
-    """Prints a line; topics, keys and names of files are whatever a client sent."""
-    say(text)
+        say(f"lost: {len(plan.lost) - _SHOWN:,} more keys; --json lists them all")
