@@ -57,7 +57,7 @@ OTHER_RELEASES = {
     "5.5.0": {
         **FIFTH,
         "CQ-PUT-9": r"^checkpoint at byte 8, logics_msg_timestamp: found 0, ",
-        "IDX-SVC-2": r"^index/\d{17} at byte [\d,]+, entry \d+ key_hash: .*as with tag after the keys, as since 5.4.0",
+        "IDX-SVC-2": r"^index/\d{17} at byte [\d,]+, entry \d+ key_hash: .*as releases 5.4.0 to 5.5.1 do",
     },
 }
 """What the stores and answers of other releases break, each with its first place.

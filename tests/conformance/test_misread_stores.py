@@ -201,12 +201,15 @@ MISREAD = (
     "keys-without-topic",
     "last-key-left-out",
     "message-indexed-twice",
-    "tag-after-the-keys,-as-since-5.4.0",
     "crc32-absolute",
     "hash-factor-33",
     "unique-key-ignored",
     "first-key-alone",
 )
+
+
+RELEASED = {"slot-count-on-every-put": "as releases 3.2.6 to 4.7.0 do"}
+"""A misreading that earlier releases have: VERSIONS.md."""
 
 
 @pytest.mark.parametrize("name", MISREAD)
@@ -217,7 +220,7 @@ def test_a_broker_that_misreads_one_clause_breaks_that_clause(name: str, tmp_pat
     places = judged.observations.broken
     if places:  # what the messages do not bring out, no store shows
         assert list(places) == [mutant.clause]
-        assert f"as with {mutant.words}" in str(places[mutant.clause][0])
+        assert RELEASED.get(name, f"as with {mutant.words}") in str(places[mutant.clause][0])
     assert bool(places) == (name not in {"begin-is-the-minimum", "end-offset-is-the-maximum"})
 
 

@@ -1,6 +1,7 @@
 """Release profiles: each difference is known to the suite, explains what the survey found, and is what the real jars do."""
 
 import zipfile
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.rocketmq import read_survey
 from rocket_conformance.running import Options, run
 from rocket_conformance.store_verdict import Observations, StoreVerdict, judge_store
+from rocket_conformance.store_verdict.log_reading import read_log
 from rocket_conformance.transport import open_handler, open_jar
+from rocket_conformance.workload import Manifest, Sent
 from rocket_reference import DispatchRequest, IndexService, Rules
 from rocket_spec.clauses import clauses
 from rocket_spec.errors import UsageError
@@ -112,7 +115,36 @@ def test_a_store_of_5_5_0_conforms_to_its_profile(later: Path) -> None:
 
 
 def test_it_does_not_conform_to_4_9_3(later: Path) -> None:
-    assert judged(later, GROUND).with_outcome("broken") == ["IDX-SVC-2", "CQ-PUT-9"]
+    """Its index files are those that the reference makes with the parameter of later releases."""
+    found = judged(later, GROUND)
+    assert found.with_outcome("broken") == ["IDX-SVC-2", "CQ-PUT-9"]
+    assert {place.rule for place in found.observations.broken["IDX-SVC-2"]} == {
+        "as releases 5.4.0 to 5.5.1 do"
+    }
+    assert found.observations.kinds["IDX-SVC-2"] == {"as-another-release": 98}
+    assert found.observations.broken["CQ-PUT-9"][0].rule == ""
+
+
+def test_the_end_of_its_properties_is_that_of_other_releases(later: Path) -> None:
+    log = read_log(later, Observations())
+    first = next(iter(log.records))
+    row, request = log.row_of(first), first.request
+    sent = Sent(
+        topic=request.topic,
+        queue=request.queue_id,
+        queue_offset=request.consume_queue_offset,
+        phy_offset=first.position,
+        unique_key=request.uniq_key or "",
+        keys=request.keys or "",
+        body_size=len(row.body),
+        kind="send",
+        body_crc=zlib.crc32(row.body),
+    )
+    (place,) = judge_store(later, manifest=Manifest(1, "4.9.3", sent=[sent])).observations.broken[
+        "LOG-PROP-1"
+    ]
+    assert (place.found, place.expected) == ("02", "no 02")
+    assert place.rule == "as releases 4.0.0-incubating to 4.9.0 and 5.0.0 to 5.5.1 do"
 
 
 def test_a_wrong_key_is_broken_with_the_profile_too(later: Path) -> None:
@@ -127,6 +159,7 @@ def test_a_wrong_key_is_broken_with_the_profile_too(later: Path) -> None:
 def test_a_store_without_the_entries_of_tags_does_not_conform_to_5_5_0(tmp_path: Path) -> None:
     found = judged(rocket_golden.open_store("mixed", tmp_path), "5.5.0")
     assert found.outcome("IDX-SVC-2") == "broken"
+    assert {place.rule for place in found.observations.broken["IDX-SVC-2"]} == {"as release 4.9.3 does"}
 
 
 @pytest.mark.java

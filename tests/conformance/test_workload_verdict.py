@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from rocket_conformance.store_verdict import Observations, judge_store
 from rocket_conformance.store_verdict.log_reading import read_log
+from rocket_conformance.store_verdict.record_table import StoredRecord
 from rocket_conformance.store_verdict.stored_log import StoredLog
-from rocket_conformance.store_verdict.stored_record import StoredRecord
 from rocket_conformance.workload import Manifest, Sent, read_manifest
 from rocket_golden import open_store
 from rocket_spec.clauses import clauses

@@ -17,9 +17,9 @@ from rocket_conformance.misreadings import Mutant
 from rocket_conformance.store_verdict.index_bytes import StoredIndex
 from rocket_conformance.store_verdict.misread import ERRORS, readings_of_answers
 from rocket_conformance.store_verdict.observations import Observations, Place
+from rocket_conformance.store_verdict.record_table import StoredRecord
 from rocket_conformance.store_verdict.sparse import copy_sparse
 from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
-from rocket_conformance.store_verdict.stored_record import StoredRecord
 from rocket_conformance.workload import Manifest
 
 _MOST: Final = 64
@@ -215,7 +215,7 @@ class AnswerJudge:
     def _last_update(self, answer: dict[str, Any], found: int, where: str) -> None:
         """The time of the last entry when the question was asked, or of one stored while it was asked."""
         allowed: list[int] = []
-        for stored in reversed(self.log.records):
+        for stored in self.log.records.backwards():
             moment = stored.request.store_timestamp
             if stored.indexed and moment < answer["asked"] + _CLOCKS_APART:
                 allowed.append(moment)
@@ -254,7 +254,7 @@ class AnswerJudge:
         topic, queue = answer["topic"], answer["queue"]
         if self.log.begin:
             return None
-        return _before(answer, self.log.records.of_queue((topic, queue)))
+        return _before(answer, (stored for stored, _ in self.log.records.of_queue((topic, queue))))
 
     def _read(self, answer: dict[str, Any], rows: list[list[Any]]) -> None:
         """A queue read from a logical offset on: every message of it, in order; none after its end."""

@@ -1,5 +1,6 @@
 """The checkpoint of a store against its log and its index files."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -8,15 +9,14 @@ from rocket_spec.layout import CHECKPOINT_SIZE
 
 from rocket_conformance.store_verdict.index_bytes import StoredIndex
 from rocket_conformance.store_verdict.observations import Observations, Place
+from rocket_conformance.store_verdict.record_table import StoredRecord
 from rocket_conformance.store_verdict.stored_log import StoredLog
 
 _LONGEST_FLUSH: Final = 10_000
 """Milliseconds that a flush of all queues takes at most."""
 
 
-def judge_checkpoint(
-    store: Path, log: StoredLog, indexes: list[StoredIndex], seen: Observations, *, stopped: bool
-) -> None:
+def judge_checkpoint(store: Path, log: StoredLog, indexes: list[StoredIndex], seen: Observations) -> None:
     """Judges the file `checkpoint`.
 
     The log's time is a flush's, which may be any, except in DLedger mode. The queues' time is that of the last unit once the
@@ -32,15 +32,15 @@ def judge_checkpoint(
     seen.compare("CKP-2", Place("checkpoint", None, "length", size, CHECKPOINT_SIZE))
     times = checkpoint_times(path)
     seen.hold("CKP-1")
-    last = log.records.last_queued()
-    if last is not None and log.whole and stopped:
+    last = next(log.records.backwards(queued=True), None)
+    if last is not None and log.whole and log.stopped:
         found, expected = times.logics_msg_timestamp, last.request.store_timestamp
         if found > expected:
             seen.note("a checkpoint later than the log's end, which a recovery cut off")
         elif (
             found < expected
             and found != times.index_msg_timestamp
-            and found in log.records.last_times(_LONGEST_FLUSH)
+            and found in _times_back_to(expected - _LONGEST_FLUSH, log.records.backwards(queued=True))
         ):
             seen.note("a flush of the queues put back the queues' time, as it was when the flush began")
         else:
@@ -51,24 +51,32 @@ def judge_checkpoint(
                 time, both = times.physic_msg_timestamp, "that of the queues in DLedger mode"
                 seen.compare("DLG-16", Place("checkpoint", 0, "physic_msg_timestamp", time, found, both))
     _judge_log_time(times, log, seen)
-    _judge_index_time(times.index_msg_timestamp, indexes, seen, stopped=stopped)
+    _judge_index_time(times.index_msg_timestamp, indexes, seen, stopped=log.stopped)
 
 
 def _judge_log_time(times: Checkpoint, log: StoredLog, seen: Observations) -> None:
     """The log's time is the store timestamp of a record that was flushed, of one that is gone, or 0 before any flush (CKP-4)."""
     time = times.physic_msg_timestamp
-    first, last = next(iter(log.records), None), next(reversed(log.records), None)
+    first, last = next(iter(log.records), None), next(log.records.backwards(), None)
     if not time or first is None or last is None or not log.whole:
         return
     if log.begin > 0 and time < first.request.store_timestamp:
         seen.note("the log's time in the checkpoint is that of a record that is gone")
     elif last.request.store_timestamp < time <= times.logics_msg_timestamp:
         seen.note("a checkpoint later than the log's end, which a recovery cut off")
-    elif time in log.records.times_back_to(time - _LONGEST_FLUSH):
+    elif time in _times_back_to(time - _LONGEST_FLUSH, log.records.backwards()):
         seen.hold("CKP-4")
     else:
         expected = "the store timestamp of a record"
         seen.breaks("CKP-4", Place("checkpoint", 0, "physic_msg_timestamp", time, expected, str(last)))
+
+
+def _times_back_to(time: int, records: Iterator[StoredRecord]) -> Iterator[int]:
+    """Store timestamps of records, from the last to the first one before a time, ms."""
+    for stored in records:
+        yield stored.request.store_timestamp
+        if stored.request.store_timestamp < time:
+            return
 
 
 def checkpoint_times(path: Path) -> Checkpoint:

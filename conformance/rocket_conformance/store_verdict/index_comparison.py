@@ -26,7 +26,7 @@ _HEADER: Final = {
 """The clauses of the header's fields; IDX-PUT-1 is about the count."""
 
 
-def compare_files(files: Sequence[StoredIndex], log: StoredLog, seen: Observations, *, stopped: bool) -> None:
+def compare_files(files: Sequence[StoredIndex], log: StoredLog, seen: Observations) -> None:
     """Compares each file with one into which the reference puts the same hashes and physical offsets.
 
     Which hashes and offsets those have to be is not looked at here: `judge_sequence` does that.
@@ -35,7 +35,6 @@ def compare_files(files: Sequence[StoredIndex], log: StoredLog, seen: Observatio
         files: in the order of their names, all of one geometry.
         log: what was stored; the store timestamps of the puts are those of its records.
         seen: takes what is observed.
-        stopped: whether the broker stopped cleanly, so that no put may be cut off.
     """
     for before, file in zip([None, *files], files, strict=False):
         if before is None:
@@ -46,7 +45,7 @@ def compare_files(files: Sequence[StoredIndex], log: StoredLog, seen: Observatio
         else:
             seen.hold("IDX-SVC-3", "IDX-FULL-1", "IDX-PUT-1")
         with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:
-            _Comparison(file, before, log, seen, stopped=stopped).run(Path(folder) / ("0" * 17))
+            _Comparison(file, before, log, seen).run(Path(folder) / ("0" * 17))
 
 
 def _text(hashed: int) -> str:
@@ -59,30 +58,15 @@ def _text(hashed: int) -> str:
 
 
 class _Comparison:
-    """One file while it is compared.
-
-    Args:
-        file: the file.
-        before: the file before it; None if it is the first.
-        log: what was stored.
-        seen: takes what is observed.
-        stopped: whether the broker stopped cleanly.
-    """
+    """One file while it is compared; `before` is the file before it, None if it is the first."""
 
     def __init__(
-        self,
-        file: StoredIndex,
-        before: StoredIndex | None,
-        log: StoredLog,
-        seen: Observations,
-        *,
-        stopped: bool,
+        self, file: StoredIndex, before: StoredIndex | None, log: StoredLog, seen: Observations
     ) -> None:
         self._file = file
         self._before = before
         self._log = log
         self._seen = seen
-        self._stopped = stopped
         self._count = len(file.entries) + 1
         self._begins = 0, 0
         self._compared: Counter[str] = Counter({"IDX-ENT-1": 1, "IDX-PUT-6": len(file.entries)})
@@ -154,7 +138,7 @@ class _Comparison:
         put = Put(self._file, number, found)
         if number == 0:
             self._breaks("IDX-ENT-1", put.place("", found, expected))
-        elif number == self._count and not self._stopped:
+        elif number == self._count and not self._log.stopped:
             self._seen.note(TORN)
         elif number >= self._count:
             self._breaks("IDX-PUT-6", put.place("", "an entry", f"zeros after entry {self._count - 1}"))
@@ -178,7 +162,7 @@ class _Comparison:
 
     def _judge_slot(self, offset: int, found: int, expected: int) -> None:
         """Judges a slot that differs."""
-        if found == self._count and not self._stopped:
+        if found == self._count and not self._log.stopped:
             self._seen.note(TORN)
             return
         slot = (offset - INDEX_HEADER.size) // INDEX_SLOT.size

@@ -23,7 +23,7 @@ _OF_OFFSETS: Final = ("IDX-HDR-2", "IDX-HDR-3", "IDX-SVC-2")
 
 
 def judge_indexes(
-    store: Path, log: StoredLog, seen: Observations, *, geometry: Geometry | None, stopped: bool
+    store: Path, log: StoredLog, seen: Observations, *, geometry: Geometry | None
 ) -> list[StoredIndex]:
     """Judges the files of `index/`.
 
@@ -32,7 +32,6 @@ def judge_indexes(
         log: what was stored.
         seen: takes what is observed.
         geometry: of the files; None infers it.
-        stopped: whether the broker stopped cleanly, so that nothing may be missing at the end.
 
     Returns:
         The files in the order of their names.
@@ -43,7 +42,7 @@ def judge_indexes(
     """
     paths = [path for _, path in numbered_files(store / "index")]
     if not paths:
-        _judge_no_index(log, seen, stopped=stopped)
+        _judge_no_index(log, seen)
         return []
     geometry = geometry or geometry_of(paths, log)
     files = [read_index(path, f"index/{path.name}", geometry) for path in paths]
@@ -52,13 +51,13 @@ def judge_indexes(
         digits = len(file.name.removeprefix("index/"))
         seen.compare("IDX-SVC-4", Place(file.name, None, "digits of the name", digits, _NAME_DIGITS))
     own = Observations(profile=seen.profile)
-    compare_files(files, log, own, stopped=stopped)
+    compare_files(files, log, own)
     puts = (Put(file, number, entry) for file in files for number, entry in enumerate(file.entries, 1))
-    judge_sequence(puts, log, own, stopped=stopped)
+    judge_sequence(puts, log, own)
     is_wrong = any(clause.startswith("IDX-") for clause in own.broken)
     reading = reading_that_builds(files, log, own.broken) if is_wrong else None
     if reading is not None:
-        own.explain(reading.clause, reading.words)
+        own.explain(reading.clause, reading.rule)
     elif "IDX-HASH-3" in own.broken and own.broken.keys() <= _OF_SLOTS:
         own.explain("IDX-HASH-3", "another slot for a key hash")
     elif any(place.field.endswith("phy_offset") for place in own.broken.get("IDX-PUT-6", ())):
@@ -69,12 +68,12 @@ def judge_indexes(
     return files
 
 
-def _judge_no_index(log: StoredLog, seen: Observations, *, stopped: bool) -> None:
+def _judge_no_index(log: StoredLog, seen: Observations) -> None:
     """Any record that is dispatched makes an index file, one without keys too (IDX-SVC-7)."""
     first = next(iter(log.records), None)
     if first is None:
         return
-    if not stopped or log.dledger:
+    if not log.stopped or log.dledger:
         seen.note(
             "no index file: the records are not indexed yet, or an unclean restart deleted it (IDX-SVC-6)"
         )

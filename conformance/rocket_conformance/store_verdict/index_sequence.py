@@ -8,8 +8,8 @@ from rocket_reference import java
 
 from rocket_conformance.store_verdict.key_readings import Put, wrong_keys
 from rocket_conformance.store_verdict.observations import Observations
+from rocket_conformance.store_verdict.record_table import ROLLBACK, StoredRecord
 from rocket_conformance.store_verdict.stored_log import StoredLog
-from rocket_conformance.store_verdict.stored_record import ROLLBACK, StoredRecord
 
 TORN: Final = "an entry that a kill cut off, or its slot (IDX-PUT-11)"
 _LOST: Final = "keys lost to an unclean restart, which deleted an index file (IDX-SVC-6, STORE-11)"
@@ -18,14 +18,13 @@ _LAG: Final = "messages at the log's end that are not indexed yet"
 _TWICE: Final = "the last message before a restart is indexed twice (IDX-SVC-8)"
 
 
-def judge_sequence(puts: Iterator[Put], log: StoredLog, seen: Observations, *, stopped: bool) -> None:
+def judge_sequence(puts: Iterator[Put], log: StoredLog, seen: Observations) -> None:
     """Judges the entries of all files.
 
     Args:
         puts: every entry, in the order of files and numbers.
         log: what was stored.
         seen: takes what is observed.
-        stopped: whether the broker stopped cleanly, so that nothing may be missing at the end.
     """
     following: int | None = None  # end of the last record that was indexed
     before = -1
@@ -52,9 +51,9 @@ def judge_sequence(puts: Iterator[Put], log: StoredLog, seen: Observations, *, s
         _hold_rolled_back(following, stored, log, seen)
         _judge_gap(following, stored, first, log, seen)
         following = offset + stored.request.msg_size
-        cut = not stopped if next_run is None else log.dledger and next_run[1][0].number == 1
+        cut = not log.stopped if next_run is None else log.dledger and next_run[1][0].number == 1
         _judge_keys(run, stored, seen, repeated, last=cut)
-    _judge_end(last, following, log, seen, stopped=stopped)
+    _judge_end(last, following, log, seen)
 
 
 _Run = tuple[int, list[Put]]
@@ -123,17 +122,15 @@ def _clause_of_missing(lost: StoredRecord) -> str:
     return "IDX-SVC-10" if lost.request.uniq_key == "" and len(lost.hashes) == 1 else "IDX-SVC-2"
 
 
-def _judge_end(
-    put: Put | None, following: int | None, log: StoredLog, seen: Observations, *, stopped: bool
-) -> None:
+def _judge_end(put: Put | None, following: int | None, log: StoredLog, seen: Observations) -> None:
     """Judges that the records after the last entry's are not to be indexed, unless the broker may have been on its way."""
     if not log.whole:
         return
     lost = _missing(log, following, log.end)
     if lost is None:
         return
-    if not stopped or put is None or log.dledger:
-        seen.note(_DELETED if stopped and log.dledger else _LAG)
+    if not log.stopped or put is None or log.dledger:
+        seen.note(_DELETED if log.stopped and log.dledger else _LAG)
         return
     seen.breaks(_clause_of_missing(lost), put.place("phy_offset", put.entry.phy_offset, lost.position, lost))
 

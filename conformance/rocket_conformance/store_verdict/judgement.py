@@ -11,9 +11,8 @@ from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import Geometry
 
 from rocket_conformance.store_verdict.checkpoint_judge import judge_checkpoint
-from rocket_conformance.store_verdict.entry_log import dledger_member
 from rocket_conformance.store_verdict.index_judge import judge_indexes
-from rocket_conformance.store_verdict.log_reading import read_log
+from rocket_conformance.store_verdict.log_reading import dledger_member, read_log
 from rocket_conformance.store_verdict.observations import Observations
 from rocket_conformance.store_verdict.queue_judge import judge_queues
 from rocket_conformance.store_verdict.record_table import disk_errors
@@ -90,15 +89,14 @@ def judge_store(
             expected="commitlog/ or dledger-*/data/, which hold what was stored",
         )
     seen = Observations() if seen is None else seen
-    stopped = not (store / "abort").exists()
     log = read_log(store, seen, directories=directories)
     if not log.records:
         seen.held.clear()  # a log without records exercises nothing
-        return StoreVerdict(str(path), stopped, 0, seen)
-    indexes = judge_indexes(store, log, seen, geometry=geometry, stopped=stopped)
+        return StoreVerdict(str(path), log.stopped, 0, seen)
+    indexes = judge_indexes(store, log, seen, geometry=geometry)
     undisturbed = None if manifest is None else first_undisturbed(manifest)
-    judge_queues(store, log, seen, stopped=stopped, undisturbed_from=undisturbed)
-    judge_checkpoint(store, log, indexes, seen, stopped=stopped)
+    judge_queues(store, log, seen, undisturbed_from=undisturbed)
+    judge_checkpoint(store, log, indexes, seen)
     if manifest is not None:
         judge_workload(manifest, store, log, indexes, seen)
-    return StoreVerdict(str(path), stopped, len(log.records), seen)
+    return StoreVerdict(str(path), log.stopped, len(log.records), seen)

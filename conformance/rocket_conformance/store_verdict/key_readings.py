@@ -1,19 +1,19 @@
-"""Entries whose keys are not those of their record: the misreading that gives the hashes that were found."""
+"""Entries whose keys are not those of their record: the reading that gives the hashes that were found."""
 
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from itertools import zip_longest
+from typing import Final
 
 from rocket_reference import java
 
-from rocket_conformance.misreadings import MISREADINGS, OF_STORES, Mutant
-from rocket_conformance.reference_adapter import Library
 from rocket_conformance.store_verdict.index_bytes import Entry, StoredIndex
-from rocket_conformance.store_verdict.misread import ERRORS
+from rocket_conformance.store_verdict.misread import ERRORS, readings
 from rocket_conformance.store_verdict.observations import Place
-from rocket_conformance.store_verdict.stored_record import StoredRecord
+from rocket_conformance.store_verdict.record_table import StoredRecord
+
+_ABOUT_KEYS: Final = ("IDX-SVC-1", "IDX-SVC-2", "IDX-SVC-10", "IDX-HASH-1", "IDX-HASH-2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +54,16 @@ def wrong_keys(run: Sequence[Put], stored: StoredRecord) -> tuple[str, Place]:
     wanted: object = "no further key" if hashed is None else hashed
     hit: object = found[at] if at < len(found) else "no further entry"
     about = f"{stored}, key {key.partition('#')[2]!r}" if key else str(stored)
-    for mutant, library in _readings():
+    for reading in readings(_ABOUT_KEYS, stored.rules):
         with suppress(*ERRORS):
-            if [library.key_hash(text) for text in library.index_keys(stored.request, stored.rules)] == found:
-                return mutant.clause, put.place("key_hash", hit, wanted, about, rule=mutant.words)
+            library = reading.library()
+            if [
+                library.key_hash(text) for text in library.index_keys(stored.request, reading.rules)
+            ] == found:
+                return reading.clause, put.place("key_hash", hit, wanted, about, rule=reading.rule)
     place = put.place("key_hash", hit, wanted, about)
     if at < len(found) and found[:at] + list(stored.hashes[at : at + 1]) + found[at:] == list(stored.hashes):
         return ("IDX-SVC-3" if put.number == 1 else "IDX-SVC-2"), place
     if len(found) != len(expected) or hit in stored.hashes:
         return "IDX-SVC-2", place
     return ("IDX-HASH-2" if java.string_hash(key) == java.I32_MIN else "IDX-HASH-1"), place
-
-
-@cache
-def _readings() -> list[tuple[Mutant, Library]]:
-    """The misreadings of which keys a message is indexed under, and of their hash."""
-    clauses = ("IDX-SVC-1", "IDX-SVC-2", "IDX-SVC-10", "IDX-HASH-1", "IDX-HASH-2")
-    mutants = (mutant for mutant in (*MISREADINGS, *OF_STORES) if mutant.clause in clauses)
-    return [(mutant, mutant.library()) for mutant in mutants]

@@ -1,18 +1,46 @@
-"""Reads the commit log of a store, taken as what was stored, and judges the clauses about its own bytes."""
+"""Reads the commit log of a store, plain or of DLedger mode, and judges the clauses about its own bytes."""
 
-from collections.abc import Sequence
+import os
+import re
+import struct
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final, NamedTuple
 
-from rocket_reference import file_name
-from rocket_spec.errors import MalformedError
-from rocket_spec.layout import BLANK, BLANK_MAGIC
+from rocket_reference import (
+    RULES_4_9_3,
+    DispatchRequest,
+    JavaFatalError,
+    Rules,
+    body_checksum,
+    dispatch_request,
+    file_name,
+    record,
+)
+from rocket_spec.errors import FormatError, MalformedError
+from rocket_spec.layout import (
+    BLANK,
+    BLANK_MAGIC,
+    ENTRY,
+    ENTRY_BLANK_MAGIC,
+    ENTRY_INDEX_FILE_SIZE,
+    ENTRY_INDEX_UNIT,
+    ENTRY_MAGIC,
+)
 
-from rocket_conformance.store_verdict.entry_log import dledger_member, read_entries
+from rocket_conformance.files import read_input
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.record_table import RecordTable
-from rocket_conformance.store_verdict.sparse import Window
-from rocket_conformance.store_verdict.stored_log import StoredLog, is_written, name_in, numbered_files
-from rocket_conformance.store_verdict.stored_record import LARGEST_RECORD, LogFile, check_record, record_at
+from rocket_conformance.store_verdict.sparse import Window, parts_on_disk
+from rocket_conformance.store_verdict.stored_log import LogFile, StoredLog, numbered_files
+
+_LARGEST_RECORD: Final = 16 << 20
+"""Bytes of a record that are read at most."""
+
+_HEADER: Final = struct.Struct(ENTRY.struct_format)
+_UNIT: Final = struct.Struct(ENTRY_INDEX_UNIT.struct_format)
+_LARGEST_CHECKPOINT: Final = 1 << 16
+_NUMBER: Final = re.compile(r"(?P<name>\w+) *= *(?P<value>-?[0-9]{1,19})")
 
 
 def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = ()) -> StoredLog:
@@ -27,128 +55,328 @@ def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = (
         MalformedError: the files are those of several DLedger members, or one ends beyond 64 bits.
         OSError: a file cannot be read.
     """
-    log = StoredLog(store=store, records=RecordTable(seen.rules))
+    member = dledger_member(store)
+    log = StoredLog(
+        store,
+        RecordTable(seen.rules),
+        stopped=not (store / "abort").exists(),
+        dledger=member is not None,
+    )
     folders = (store / "commitlog", *directories)
     plain = sorted(
         (item for folder in folders for item in numbered_files(folder)), key=lambda item: item[1].name
     )
-    member = dledger_member(store)
-    log.dledger = member is not None
     entries = [] if member is None else numbered_files(member / "data")
-    log.files = [
-        LogFile(name_in(store, path), base, path.stat().st_size) for base, path in (*plain, *entries)
-    ]
-    _require_64_bits(log.files)
+    paths = [path for _, path in (*plain, *entries)]
+    for base, path in (*plain, *entries):
+        name = path.relative_to(store).as_posix() if path.is_relative_to(store) else str(path)
+        log.files.append(LogFile(name, base, path.stat().st_size))
     _check_files(log, seen)
-    paths = [path for _, path in plain]
-    read = _read_plain(log, paths, seen, followed=bool(entries))
+
+    def read_plain(file: LogFile, descriptor: int) -> bool:
+        return _read_file(log, file, descriptor, seen)
+
+    goes_on = _read_files(log, paths, seen, read_plain, range(len(plain)), "LOG-BLANK-1")
     if entries:
         log.dledger_begin = entries[0][0]
-    if member is not None and read:
-        read_entries(log, [path for _, path in entries], member, seen, stopped=not (store / "abort").exists())
+    if member is not None and goes_on:
+        reading = _Reading(log, member, seen)
+        _read_files(log, paths, seen, reading.read_file, range(len(plain), len(paths)), "DLG-2")
+        if log.stopped:
+            reading.check_end()
     _check_queue_offsets(log, seen)
     return log
 
 
-def _require_64_bits(files: Sequence[LogFile]) -> None:
-    for file in files:
-        if file.base + file.size >= 1 << 63:
-            raise MalformedError(
-                file=file.name, found=f"base offset {file.base:,}", expected="offsets below 2^63 in the file"
-            )
+def dledger_member(store: Path) -> Path | None:
+    """The directory of a store's DLedger log, `dledger-SELFID`; None for a plain store.
+
+    Raises:
+        MalformedError: there are several.
+    """
+    found = sorted(path for path in store.glob("dledger-*") if (path / "data").is_dir())
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise MalformedError(
+            file=str(store), found=f"several DLedger logs: {names}", expected="the store of one member"
+        )
+    return found[0] if found else None
 
 
 def _check_files(log: StoredLog, seen: Observations) -> None:
     """Names, equal lengths, and no gap, from the commit log's directories to DLedger's data (LOG-FILE-1, DLG-14)."""
-    for number, file in enumerate(log.files):
+    following: int | None = None
+    for file in log.files:
+        if file.base + file.size >= 1 << 63:
+            raise MalformedError(
+                file=file.name, found=f"base offset {file.base:,}", expected="offsets below 2^63 in the file"
+            )
         name = file.name.rpartition("/")[2]
         seen.compare("LOG-FILE-1", Place(file.name, None, "name", name, file_name(file.base)))
         seen.compare("LOG-FILE-1", Place(file.name, None, "length", file.size, log.files[0].size))
-        if number:
-            expected = log.files[number - 1].base + log.files[number - 1].size
-            seen.compare("LOG-FILE-1", Place(file.name, None, "base offset", file.base, expected))
+        if following is not None:
+            seen.compare("LOG-FILE-1", Place(file.name, None, "base offset", file.base, following))
+        following = file.base + file.size
 
 
-def _read_plain(log: StoredLog, paths: Sequence[Path], seen: Observations, *, followed: bool) -> bool:
-    """Reads the plain files, which are the first of `log.files`; whether the log goes on after them.
+def _read_files(
+    log: StoredLog,
+    paths: Sequence[Path],
+    seen: Observations,
+    read: Callable[[LogFile, int], bool],
+    numbers: range,
+    clause: str,
+) -> bool:
+    """Reads files of the log in their order, up to the first after which it does not go on; whether there is none.
 
     Args:
         log: takes the records.
-        paths: of the files.
+        paths: of all its files.
         seen: takes what is observed.
-        followed: whether DLedger's files follow.
+        read: reads one by its descriptor; whether the log goes on after it.
+        numbers: of the files.
+        clause: broken where the log does not go on, although a later file is written.
     """
-    for number, path in enumerate(paths):
+    for number in numbers:
         file = log.files[number]
-        if not _read_file(log, file, path, seen):
-            if followed or any(is_written(later) for later in paths[number + 1 :]):
-                log.whole = False
-                expected = "a blank before the next file"
-                place = Place(file.name, log.end - file.base, "end of the file", "no blank", expected)
-                seen.breaks("LOG-BLANK-1", place)
-            return False
+        with paths[number].open("rb") as opened:
+            if read(file, opened.fileno()):
+                continue
+        later = paths[number + 1 : numbers.stop]
+        if numbers.stop < len(paths) or any(map(_is_written, later)):
+            log.whole = False
+            what = ("entry", "other bytes", "an entry, or a blank before the next file")
+            if clause == "LOG-BLANK-1":
+                what = ("end of the file", "no blank", "a blank before the next file")
+            seen.breaks(clause, Place(file.name, log.end - file.base, *what))
+        return False
     return True
 
 
-def _read_file(log: StoredLog, file: LogFile, path: Path, seen: Observations) -> bool:
-    """Reads the records of one file; whether it ended in a blank or at its last byte."""
-    with path.open("rb") as opened:
-        window = Window(opened.fileno())
-        position = 0
-        name = file.name
-        while position < file.size:
-            log.end = file.base + position
-            data, at = window.at(position, BLANK.size)
-            head = data[at : at + BLANK.size]
-            if not any(head):
-                seen.hold("LOG-FILE-2")
-                return False
-            claimed = int.from_bytes(head[:4], "big", signed=True)
-            if int.from_bytes(head[4:8], "big", signed=True) == BLANK_MAGIC:
-                seen.compare(
-                    "LOG-BLANK-1", Place(name, position, "blank size", claimed, file.size - position)
-                )
-                log.end = file.base + file.size
-                log.after_blanks.add(log.end)
-                return True
-            length = claimed if 0 < claimed <= min(LARGEST_RECORD, file.size - position) else BLANK.size
-            data, at = window.at(position, length)
-            request = record_at(data, at, seen.rules)
-            if request is None or request.msg_size <= 0:
-                log.whole = False
-                found = "bytes that are no record"
-                seen.breaks("LOG-REC-1", Place(name, position, "record", found, "a record or zeros"))
-                return False
-            check_record(data, at, position, file, request, seen)
-            if position + request.msg_size + BLANK.size > file.size:
-                free = "8 bytes left free at the file's end"
-                seen.breaks("LOG-BLANK-1", Place(name, position, "record", f"{request.msg_size} bytes", free))
-            log.keep(file.base + position, request)
-            position += request.msg_size
+def _is_written(path: Path) -> bool:
+    with path.open("rb") as file:
+        return any(file.read(8))
+
+
+# --- records ----------------------------------------------------------------------------------------------
+
+
+def _read_file(log: StoredLog, file: LogFile, descriptor: int, seen: Observations) -> bool:
+    """Reads the records of one file of a plain log; whether it ended in a blank or at its last byte."""
+    window = Window(descriptor)
+    position = 0
+    while position < file.size:
+        log.end = file.base + position
+        data, at = window.at(position, BLANK.size)
+        head = data[at : at + BLANK.size]
+        if not any(head):
+            seen.hold("LOG-FILE-2")
+            return False
+        claimed, magic = int.from_bytes(head[:4], signed=True), int.from_bytes(head[4:8], signed=True)
+        rest = file.size - position
+        if magic == BLANK_MAGIC:
+            seen.compare("LOG-BLANK-1", Place(file.name, position, "blank size", claimed, rest))
+            log.end = file.base + file.size
+            log.after_blanks.add(log.end)
+            return True
+        length = claimed if 0 < claimed <= min(_LARGEST_RECORD, rest) else BLANK.size
+        data, at = window.at(position, length)
+        request = _record_at(data, at, seen.rules)
+        if request is None or request.msg_size <= 0:
+            log.whole = False
+            place = Place(file.name, position, "record", "bytes that are no record", "a record or zeros")
+            seen.breaks("LOG-REC-1", place)
+            return False
+        _check_record(data, at, file, position, request, seen)
+        _check_room("LOG-BLANK-1", "record", file, position, request.msg_size, seen)
+        log.keep(file.base + position, request)
+        position += request.msg_size
     log.end = file.base + position
     return position == file.size
+
+
+def _record_at(data: bytes, at: int, rules: Rules = RULES_4_9_3) -> DispatchRequest | None:
+    """What a dispatch makes of the record at a place of `data`; None where 4.9.3 fails, or its memory does (LOG-DSP-16)."""
+    try:
+        request = dispatch_request(data, at, check_crc=False, read_body=False, rules=rules)
+    except JavaFatalError:
+        return None
+    return request if request.success else None
+
+
+def _check_record(
+    data: bytes, at: int, file: LogFile, position: int, request: DispatchRequest, seen: Observations
+) -> None:
+    """Judges a record, which begins `at` bytes in `data` and at `position` in its file, by what a dispatch makes of it."""
+    place = file.base + position
+    seen.hold("LOG-REC-1", "LOG-REC-3")
+    seen.compare("LOG-REC-7", Place(file.name, position + 28, "phy_offset", request.commit_log_offset, place))
+    try:
+        row = record(data, at, seen.rules)
+    except FormatError:
+        return
+    if row.body:
+        found = body_checksum(row.body)
+        name = f"record at {place:,}"
+        seen.compare("LOG-REC-4", Place(file.name, position + 8, "body_crc", row.body_crc, found, name))
+    if row.sys_flag & 48:
+        seen.hold("LOG-REC-2")
+
+
+def _check_room(clause: str, what: str, file: LogFile, position: int, size: int, seen: Observations) -> None:
+    if position + size + BLANK.size > file.size:
+        free = "8 bytes left free at the file's end"
+        seen.breaks(clause, Place(file.name, position, what, f"{size} bytes", free))
 
 
 def _check_queue_offsets(log: StoredLog, seen: Observations) -> None:
     """Whether the records of a queue count up by one (LOG-REC-6); a deleted queue may begin again at 0."""
     following: dict[tuple[str, int], int] = {}
     for stored in log.records:
-        request = stored.request
-        queue = request.topic, request.queue_id
+        found, expected, queue = stored.request.consume_queue_offset, 0, stored.queue
+        if queue is not None:
+            expected = following.get(queue, found)
+            following[queue] = found + 1
+            if found == 0 != expected:
+                text = (
+                    "a queue counts from 0 again: its files were deleted, or it lost its units to a restart"
+                )
+                seen.note(text)
+                continue
         where = f"commitlog position {stored.position:,}"
-        if not stored.queued:
-            seen.compare(
-                "LOG-REC-6", Place(where, None, "queue_offset", request.consume_queue_offset, 0, str(stored))
-            )
-            continue
-        expected = following.get(queue, request.consume_queue_offset)
-        following[queue] = request.consume_queue_offset + 1
-        if request.consume_queue_offset == 0 != expected:
-            seen.note(
-                "a queue counts from 0 again: its files were deleted, or it lost its units to a restart"
-            )
-            continue
-        seen.compare(
-            "LOG-REC-6",
-            Place(where, None, "queue_offset", request.consume_queue_offset, expected, str(stored)),
-        )
+        seen.compare("LOG-REC-6", Place(where, None, "queue_offset", found, expected, str(stored)))
+
+
+# --- entries of DLedger -----------------------------------------------------------------------------------
+
+
+class _Entry(NamedTuple):
+    """The header of an entry; sizes and positions in bytes."""
+
+    magic: int
+    size: int
+    number: int
+    term: int
+    pos: int
+    channel: int
+    chain_crc: int
+    body_crc: int
+    body_size: int
+
+
+class _Reading:
+    """Reads the entries of a log one by one, up to the last.
+
+    After a clean stop the log ends at the committed position (DLG-10). The last file may hold more: entries that are not
+    committed, and remains of truncated ones (DLG-18).
+    """
+
+    def __init__(self, log: StoredLog, member: Path, seen: Observations) -> None:
+        self._log = log
+        self._member = member
+        self._seen = seen
+        self._last: _Entry | None = None
+        self._times = _numbers_in(member / "checkpoint")
+        self._index = dict(numbered_files(member / "index"))
+
+    def read_file(self, file: LogFile, descriptor: int) -> bool:
+        """Reads the entries of one file; whether it ended in a blank."""
+        log, seen, window = self._log, self._seen, Window(descriptor)
+        position = 0
+        while position + BLANK.size <= file.size:
+            log.end = file.base + position
+            data, at = window.at(position, _HEADER.size)
+            magic, size = struct.unpack_from(">ii", data, at)
+            if magic == ENTRY_BLANK_MAGIC:
+                _check_blank(file, position, size, descriptor, seen)
+                log.end = file.base + file.size
+                return True
+            entry = self._entry(data, at, file, position)
+            if entry is None:
+                break
+            data, at = window.at(position, entry.size)
+            at += _HEADER.size
+            body = position + _HEADER.size
+            request = _record_at(data, at, seen.rules)
+            if request is None or request.msg_size != entry.body_size:
+                log.whole = False
+                seen.breaks("DLG-4", Place(file.name, body, "body", "bytes that are no record", "one record"))
+                break
+            self._check_entry(entry, file, position)
+            _check_record(data, at, file, body, request, seen)
+            log.keep(file.base + body, request)
+            self._last = entry
+            position += entry.size
+            log.end = file.base + position
+        return False
+
+    def _entry(self, data: bytes, at: int, file: LogFile, position: int) -> _Entry | None:
+        """The entry here; None for bytes that a recovery does not take for one (DLG-17)."""
+        if position + _HEADER.size > file.size or len(data) - at < _HEADER.size:
+            return None
+        entry, before = _Entry(*_HEADER.unpack_from(data, at)), self._last
+        if entry.magic != ENTRY_MAGIC or entry.pos != file.base + position:
+            return None
+        if entry.size != _HEADER.size + entry.body_size or not 0 < entry.body_size <= _LARGEST_RECORD:
+            return None
+        if entry.size > file.size - position:
+            return None
+        if before is not None and (entry.number != before.number + 1 or entry.term < before.term):
+            return None
+        return entry
+
+    def _check_entry(self, entry: _Entry, file: LogFile, position: int) -> None:
+        """Judges an entry that holds a record; after a clean stop its unit in the index of entries, too."""
+        self._seen.hold("DLG-1", "DLG-2", "DLG-4", "DLG-7", "DLG-9")
+        for field in ("channel", "chain_crc", "body_crc"):
+            at = position + ENTRY.offset_of(field)
+            self._seen.compare("DLG-3", Place(file.name, at, field, getattr(entry, field), 0))
+        _check_room("DLG-5", "entry", file, position, entry.size, self._seen)
+        if entry.number > self._times.get("committedIndex", entry.number):
+            self._log.committed = min(self._log.committed, entry.pos)
+        if self._log.stopped:
+            self._check_unit(entry)
+
+    def _check_unit(self, entry: _Entry) -> None:
+        """Compares a unit of the index of entries (DLG-6); a start rewrites what is missing from it."""
+        place = _UNIT.size * entry.number
+        at = place % ENTRY_INDEX_FILE_SIZE
+        path = self._index.get(place - at)
+        if path is None:
+            return
+        with path.open("rb") as file:
+            data = os.pread(file.fileno(), _UNIT.size, at)
+        found = _UNIT.unpack(data) if len(data) == _UNIT.size else None
+        expected = (entry.magic, entry.pos, entry.size, entry.number, entry.term)
+        name = path.relative_to(self._member.parent).as_posix()
+        self._seen.compare("DLG-6", Place(name, at, f"unit {entry.number}", found, expected))
+
+    def check_end(self) -> None:
+        """Compares the last entry with DLedger's checkpoint, and drops the records that are not committed (DLG-10, DLG-11)."""
+        log, last = self._log, self._last
+        place = Place(f"{self._member.name}/checkpoint", None, "endIndex",
+                      self._times.get("endIndex"), -1 if last is None else last.number)  # fmt: skip
+        if last is not None and not self._seen.compare("DLG-11", place):
+            log.whole = False
+        if log.committed < log.end:
+            log.end = log.committed
+            log.records.cut(log.end)
+            self._seen.note("entries that were not committed at the stop, which nothing points to")
+
+
+def _check_blank(file: LogFile, position: int, size: int, descriptor: int, seen: Observations) -> None:
+    seen.compare("DLG-5", Place(file.name, position + 4, "blank size", size, file.size - position))
+    for offset, data in parts_on_disk(descriptor, position + BLANK.size, file.size):
+        if any(data):
+            seen.breaks("DLG-5", Place(file.name, offset, "after the blank", "other bytes", "zeros"))
+            return
+
+
+def _numbers_in(path: Path) -> dict[str, int]:
+    """The numbers in DLedger's checkpoint, by name; empty without the file."""
+    try:
+        text = read_input(path, limit=_LARGEST_CHECKPOINT, expected="the checkpoint of a DLedger log")
+    except FileNotFoundError:
+        return {}
+    pairs = (_NUMBER.fullmatch(line.strip()) for line in text.decode("latin-1").splitlines())
+    return {pair["name"]: int(pair["value"]) for pair in pairs if pair}

@@ -1,21 +1,25 @@
-"""The wrong reading of one clause that would have made the index files, or given the answers, of a broker."""
+"""What would have made the index files of a broker, or given its answers: a clause misread, or another release."""
 
 import itertools
 import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 import rocket_reference
-from rocket_reference import JavaError, JavaFatalError, UnspecifiedError
+from rocket_reference import RULES_4_9_3, JavaError, JavaFatalError, Rules, UnspecifiedError
 from rocket_spec.layout import INDEX_HEADER
+from rocket_spec.profiles import GROUND, differences
 
 from rocket_conformance.misreadings import MISREADINGS, OF_STORES, Mutant
 from rocket_conformance.reference_adapter import Library
 from rocket_conformance.store_verdict.index_bytes import ENTRY, StoredIndex
+from rocket_conformance.store_verdict.observations import as_releases_do
+from rocket_conformance.store_verdict.record_table import StoredRecord
 from rocket_conformance.store_verdict.stored_log import StoredLog
-from rocket_conformance.store_verdict.stored_record import StoredRecord
 
 _PUTS: Final = 1_500
 """Entries that are compared; of files that have more, none but those."""
@@ -45,10 +49,27 @@ ERRORS: Final = (
 """What a wrong reading may end in."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One clause read in another way than the judge does: wrongly, or as another release has it.
+
+    Attributes:
+        clause: the clause.
+        rule: what it does, in words.
+        rules: the parameters of the reference.
+        library: the reference with it.
+    """
+
+    clause: str
+    rule: str
+    rules: Rules
+    library: Callable[[], Library]
+
+
 def reading_that_builds(
     files: Sequence[StoredIndex], log: StoredLog, broken: Collection[str]
-) -> Mutant | None:
-    """The wrong reading of a clause with which the reference makes the same index files of the log, from its beginning on.
+) -> Reading | None:
+    """The reading of a clause with which the reference makes the same index files of the log, from its beginning on.
 
     Args:
         files: the index files of a store.
@@ -56,32 +77,55 @@ def reading_that_builds(
         broken: clauses that seem to be broken, whose readings are tried first.
     """
     compared = _Compared(files, log)
-    if not files or compared.is_made_by(rocket_reference):
+    rules = log.records.rules
+    if not files or compared.is_made_by(rocket_reference, rules):
         return None
-    return _first(_BUILDING, broken, compared.is_made_by)
+    for reading in sorted(readings(_BUILDING, rules), key=lambda reading: reading.clause not in broken):
+        with suppress(*ERRORS):
+            if compared.is_made_by(reading.library(), reading.rules):
+                return reading
+    return None
+
+
+@cache
+def readings(about: tuple[str, ...], rules: Rules) -> list[Reading]:
+    """The readings of some clauses, those of other releases first.
+
+    Args:
+        about: the clauses, or their beginnings, which end in a hyphen.
+        rules: of the release that is judged by.
+    """
+    found: list[Reading] = []
+    for difference in differences():
+        clause, others = difference.clauses[0], replace(rules, **difference.rules)
+        rule = as_releases_do([difference])
+        if others == rules:
+            ground = {name: getattr(RULES_4_9_3, name) for name in difference.rules}
+            others, rule = replace(rules, **ground), f"as release {GROUND} does"
+        if others != rules and _is_about(clause, about):
+            found.append(Reading(clause, rule, others, _reference))
+    return [*found, *(Reading(one.clause, one.words, rules, cache(one.library)) for one in _mutants(about))]
+
+
+def _reference() -> Library:
+    return rocket_reference
 
 
 def readings_of_answers() -> list[Mutant]:
     """The wrong readings of clauses on queries."""
-    return _readings(_ANSWERING)
+    return _mutants(_ANSWERING)
 
 
 def reading_that_starts(is_same: Callable[[Library], bool]) -> Mutant | None:
     """The wrong reading of a clause on starts with which the reference leaves the store that a broker left."""
-    return _first(_STARTING, (), is_same)
-
-
-def _first(
-    about: tuple[str, ...], broken: Collection[str], is_same: Callable[[Library], bool]
-) -> Mutant | None:
-    for mutant in sorted(_readings(about), key=lambda mutant: mutant.clause not in broken):
+    for mutant in _mutants(_STARTING):
         with suppress(*ERRORS):
             if is_same(mutant.library()):
                 return mutant
     return None
 
 
-def _readings(about: tuple[str, ...]) -> list[Mutant]:
+def _mutants(about: tuple[str, ...]) -> list[Mutant]:
     return [mutant for mutant in (*MISREADINGS, *OF_STORES) if _is_about(mutant.clause, about)]
 
 
@@ -111,14 +155,12 @@ class _Compared:
         ranges = [(first, first + ENTRY.size * min(count, _PUTS))]
         return ranges if count > _PUTS or len(self._files) > 1 else [(0, INDEX_HEADER.size), *ranges]
 
-    def is_made_by(self, library: Library) -> bool:
+    def is_made_by(self, library: Library, rules: Rules) -> bool:
         """Whether a reading of the log makes the same bytes."""
         geometry = self._files[0].geometry
         names = (f"{number:017}" for number in itertools.count(20_000_000_000_000_000))
         with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:
-            service = library.IndexService(
-                folder, geometry.hash_slot_num, geometry.index_num, new_name=lambda: next(names)
-            )
+            service = library.IndexService(folder, *geometry, new_name=lambda: next(names), rules=rules)
             try:
                 for stored in self._records():
                     service.build(stored.request)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rocket_reference import Rules
-from rocket_spec.profiles import Profile
+from rocket_spec.profiles import Difference, Profile
 
 _KEPT: Final = 20
 """Broken places kept for each clause and kind; the rest are only counted."""
 _LONGEST_KIND: Final = 60
+_RELEASES: Final = "as release"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,8 @@ class Place:
         found: what the store holds.
         expected: what 4.9.3 would have written.
         record: its record and key, in words; empty if there is none.
-        rule: in words, the wrong reading of the clause that gives the found bytes; empty where none is known.
+        rule: in words, the wrong reading of the clause that gives the found bytes, or the releases that give them; empty where
+            neither is known.
     """
 
     file: str
@@ -40,12 +43,21 @@ class Place:
     @property
     def kind(self) -> str:
         """The rule, or else the field without its numbers, as a part of a case's id: places of one kind have one."""
+        if self.rule.startswith(_RELEASES):
+            return "as-another-release"
         return "-".join(re.findall("[a-z_]+", (self.rule or self.field).lower()))[:_LONGEST_KIND]
 
     def __str__(self) -> str:
         where = self.file if self.offset is None else f"{self.file} at byte {self.offset:,}"
-        about = "; ".join(filter(None, (self.record, self.rule and f"as with {self.rule}")))
+        rule = self.rule if self.rule.startswith(_RELEASES) else self.rule and f"as with {self.rule}"
+        about = "; ".join(filter(None, (self.record, rule)))
         return f"{where}, {self.field}: found {self.found}, expected {self.expected}{about and f' ({about})'}"
+
+
+def as_releases_do(found: Iterable[Difference]) -> str:
+    """What places that these differences give have as their rule; empty without one."""
+    ranges = [one.first if one.first == one.last else f"{one.first} to {one.last}" for one in found]
+    return f"{_RELEASES}s {' and '.join(ranges)} do" if ranges else ""
 
 
 @dataclass

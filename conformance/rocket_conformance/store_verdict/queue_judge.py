@@ -23,9 +23,8 @@ from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_conformance.store_verdict.ext_files import judge_ext_files
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.record_table import Queue
+from rocket_conformance.store_verdict.record_table import Queue, StoredRecord
 from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
-from rocket_conformance.store_verdict.stored_record import StoredRecord, further_queues
 
 _SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 _UNIT: Final = QUEUE_UNIT.size
@@ -43,20 +42,16 @@ class _Expected:
 
     def __init__(self, log: StoredLog, queue: Queue, queues: Container[Queue]) -> None:
         self._queue = queue
-        self._any_number = queue[1] == 0
-        self.light = log.records.is_further(queue[0]) and (self._any_number or (queue[0], 0) not in queues)
-        if self.light:
-            self._rest = log.records.with_further(queue, any_number=self._any_number)
-        else:
-            own = log.records.of_queue(queue)
-            self._rest = ((stored, stored.request.consume_queue_offset) for stored in own)
+        any_number = queue[1] == 0
+        self.light = log.records.is_further(queue[0]) and (any_number or (queue[0], 0) not in queues)
+        self._rest = log.records.of_queue(queue, further=self.light, any_number=any_number)
         self.next = next(self._rest, None)
         self.first = True
 
     def has(self, record: StoredRecord) -> bool:
         """Whether a record belongs to the queue."""
-        own = record.queued and (record.request.topic, record.request.queue_id) == self._queue
-        return own or (self.light and any(name == self._queue[0] for name, _ in further_queues(record)))
+        further = record.further_queues() if self.light else ()
+        return record.queue == self._queue or any(name == self._queue[0] for name, _ in further)
 
     def take(self, record: StoredRecord) -> int:
         """Goes on after a record of the queue; the logical offset that it asks for."""
@@ -85,7 +80,7 @@ class _Stored:
 
 
 def judge_queues(
-    store: Path, log: StoredLog, seen: Observations, *, stopped: bool, undisturbed_from: int | None = None
+    store: Path, log: StoredLog, seen: Observations, *, undisturbed_from: int | None = None
 ) -> None:
     """Judges the files of `consumequeue/` and the ext units that they lead to.
 
@@ -93,7 +88,6 @@ def judge_queues(
         store: the store's directory.
         log: what was stored.
         seen: takes what is observed.
-        stopped: whether the broker stopped cleanly, so that nothing may be missing at the end.
         undisturbed_from: offset of the first record since which the broker has not been restarted; None where that is
             unknown.
     """
@@ -101,16 +95,14 @@ def judge_queues(
     queues = {(topic.name, number): folder for topic in _folders(root) for number, folder in _numbered(topic)}
     sizes: dict[int, str] = {}
     for queue, folder in sorted(queues.items()):
-        _Queue(store, folder, _Expected(log, queue, queues), log, seen, stopped, undisturbed_from).judge(
-            sizes
-        )
+        _Queue(store, folder, _Expected(log, queue, queues), log, seen, undisturbed_from).judge(sizes)
     if len(sizes) > 1:
         (size, first), (other, name) = sorted(sizes.items())[:2]
         seen.breaks("CQ-FILE-1", Place(name, None, "length", other, f"{size}, that of {first}"))
-    if not stopped or not log.whole:
+    if not log.stopped or not log.whole:
         return
     for topic, number in sorted(queue for queue in log.records.queues() if queue not in queues):
-        lost = next(log.records.of_queue((topic, number)))
+        lost, _ = next(log.records.of_queue((topic, number)))
         place = Place(f"consumequeue/{topic}/{number}", None, "queue", "no files", "a unit", str(lost))
         seen.breaks("LOG-DSP-7" if lost.transaction else "CQ-FILE-3", place)
 
@@ -141,7 +133,6 @@ class _Queue:
     wanted: _Expected
     log: StoredLog
     seen: Observations
-    stopped: bool
     undisturbed_from: int | None
     begun: bool = False
     """Whether there was a unit other than pre-blank ones."""
@@ -193,7 +184,7 @@ class _Queue:
             if self.log.whole:
                 self.seen.note("units of records after the log's end, which a recovery cut off")
             return True
-        if offset <= before and not self.stopped:
+        if offset <= before and not self.log.stopped:
             self.seen.note("units after the end of a queue, left by a truncation")
             return True
         return False
@@ -208,7 +199,7 @@ class _Queue:
                 self.seen.breaks("CQ-UNIT-1", stored.place("phy_offset", offset, "the offset of a record"))
             return
         if not wanted.has(record):
-            clause = "CQ-FILE-3" if record.queued else "LOG-DSP-7"
+            clause = "CQ-FILE-3" if record.queue else "LOG-DSP-7"
             self.seen.breaks(clause, stored.place("phy_offset", offset, "a record of this queue", record))
             return
         if expected is not None and expected.position < offset and not self._may_lack_first():
@@ -228,7 +219,7 @@ class _Queue:
         if self.wanted.next is None or self.wanted.light or not self.log.whole:
             return
         lost, _ = self.wanted.next
-        if not self.stopped:
+        if not self.log.stopped:
             self.seen.note("messages at the log's end that have no unit yet")
             return
         name = last.file if last else f"consumequeue/{self.folder.parent.name}/{self.folder.name}"

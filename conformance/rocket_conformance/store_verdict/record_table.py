@@ -4,27 +4,94 @@ import marshal
 import sqlite3
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from heapq import merge
-from typing import Any, Final
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Final
 from weakref import finalize
 
-from rocket_reference import RULES_4_9_3, DispatchRequest, Rules
-
-from rocket_conformance.store_verdict.stored_record import StoredRecord, further_queues
+from rocket_reference import RULES_4_9_3, DispatchRequest, JavaError, Rules, index_keys, java
 
 Queue = tuple[str, int]
 """Topic and queue number."""
+
+PREPARED: Final = 4
+ROLLBACK: Final = 12
+_TRANSACTION_TYPE: Final = 12
 
 _AT_ONCE: Final = 1_000
 """Records that are written together, and read together."""
 
 _LONG: Final = range(-(1 << 63), 1 << 63)
+_VALUES: Final = attrgetter(*(field.name for field in fields(DispatchRequest)))
 
 _TABLES: Final = """
     pragma journal_mode = off;
     create table record (position integer primary key, queue integer, row blob) strict;
     create table further (name blob, queue_id integer, position integer, asked integer) strict;
 """
+_BY_QUEUE: Final = "create index by_queue on record (queue); create index by_name on further (name);"
+_OF_QUEUE: Final = """
+    select position, (select row from record where record.position = unit.position), asked from (
+        select position, null as asked from record where queue = ?1
+        union all select position, asked from further where name = ?2 and (queue_id = ?3 or ?4)
+        order by position
+    ) as unit
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """A record of the log.
+
+    Attributes:
+        position: its place in the log, bytes; 4.9.3 takes the recorded offset, which is the same in a healthy log.
+        request: what goes to consume queue and index; of its properties only those that decide where it goes.
+        hashes: key hashes that go to the index, in their order.
+        rules: of the release that the store is judged by.
+    """
+
+    position: int
+    request: DispatchRequest
+    hashes: tuple[int, ...]
+    rules: Rules = RULES_4_9_3
+
+    @property
+    def transaction(self) -> int:
+        """0 NOT, 4 PREPARED, 8 COMMIT, 12 ROLLBACK."""
+        return self.request.sys_flag & _TRANSACTION_TYPE
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of `hashes`, with topic and `#`."""
+        return list(index_keys(self.request, self.rules))
+
+    @property
+    def indexed(self) -> bool:
+        """Whether 4.9.3 makes index entries for it."""
+        return bool(self.hashes) and self.transaction != ROLLBACK
+
+    @property
+    def queue(self) -> Queue | None:
+        """The queue in which 4.9.3 makes a unit for it (LOG-DSP-7)."""
+        has_unit = self.transaction not in (PREPARED, ROLLBACK)
+        return (self.request.topic, self.request.queue_id) if has_unit else None
+
+    def further_queues(self) -> Iterator[tuple[str, int]]:
+        """Names of further queues that it is put into, and the logical offsets that it asks for there (CQ-LMQ-1)."""
+        properties = self.request.properties or {}
+        if "INNER_MULTI_DISPATCH" not in properties or self.queue is None:
+            return
+        names = java.split(properties["INNER_MULTI_DISPATCH"], ",")
+        offsets = java.split(properties.get("INNER_MULTI_QUEUE_OFFSET", ""), ",")
+        if len(names) == len(offsets) and names != [""]:
+            for name, text in zip(names, offsets, strict=True):
+                try:
+                    yield name, java.parse_long(text)
+                except JavaError:
+                    return
+
+    def __str__(self) -> str:
+        return f"record at {self.position:,}, topic {self.request.topic}"
 
 
 @contextmanager
@@ -65,21 +132,22 @@ class RecordTable:
         return self._count
 
     def __iter__(self) -> Iterator[StoredRecord]:
-        return self.between(-(1 << 63), (1 << 63) - 1)
+        return self._select("order by position")
 
-    def __reversed__(self) -> Iterator[StoredRecord]:
-        return self._select("order by position desc")
+    def backwards(self, *, queued: bool = False) -> Iterator[StoredRecord]:
+        """The records from the last one on, or those with a unit in a consume queue."""
+        return self._select(f"{'where queue is not null' if queued else ''} order by position desc")
 
     def add(self, stored: StoredRecord) -> None:
         """Adds the record after all that are there."""
-        queue: int | None = None
-        if stored.queued:
-            own = stored.request.topic, stored.request.queue_id
-            queue = self._queues.setdefault(own, len(self._queues))
-            for name, asked in further_queues(stored):
-                values = _bytes(name), stored.request.queue_id, stored.position, asked
-                self._database.execute("insert into further values (?, ?, ?, ?)", values)
-        self._waiting.append((stored.position, queue, _packed(stored)))
+        queue = stored.queue
+        number = None if queue is None else self._queues.setdefault(queue, len(self._queues))
+        for name, asked in stored.further_queues():
+            values = _bytes(name), stored.request.queue_id, stored.position, asked
+            self._database.execute("insert into further values (?, ?, ?, ?)", values)
+        self._waiting.append(
+            (stored.position, number, marshal.dumps((_VALUES(stored.request), stored.hashes)))
+        )
         if len(self._waiting) >= _AT_ONCE:
             self._write()
 
@@ -98,27 +166,6 @@ class RecordTable:
             self._database.execute(f"delete from {table} where position >= ?", (position,))  # noqa: S608
         ((self._count,),) = self._database.execute("select count(*) from record")
 
-    def last_queued(self) -> StoredRecord | None:
-        """The last record that has a unit in a consume queue."""
-        return next(self._select("where queue is not null order by position desc"), None)
-
-    def last_times(self, milliseconds: int) -> Iterator[int]:
-        """Store timestamps of the records with a unit, from the last to the first one more than so long before it."""
-        last: int | None = None
-        for stored in self._select("where queue is not null order by position desc"):
-            time = stored.request.store_timestamp
-            yield time
-            last = time if last is None else last
-            if last - time > milliseconds:
-                return
-
-    def times_back_to(self, time: int) -> Iterator[int]:
-        """Store timestamps of the records, from the last to the first one before a time, ms."""
-        for stored in reversed(self):
-            yield stored.request.store_timestamp
-            if stored.request.store_timestamp < time:
-                return
-
     # --- queues -----------------------------------------------------------------------------------------
 
     def queues(self) -> list[Queue]:
@@ -127,37 +174,30 @@ class RecordTable:
         used = {number for (number,) in self._database.execute("select distinct queue from record")}
         return [queue for queue, number in self._queues.items() if number in used]
 
-    def of_queue(self, queue: Queue) -> Iterator[StoredRecord]:
-        """The records whose own queue it is, in their order."""
-        self._write()
-        if not self._indexed:
-            self._database.executescript(
-                "create index by_queue on record (queue); create index by_name on further (name);"
-            )
-            self._indexed = True
-        number = self._queues.get(queue)
-        return iter(()) if number is None else self._select("where queue = ? order by position", number)
-
-    def with_further(self, queue: Queue, *, any_number: bool) -> Iterator[tuple[StoredRecord, int]]:
-        """The records of a queue, with the logical offsets that they ask for, those that name it as a further one included.
+    def of_queue(
+        self, queue: Queue, *, further: bool = False, any_number: bool = False
+    ) -> Iterator[tuple[StoredRecord, int]]:
+        """The records of a queue in their order, with the logical offsets that they ask for.
 
         Args:
             queue: topic and number.
-            any_number: whether records of queues with other numbers belong to it.
+            further: whether records that name it as a further queue belong to it.
+            any_number: of those, the ones of queues with other numbers, too.
         """
-        own = ((stored, stored.request.consume_queue_offset) for stored in self.of_queue(queue))
-        condition = "name = ?" if any_number else "name = ? and queue_id = ?"
-        rows = self._database.execute(
-            f"select position, asked from further where {condition} order by position",  # noqa: S608
-            (_bytes(queue[0]), *queue[1:])[: 1 if any_number else 2],
-        )
-        others = ((stored, asked) for position, asked in rows if (stored := self.at(position)) is not None)
-        return merge(own, others, key=lambda pair: pair[0].position)
+        self._write()
+        if not self._indexed:
+            self._database.executescript(_BY_QUEUE)
+            self._indexed = True
+        name = _bytes(queue[0]) if further else None
+        values = self._queues.get(queue, -1), name, queue[1], any_number
+        for position, row, asked in self._rows(_OF_QUEUE, values):
+            if row is not None:  # else a further one of a record that was not kept
+                stored = self._unpacked(position, row)
+                yield stored, stored.request.consume_queue_offset if asked is None else asked
 
     def is_further(self, name: str) -> bool:
         """Whether a record names a further queue of that name."""
-        self._write()
-        return any(self._database.execute("select 1 from further where name = ? limit 1", (_bytes(name),)))
+        return any(self._rows("select 1 from further where name = ? limit 1", (_bytes(name),)))
 
     # --- the database -----------------------------------------------------------------------------------
 
@@ -167,39 +207,21 @@ class RecordTable:
             self._count += self._database.executemany(command, self._waiting).rowcount
             self._waiting.clear()
 
-    def _select(self, condition: str, *values: int) -> Iterator[StoredRecord]:
+    def _rows(self, query: str, values: tuple[object, ...]) -> sqlite3.Cursor:
         self._write()
-        cursor = self._database.execute(f"select position, row from record {condition}", values)  # noqa: S608
+        cursor = self._database.execute(query, values)
         cursor.arraysize = _AT_ONCE
-        return (_unpacked(position, row, self.rules) for position, row in cursor)
+        return cursor
+
+    def _select(self, condition: str, *values: int) -> Iterator[StoredRecord]:
+        rows = self._rows(f"select position, row from record {condition}", values)  # noqa: S608
+        return (self._unpacked(position, row) for position, row in rows)
+
+    def _unpacked(self, position: int, row: bytes) -> StoredRecord:
+        values, hashes = marshal.loads(row)  # noqa: S302 - bytes of this process
+        return StoredRecord(position, DispatchRequest(*values), hashes, self.rules)
 
 
 def _bytes(name: str) -> bytes:
     """A name as the database compares it: the name of a directory may hold a lone surrogate, for a byte that is not UTF-8."""
     return name.encode("utf-8", "surrogatepass")
-
-
-def _packed(stored: StoredRecord) -> bytes:
-    request = stored.request
-    values = (
-        request.topic,
-        request.queue_id,
-        request.commit_log_offset,
-        request.msg_size,
-        request.tags_code,
-        request.store_timestamp,
-        request.consume_queue_offset,
-        request.keys,
-        request.uniq_key,
-        request.sys_flag,
-        request.prepared_transaction_offset,
-        dict(request.properties or {}),
-        True,  # success
-    )
-    return marshal.dumps((values, stored.hashes))
-
-
-def _unpacked(position: int, row: bytes, rules: Rules) -> StoredRecord:
-    values: tuple[Any, ...]
-    values, hashes = marshal.loads(row)  # noqa: S302 - bytes of this process
-    return StoredRecord(position, DispatchRequest(*values), hashes, rules)

@@ -14,10 +14,9 @@ from rocket_reference import IndexHeader, IndexService, StoreCheckpoint, index_h
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_HEADER, Geometry
 
 from rocket_conformance.reference_adapter import Library
-from rocket_conformance.store_verdict.entry_log import dledger_member
 from rocket_conformance.store_verdict.index_bytes import Entries, Entry, read_index
 from rocket_conformance.store_verdict.index_geometry import geometry_of
-from rocket_conformance.store_verdict.log_reading import read_log
+from rocket_conformance.store_verdict.log_reading import dledger_member, read_log
 from rocket_conformance.store_verdict.misread import reading_that_starts
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.queue_judge import units_of
@@ -266,9 +265,9 @@ def judge_continuation(store: Path, starts: Sequence[int], seen: Observations) -
     last: dict[tuple[str, int], tuple[int, int]] = {}
     for stored in log.records:
         request = stored.request
-        if not stored.queued:
+        queue = stored.queue
+        if queue is None:
             continue
-        queue = request.topic, request.queue_id
         position, offset = last.get(queue, (-1, -1))
         last[queue] = stored.position, request.consume_queue_offset
         if offset < 0 or not any(position < start <= stored.position for start in starts):

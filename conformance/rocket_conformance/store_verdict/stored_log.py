@@ -10,13 +10,20 @@ from typing import Final
 from rocket_reference import DispatchRequest, JavaError, Record, base_offset, index_keys, key_hash, record
 from rocket_spec.layout import LONG_TOPIC_MAGIC
 
-from rocket_conformance.store_verdict.record_table import RecordTable
-from rocket_conformance.store_verdict.stored_record import LogFile, StoredRecord
+from rocket_conformance.store_verdict.record_table import RecordTable, StoredRecord
 
 _KEPT: Final = ("TAGS", "INNER_MULTI_DISPATCH", "INNER_MULTI_QUEUE_OFFSET")
-
 _FIXED: Final = 91
 _IPV6: Final = 48
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A commit-log file: its path relative to the store, its base offset and length, bytes."""
+
+    name: str
+    base: int
+    size: int
 
 
 @dataclass
@@ -24,24 +31,26 @@ class StoredLog:
     """The records of a log in their order, and its files.
 
     Attributes:
+        store: its directory.
         records: in the order of their positions.
+        stopped: whether the broker stopped cleanly, so that nothing may be missing at the end: there is no file `abort`.
         files: of the log, in their order.
         end: where the log ends, bytes; 0 without a file.
         whole: whether every file could be read to its end; else what follows the damage is unknown.
         dledger: whether the log, or its last part, is kept by DLedger.
         dledger_begin: where that part begins, bytes; beyond every offset in a plain log.
-        store: its directory.
         after_blanks: where files begin that follow one with a blank at its end.
         committed: where the entries begin that DLedger does not call committed, bytes; beyond every offset without them.
     """
 
-    records: RecordTable = field(default_factory=RecordTable)
+    store: Path
+    records: RecordTable
+    stopped: bool
     files: list[LogFile] = field(default_factory=list[LogFile])
     end: int = 0
     whole: bool = True
     dledger: bool = False
     dledger_begin: int = 1 << 63
-    store: Path = Path()
     after_blanks: set[int] = field(default_factory=set[int])
     committed: int = 1 << 63
     _last: StoredRecord | None = field(default=None, init=False, repr=False)
@@ -58,9 +67,12 @@ class StoredLog:
         return self._last
 
     def keep(self, position: int, request: DispatchRequest) -> None:
-        """Adds the record at a position, after all that are there."""
+        """Adds the record at a position, after all that are there, without the properties that nothing here looks at."""
         hashes = tuple(key_hash(key) for key in index_keys(request, self.records.rules))
-        self.records.add(StoredRecord(position, _kept(request), hashes))
+        properties = request.properties or {}
+        kept = {name: properties[name] for name in _KEPT if name in properties}
+        request = replace(request, topic=sys.intern(request.topic), properties=kept)
+        self.records.add(StoredRecord(position, request, hashes))
 
     def row_of(self, stored: StoredRecord) -> Record:
         """All fields of a record, read from its file again."""
@@ -98,21 +110,3 @@ def numbered_files(folder: Path) -> list[tuple[int, Path]]:
         except JavaError:
             continue
     return found
-
-
-def is_written(path: Path) -> bool:
-    """Whether a log file begins with anything but zeros."""
-    with path.open("rb") as file:
-        return any(file.read(8))
-
-
-def name_in(store: Path, path: Path) -> str:
-    """A file's path relative to the store, or as it is when the file is outside."""
-    return path.relative_to(store).as_posix() if path.is_relative_to(store) else str(path)
-
-
-def _kept(request: DispatchRequest) -> DispatchRequest:
-    """A request without the properties that nothing here looks at."""
-    properties = request.properties or {}
-    kept = {name: properties[name] for name in _KEPT if name in properties}
-    return replace(request, topic=sys.intern(request.topic), properties=kept)

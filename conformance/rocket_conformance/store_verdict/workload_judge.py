@@ -7,12 +7,13 @@ from itertools import groupby, pairwise
 from pathlib import Path
 
 from rocket_spec.layout import ENTRY
+from rocket_spec.profiles import differences
 
 from rocket_conformance.store_verdict.answer_judge import open_answers, records_asked_for
 from rocket_conformance.store_verdict.index_bytes import StoredIndex
-from rocket_conformance.store_verdict.observations import Observations, Place
+from rocket_conformance.store_verdict.observations import Observations, Place, as_releases_do
+from rocket_conformance.store_verdict.record_table import StoredRecord
 from rocket_conformance.store_verdict.stored_log import StoredLog
-from rocket_conformance.store_verdict.stored_record import StoredRecord
 from rocket_conformance.workload import Manifest, Sent
 
 _COMPRESSED = 1
@@ -139,8 +140,16 @@ def _judge_content(sent: Sent, stored: StoredRecord, log: StoredLog, seen: Obser
         return
     if sent.kind == "send":
         ends = seen.rules.ends_pairs
-        place = Place(where, None, "end of the properties", properties[-1:].hex(), "02" if ends else "no 02")
         as_wanted = properties.endswith(b"\x02") == ends
+        found_end, wanted_end = properties[-1:].hex(), "02" if ends else "no 02"
+        place = Place(
+            where,
+            None,
+            "end of the properties",
+            found_end,
+            wanted_end,
+            rule=as_releases_do(one for one in differences() if one.rules == {"ends_pairs": not ends}),
+        )
         seen.hold("LOG-PROP-1") if as_wanted else seen.breaks("LOG-PROP-1", place)
     for name, value in sent.properties.items():
         clause = "UTF8-2" if _is_lone(value) else "LOG-PROP-1"
