@@ -28,8 +28,8 @@ UNJUDGED: Final = {
     "checkpoint.ahead": (),
     "checkpoint.behind": (),
     "index.ahead_of_log": (),
-    "queue.missing_unit": ("batch", "rocksdb"),
-    "index.missing_key": ("batch", "index", "rocksdb"),
+    "queue.missing_unit": ("rocksdb",),
+    "index.missing_key": ("index", "rocksdb"),
 }
 """Findings that follow from the rules of 4.9.3 alone, and the kinds of signs with which they are dropped; () for any."""
 

@@ -28,7 +28,8 @@ def check_missing(
 ) -> NDArray[np.int8]:
     """Records without a unit and keys without an entry; where each record is: BEFORE, NEWEST or AFTER."""
     every = frames.all
-    has_unit, has_key = queued != 0, every.key_count > 0
+    batched = [frames.names.numbers.get(file.topic or "", -1) for file in plan.batches]
+    has_unit, has_key = (queued != 0) | np.isin(every.topic, batched), every.key_count > 0
     has_entry = has_key
     absent = np.empty(0, np.int64)
     if not seen.all():

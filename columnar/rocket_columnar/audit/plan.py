@@ -85,7 +85,8 @@ class Plan:
         ranges: all physical offsets from `begin` on.
         findings: those of planning.
         commitlog: further directories of the commit log.
-        signs: of 5.x, whose batch queues are left out.
+        signs: of 5.x.
+        batches: the files of its batch queues.
     """
 
     store: Path | None
@@ -106,6 +107,7 @@ class Plan:
     findings: tuple[Finding, ...]
     commitlog: tuple[Path, ...] = ()
     signs: tuple[Sign, ...] = ()
+    batches: tuple[StoreFile, ...] = ()
 
     @property
     def deep(self) -> bool:
@@ -167,7 +169,10 @@ def make_plan(
     live = (store / "abort").exists()
     plan = plan_files(files, level, live=live, geometry=geometry, range_size=range_size, end=tail)
     signs = (*plan.signs, *folder_signs(store))
-    return replace(plan, store=store, commitlog=folders, signs=signs, findings=(*strays, *plan.findings))
+    batches = tuple(list_kind(store, "batch", folders))
+    return replace(
+        plan, store=store, commitlog=folders, signs=signs, batches=batches, findings=(*strays, *plan.findings)
+    )
 
 
 def plan_files(

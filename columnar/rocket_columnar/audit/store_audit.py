@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 from rocket_spec.layout import Geometry
 
+from rocket_columnar.audit.batch_check import check_batches
 from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey, survey_file
 from rocket_columnar.audit.plan import Level, Plan, Range, make_plan, relisted
 from rocket_columnar.audit.range_check import check_range
@@ -124,3 +125,4 @@ def _findings(plan: Plan, pool: ThreadPoolExecutor, threads: int, work: _Work) -
             yield result
 
     yield from findings(current, seen, results(), work.on_signs)
+    yield from check_batches(current)

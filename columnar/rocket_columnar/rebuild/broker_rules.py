@@ -1,6 +1,7 @@
 """What the broker of a store does that its log does not show: it may index messages under their tags, as since 5.4.0."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,10 +20,18 @@ class BrokerRules(NamedTuple):
     Attributes:
         light: whether light queues have the number 0 (`enableLmq`).
         tag_keys: whether messages are also indexed under their tags, as since 5.4.0.
+        batched: topics of batch queues, which are not rebuilt: beside them a broker of 5.x takes no other queue (BCQ-2).
     """
 
     light: bool
     tag_keys: bool
+    batched: tuple[str, ...] = ()
+
+
+def batch_topics(store: Path) -> tuple[str, ...]:
+    """The topics of a store's batch queues."""
+    folder = store / "batchconsumequeue"
+    return tuple(sorted(one.name for one in folder.iterdir())) if folder.is_dir() else ()
 
 
 def has_tag_keys(files: Sequence[StoreFile], geometry: Geometry) -> bool:

@@ -194,7 +194,10 @@ def dispatch_log(
     topics = TopicNames()
     batches: list[Batch] = []
     counted, done = work or WorkDone(None), file.base_offset
-    with _Columns(directory, {**KEYS, **RECORDS}) as columns, _Buckets(directory, buckets) as dealt:
+    with (
+        _Columns(directory, {**KEYS, **RECORDS}) as columns,
+        _Buckets(directory, buckets, rules.batched) as dealt,
+    ):
         for batch in joined_batches(read_requests(file, topics, gaps.add, tag_keys=rules.tag_keys), _AT_ONCE):
             gaps.pass_over(batch)
             counted.add(gaps.end - done)
@@ -242,7 +245,8 @@ def _write(file: Any, values: NDArray[Any]) -> None:
 class _Buckets:
     """The units of a log file, distributed to buckets batch by batch."""
 
-    def __init__(self, directory: Path, buckets: int) -> None:
+    def __init__(self, directory: Path, buckets: int, left_out: Sequence[str]) -> None:
+        self._left_out = frozenset(left_out)
         self.unsafe: dict[tuple[str, int], LeftOut] = {}
         self._buckets = buckets
         self._file = (directory / "units").open("wb", buffering=0)
@@ -263,7 +267,7 @@ class _Buckets:
         queues = [(topics.names[units.topic[at]], int(units.queue_id[at])) for at in firsts]
         of_queue = [self._bucket(*queue) for queue in queues]
         for at, queue, bucket in zip(firsts, queues, of_queue, strict=True):
-            if bucket == self._buckets:
+            if bucket == self._buckets and queue[0] not in self._left_out:
                 self.unsafe.setdefault(queue, LeftOut(*queue, int(units.phy_offset[at]), None))
         buckets = np.repeat(np.array(of_queue, np.uint16), np.diff(begins, append=order.size))
         counts = np.bincount(buckets, minlength=self._buckets)[: self._buckets]
@@ -272,8 +276,9 @@ class _Buckets:
         return tuple(counts.tolist())
 
     def _bucket(self, topic: str, queue_id: int) -> int:
-        """The bucket of a queue; one more than there are if it has no directory."""
+        """The bucket of a queue; one more than there are if it is not written."""
         key = topic, queue_id
         if key not in self._bucket_of:
-            self._bucket_of[key] = bucket_of(*key, self._buckets) if is_safe(topic) else self._buckets
+            written = is_safe(topic) and topic not in self._left_out
+            self._bucket_of[key] = bucket_of(*key, self._buckets) if written else self._buckets
         return self._bucket_of[key]

@@ -87,9 +87,9 @@ def rebuild(
     """
     store, directory = Path(store), Path(directory)
     plan = plan_rebuild(store, geometry, queue_file_size, commitlog=commitlog)
-    light, tagged = plan.rules
+    light, tagged, batched = plan.rules
     rules = BrokerRules(
-        light if light_queues is None else light_queues, tagged if tag_keys is None else tag_keys
+        light if light_queues is None else light_queues, tagged if tag_keys is None else tag_keys, batched
     )
     plan = replace(plan, rules=rules)
     prepare([store, *map(Path, commitlog)], directory, force=force)

@@ -121,6 +121,8 @@ def _of_folders(store: Path) -> Iterator[Sign]:
     for kind, folder, what in _UNREAD:
         if _has_content(store / folder) and not (kind == "index" and _has_content(store / "index")):
             yield Sign(kind, f"{what} ({folder}, not read)")
+    if _has_content(store / "batchconsumequeue"):
+        yield Sign("batch", "batch queues (batchconsumequeue, not rebuilt)")
     path = store / "config" / "topics.json"
     try:
         with open_reader(path) as reader:

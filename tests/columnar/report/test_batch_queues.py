@@ -1,0 +1,81 @@
+"""Batch queues of a store of 5.5.1 (`tests/spec/later/`): healthy, with damaged units, rebuilt beside them."""
+
+import zipfile
+from pathlib import Path
+from typing import Final
+
+import pytest
+from rocket_columnar.rebuild import rebuild
+from rocket_columnar.report import audit
+from rocket_spec.layout import Geometry
+
+LATER: Final = Path(__file__).parents[2] / "spec" / "later"
+QUEUE: Final = f"batchconsumequeue/Batched/0/{460:020}"
+
+
+@pytest.fixture(params=["store", "crc"])
+def healthy(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    with zipfile.ZipFile(LATER / f"{request.param}.zip") as packed:
+        packed.extractall(tmp_path / "store")
+    return tmp_path / "store"
+
+
+@pytest.mark.parametrize("level", ["quick", "default", "deep"])
+def test_a_healthy_store_has_no_findings(healthy: Path, level: str) -> None:
+    report = audit(healthy, level)  # type: ignore[arg-type]
+    assert list(report) == []
+    assert "batch" in {sign.kind for sign in report.signs}
+
+
+def put(path: Path, at: int, data: bytes) -> None:
+    held = bytearray(path.read_bytes())
+    held[at : at + len(data)] = data
+    path.write_bytes(held)
+
+
+@pytest.mark.parametrize(
+    ("at", "data", "codes"),
+    [
+        (0, (7).to_bytes(8), {"queue.dangling", "queue.order"}),
+        (0, (1 << 40).to_bytes(8), {"queue.dangling", "queue.order"}),
+        (8, (17).to_bytes(4), {"queue.dangling"}),
+        (20, (1).to_bytes(8), {"queue.wrong_target"}),
+        (28, (1).to_bytes(8), {"queue.wrong_target", "queue.order", "queue.gap"}),
+        (36, (9).to_bytes(2), {"queue.wrong_target", "queue.order"}),
+    ],
+)
+def test_a_damaged_unit_gives_a_finding(healthy: Path, at: int, data: bytes, codes: set[str]) -> None:
+    put(healthy / QUEUE, 3 * 46 + at, data)
+    report = audit(healthy)
+    assert {finding.code for finding in report} == codes
+    assert {finding.cure for finding in report} == {""}
+    assert all(QUEUE in finding.file or finding.file.startswith("batchconsumequeue/") for finding in report)
+    assert not any(cause.cure or cause.commands for cause in report.causes)
+
+
+def test_a_unit_of_another_queue_is_found(healthy: Path) -> None:
+    other = (healthy / "batchconsumequeue" / "Batched" / "1" / f"{0:020}").read_bytes()
+    put(healthy / QUEUE, 3 * 46, other[46 : 46 + 28])
+    assert "queue.wrong_target" in {finding.code for finding in audit(healthy)}
+
+
+def test_a_missing_file_is_a_gap(healthy: Path) -> None:
+    (healthy / QUEUE).unlink()
+    assert {finding.code for finding in audit(healthy)} == {"queue.gap"}
+
+
+def test_missing_units_of_its_other_queues_are_found(healthy: Path) -> None:
+    (healthy / "consumequeue" / "Plain" / "0" / f"{0:020}").unlink()
+    assert "queue.missing_unit" in {finding.code for finding in audit(healthy)}
+
+
+def test_a_rebuild_leaves_batch_queues(healthy: Path, tmp_path: Path) -> None:
+    """A broker of 5.x does not start with both kinds of queues of a topic (`ConsumeQueueStore.queueTypeShouldBe`)."""
+    result = rebuild(healthy, tmp_path / "rebuilt", geometry=Geometry(61, 200))
+    assert sorted(path.name for path in (tmp_path / "rebuilt" / "consumequeue").iterdir()) == [
+        "L" * 200,
+        "Plain",
+    ]
+    for path in (tmp_path / "rebuilt" / "consumequeue").glob("*/*/*"):
+        assert path.read_bytes() == (healthy / path.relative_to(tmp_path / "rebuilt")).read_bytes()
+    assert not result.findings
