@@ -96,7 +96,6 @@ def test_every_golden_store_stays_as_it_is(
         ("log/new", "conform --store {store} --commitlog {log} --report {log}/new"),
         ("store/new", "conform --select IDX-HASH-2/* --report {store}/new"),
         ("store/known.txt", "conform --store {store} --write-baseline {store}/known.txt"),
-        ("store/page.html", "conform-diff {store} {store} --html {store}/page.html"),
     ],
 )
 def test_no_output_goes_where_a_store_is(

@@ -10,12 +10,11 @@ import typer
 HELP = """Show reports of several implementations side by side.
 
 REPORT is a report.jsonl file, or a directory of conform --report. The clauses of which at least one implementation fails
-a case are printed, each with an x for the implementations that do. The HTML page has all clauses.
+a case are printed, each with an x for the implementations that do.
 
 \b
 Examples:
   rocketspec compare rust-out go-out
-  rocketspec compare rust-out go-out --html ports.html
 """
 
 _SIGNS = {"differs": "x", "passes": "", "none": ""}
@@ -28,17 +27,12 @@ def register(app: typer.Typer) -> None:
 
 def compare(
     reports: Annotated[list[Path], typer.Argument(metavar="REPORT...", help="Reports of conform.")],
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an HTML page.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Shows which clauses each implementation breaks."""
     from rocket_conformance.report import compare_implementations, read_whole_report
 
     comparison = compare_implementations([read_whole_report(path) for path in reports])
-    if html is not None:
-        from rocket_conformance.pages import render_comparison, write_page
-
-        write_page(html, render_comparison(comparison))
     if as_json:
         typer.echo(json.dumps(comparison.to_json(), indent=1))
         return

@@ -21,7 +21,7 @@ not pass in NEW, *removed* if it is missing from NEW, and *added* if it is only 
 \b
 Examples:
   rocketspec conform-diff main/report.jsonl report.jsonl
-  rocketspec conform-diff main out --html changes.html
+  rocketspec conform-diff main out
 
 \b
 Exit codes:
@@ -39,21 +39,12 @@ def conform_diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="The earlier report.")],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="The later report.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an HTML page.")] = None,
 ) -> None:
     """Compares two reports; exit 1 when something broke."""
     from rocket_conformance.report import compare_reports, read_whole_report
     from rocket_spec.printable import printable
-    from rocket_spec.store_folders import refuse_store
 
-    if html is not None:
-        refuse_store(html)
-    reports = read_whole_report(old), read_whole_report(new)
-    diff = compare_reports(*reports)
-    if html is not None:
-        from rocket_conformance.pages import render_diff, write_page
-
-        write_page(html, render_diff(diff, *reports, new if new.is_dir() else new.parent))
+    diff = compare_reports(read_whole_report(old), read_whole_report(new))
     if as_json:
         typer.echo(json.dumps(diff.to_json(), indent=1))
     else:
