@@ -110,10 +110,7 @@ def test_every_number_as_the_broker_counts(maven: str, java: str, tmp_path: Path
             broker.start()
 
 
-@pytest.mark.parametrize(("offset", "delivered"), [(0, 2), (900, 0)])
-def test_a_delay_offset_beyond_its_queue(
-    maven: str, java: str, tmp_path: Path, offset: int, delivered: int
-) -> None:
+def test_a_delay_offset_beyond_its_queue(maven: str, java: str, tmp_path: Path) -> None:
     """The broker goes on at the queue's end, as the finding says: what waited is never delivered (CFG-5)."""
     del maven
     with RealBroker(tmp_path / "broker", java, {}) as broker:
@@ -123,13 +120,13 @@ def test_a_delay_offset_beyond_its_queue(
         broker.kill()  # before the 10 s are over
         before = ends(broker.store)
         file = broker.store / "config" / "delayOffset.json"
-        file.write_text(f'{{"offsetTable":{{3:{offset}}}}}', "ascii")
-        found = [item.message for item in audit(broker.store) if item.code == "delay.offset_beyond_queue"]
-        assert [("goes on at 2" in message) for message in found] == [True] * (offset > 2)
+        file.write_text('{"offsetTable":{3:900}}', "ascii")
+        (found,) = [item.message for item in audit(broker.store) if item.code == "delay.offset_beyond_queue"]
+        assert "goes on at 2" in found
         broker.start()
         time.sleep(14)
         broker.stop()
-        assert ends(broker.store) == before + delivered
+        assert ends(broker.store) == before
 
 
 def test_topics_that_are_not_listed(maven: str, java: str, tmp_path: Path) -> None:

@@ -1,16 +1,13 @@
 """The runbook, section by section, on stores of a real broker in the state of each symptom; the real broker starts at its end."""
 
 import os
-import re
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from kill_cycle import QUEUES, TOPIC, Load, make_topics, start_load
+from kill_cycle import QUEUES, TOPIC, make_topics
 from real_broker import Acknowledged, RealBroker
-from real_faults import can_mount, fill_disk, volume
 from runbook import blocks, restore_command, run_block
 from written_store import CONFIG, Written, send
 
@@ -199,43 +196,3 @@ def test_the_log_itself_is_damaged(broker: RealBroker, written: Written, tmp_pat
     found = broker.query(TOPIC, [one.key for one in left])
     assert [set(offsets) for offsets in found] == [{one.offset} for one in left]
     broker.stop()
-
-
-@pytest.mark.skipif(not can_mount(), reason="mounts a small disk, which only root may")
-@pytest.mark.parametrize("how", ["killed", "stopped on the full disk", "stopped with space again"])
-def test_the_disk_is_full(maven: str, java: str, tmp_path: Path, how: str) -> None:
-    """Another program fills a real, small disk under load; its space is freed, and the broker starts again."""
-    del maven  # asked for so that its absence skips
-    with volume(tmp_path / "disk", small=True) as disk, RealBroker(disk / "broker", java, CONFIG) as broker:
-        broker.start()
-        make_topics(broker)
-        start_load(broker, Load(17, 300, 0))
-        while broker.ask("count") < 1_000:
-            time.sleep(0.1)
-        filler = disk / "filler"
-        fill_disk(filler)
-        time.sleep(3)
-        if how == "stopped with space again":
-            filler.unlink()
-            time.sleep(3)
-        acknowledged = broker.stop_load()
-        if how == "killed":
-            broker.kill()
-        else:
-            broker.shut_down()
-        filler.unlink(missing_ok=True)
-        operator = Operator(broker, tmp_path, acknowledged[0])
-        (block,) = blocks(7)
-        printed = operator.run(block)
-        log_end = re.search(r"^the log is read from [0-9,]+ and ends at ([0-9,]+)$", printed, re.MULTILINE)
-        assert log_end
-        end = int(log_end[1].replace(",", ""))
-        assert "\nlost: " not in printed
-        operator.run(restore_command(7))
-        assert (broker.store / "checkpoint").exists()
-        operator.run(block)
-        operator.start()
-        left = [one for one in acknowledged if one.offset < end]
-        assert 1_000 <= len(left) <= len(acknowledged)
-        assert int(broker.ask("log")["commitLogMaxOffset"]) == end
-        operator.check([*left, *send(broker, 18, 300)])

@@ -1,11 +1,9 @@
 """The verb `conform`: each option does what `--help` says, and bad input is one line; the verb `replay` beside it."""
 
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 from adapter_code import GOOD, WRONG, AdapterMaker
@@ -81,37 +79,6 @@ def test_level_must_leaves_out_what_is_observed(verb: Verb, tmp_path: Path) -> N
         assert {line["level"] for line in report(tmp_path)[1:-1]} == levels
 
 
-def test_an_adapter_that_declares_almost_nothing_is_told_so(verb: Verb, adapter: AdapterMaker) -> None:
-    done = verb("conform", "--examples", 1, "--", *adapter(GOOD))
-    assert done.code == 0
-    assert done.last.startswith("conformant in part, for key.hash only (")
-    applicable, total = done.last.rpartition("(")[2].removesuffix(" cases applicable)").split(" of ")
-    assert int(applicable) * 20 < int(total)
-    nothing = verb("conform", "--", sys.executable, "-m", "rocket_conformance.mutants", "declares-nothing")
-    assert nothing.code == 5
-    assert nothing.last.startswith("no verdict: nothing ran (0 of ")
-
-
-def test_junit_adds_up_and_known_failures_are_skipped(
-    verb: Verb, adapter: AdapterMaker, tmp_path: Path
-) -> None:
-    known = tmp_path / "known.txt"
-    known.write_text("IDX-HASH-1/prop-*  diverged  hashes are all 1\n", encoding="utf-8")
-    run = verb(*HASHES, "--baseline", known, "--report", tmp_path, "--", *adapter(WRONG))
-    assert run.code == 1
-    cases = report(tmp_path)[1:-1]
-    failed = [line for line in cases if line["verdict"] == "diverged" and not line["baselined"]]
-    assert any(line["baselined"] for line in cases)
-    root = ET.parse(tmp_path / "junit.xml").getroot()  # noqa: S314 - our own file
-    counted = {name: int(root.attrib[name]) for name in ("tests", "failures", "errors", "skipped")}
-    passed = sum(line["verdict"] == "pass" for line in cases)
-    left_out = len(cases) - len(failed) - passed
-    assert counted == {"tests": len(cases), "failures": len(failed), "errors": 0, "skipped": left_out}
-    assert [suite.attrib["name"] for suite in root] == ["IDX-HASH"]
-    texts = [element.text or "" for element in root.iter("failure")]
-    assert all("replay: replay/IDX-HASH-1-" in text for text in texts)
-
-
 @pytest.mark.parametrize(
     ("line", "wrong", "right"),
     [
@@ -158,18 +125,6 @@ def test_oracle_and_rocketmq(verb: Verb) -> None:
     run = verb(*select, "--rocketmq", "4.7.0")
     assert run.code == 1
     assert run.out.splitlines()[0] == "rocketmq-store 4.7.0"
-
-
-@pytest.mark.soak
-@pytest.mark.java
-@pytest.mark.usefixtures("maven")
-def test_what_4_7_0_makes_of_properties_is_one_cause(verb: Verb) -> None:
-    r"""It splits a pair at each `\1`; that shows in tags, keys and malformed text, and is LOG-PROP-3 in all of them."""
-    run = verb("conform", "--select", "LOG-*", "--select", "UTF8-*", "--rocketmq", "4.7.0")
-    assert run.code == 1
-    (line,) = (line for line in run.out.splitlines() if line.startswith("exactly as"))
-    assert "(LOG-PROP-3)" in line
-    assert re.search(r"cases failed: .*LOG-PROP-3", run.last)
 
 
 @pytest.mark.parametrize(

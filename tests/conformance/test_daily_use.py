@@ -12,12 +12,10 @@ from rocket_conformance.counterexamples import read_replay
 from rocket_conformance.judging import Verdict
 from rocket_conformance.pages import render_report
 from rocket_conformance.report import (
-    Baseline,
     CaseLine,
     Report,
     badge,
     badge_svg,
-    baseline_text,
     conclusions,
     print_summary,
     read_baseline,
@@ -66,17 +64,6 @@ def test_an_existing_file_is_replaced_only_if_it_is_the_baseline(
     reasons = {line.glob: line.reason for line in read_baseline(known).lines}
     assert reasons[CASE] == "https://example.org/1"
     assert len(reasons) > 1
-
-
-def test_a_reason_is_one_line_that_a_baseline_can_hold(tmp_path: Path) -> None:
-    detail = "it exited with code 1; the end of its stderr:\n\x1b[2Jboom" + "x" * 500
-    case = CaseLine("IDX-HASH-1/x", ("IDX-HASH-1",), "MUST", "crash", detail=detail)
-    path = tmp_path / "known.txt"
-    path.write_text(baseline_text([case], Baseline()), encoding="utf-8")
-    [line] = read_baseline(path).lines
-    assert (line.glob, line.verdict, line.reason) == (
-        "IDX-HASH-1/x", "crash", "it exited with code 1; the end of its stderr:",
-    )  # fmt: skip
 
 
 # --- one case -----------------------------------------------------------------------------------------------
@@ -134,18 +121,6 @@ def test_a_case_of_a_clause_that_has_none_fails_and_names_a_clause(
 
 
 # --- JSON and badges ----------------------------------------------------------------------------------------
-
-
-def test_json_is_the_report(verb: Verb, adapter: AdapterMaker, tmp_path: Path) -> None:
-    arguments = ["conform", "--json", "--select", "IDX-HASH-1/e*", "--report", str(tmp_path / "out")]
-    run = verb(*arguments, "--examples", "1", "--", *adapter(WRONG))
-    assert run.code == 1
-    lines = [json.loads(line) for line in run.out.splitlines()]
-    assert [line["type"] for line in lines] == ["header", *["case"] * (len(lines) - 2), "footer"]
-    for line in lines:
-        assert problems("report_line", line) == []
-    assert json.loads((tmp_path / "out" / "badge.json").read_text())["color"] == "red"
-    assert ET.fromstring((tmp_path / "out" / "badge.svg").read_text()).tag.endswith("svg")  # noqa: S314 - our own file
 
 
 IMPLEMENTATION = {"name": "port", "version": "1", "language": "", "geometry": "any", "features": []}

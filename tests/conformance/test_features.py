@@ -88,13 +88,6 @@ def test_a_port_without_one_operation_runs_nearly_all_properties(missing: str) -
     assert applicable(report) >= len(using) - 1
 
 
-@pytest.mark.parametrize("item", PROPERTIES, ids=lambda item: item.id)
-def test_a_property_needs_some_of_what_it_uses(item: Any) -> None:
-    assert item.needs
-    assert item.needs <= item.ops
-    assert item.beyond <= LIMITS.keys()
-
-
 def test_the_protocol_page_names_each_feature() -> None:
     page = (Path(__file__).parents[2] / "conformance" / "PROTOCOL.md").read_text(encoding="utf-8")
     for name, meaning in FEATURES.items():

@@ -1,12 +1,10 @@
 """`rocketspec mutants`: which case notices each wrong implementation, and the score."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
-from rocket_conformance.mutants import CATALOGUE, MUTANTS
+from rocket_conformance.mutants import MUTANTS
 from verb_run import Verb
 
 
@@ -42,11 +40,6 @@ def test_one_that_survives_is_named_and_ends_with_1(verb: Verb, monkeypatch: pyt
     ]
 
 
-def test_list_names_all(verb: Verb) -> None:
-    done = verb("mutants", "--list")
-    assert [line.split()[1] for line in done.out.splitlines()] == [item.name for item in CATALOGUE]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -59,15 +52,3 @@ def test_wrong_usage_is_one_line_and_exit_2(verb: Verb, arguments: tuple[str, ..
     assert (done.code, done.out) == (2, "")
     assert message in done.err
     assert len(done.err.splitlines()) == 1
-
-
-def test_an_unknown_name_is_refused_as_an_adapter() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "rocket_conformance.mutants", "nope"],
-        input="",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "rocketspec mutants --list" in done.stderr

@@ -74,16 +74,6 @@ def test_folder_with_gson_needs_no_maven(tmp_path: Path, monkeypatch: pytest.Mon
     assert resolve("5.3.1", folder) == JarSet("5.3.1", jars)
 
 
-def test_folder_without_gson_asks_maven_for_it(
-    tmp_path: Path, cache: Path, fake_maven: Callable[[str], None]
-) -> None:
-    fake_maven("assert '-Dadapter.only' in sys.argv; (target / 'gson-2.99.jar').touch()")
-    folder = touch(tmp_path / "lib", "rocketmq-store-4.9.3.jar", "gson-2.2.4.jar")
-    jars = resolve("4.9.3", folder).jars
-    assert jars[0].name == "gson-2.99.jar"
-    assert jars[0].is_relative_to(cache)
-
-
 def test_maven_that_fails(cache: Path, fake_maven: Callable[[str], None]) -> None:
     fake_maven("(target / 'half.jar').touch(); print('[ERROR] no such artifact\\n[ERROR] more'); sys.exit(1)")
     with pytest.raises(JarUnavailableError) as caught:

@@ -27,14 +27,6 @@ def test_a_broken_place_names_file_byte_found_and_expected(tmp_path: Path) -> No
     assert str(place) == "index/20261121132606638 at byte 204, slot 41: found 162, expected 166"
 
 
-def test_a_baseline_excuses_a_broken_clause_and_goes_stale(tmp_path: Path) -> None:
-    judged = one_broken(tmp_path)
-    known = Excuse("IDX-PUT-7/store-slot", "diverged", "known")
-    assert store_report(judged, baseline=Baseline((known,))).exit_code == 0
-    old = Excuse("IDX-PUT-6/store", "diverged", "old")
-    assert store_report(judged, baseline=Baseline((known, old))).exit_code == 6
-
-
 def test_a_baseline_excuses_places_of_one_kind(tmp_path: Path) -> None:
     """The slot that is known, and not the previous entry of another one: both break clauses of the index."""
     judged = one_broken(tmp_path)

@@ -31,7 +31,7 @@ def test_stores_that_failed(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(TARGETS.keys() - set(SPARK)))
 def test_a_few_new_ones(name: str, tmp_path: Path) -> None:
-    for seed in range(8):
+    for seed in range(4):
         data = make(name, seed)
         assert failure(name, data, tmp_path, seconds=120) is None, data
 

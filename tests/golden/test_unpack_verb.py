@@ -65,18 +65,6 @@ def test_a_stopped_unpack_leaves_nothing(signal: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_existing_store_is_refused(unpack: Callable[..., Outcome], tmp_path: Path) -> None:
-    (tmp_path / NAME).mkdir()
-    refused = unpack(NAME, tmp_path)
-    assert refused.code == 2
-    assert refused.err == f"rocketspec: {tmp_path / NAME}: already exists\n"
-
-
-def test_an_unknown_name_makes_no_folder(unpack: Callable[..., Outcome], tmp_path: Path) -> None:
-    assert unpack("nothing", tmp_path / "new").code == 2
-    assert not (tmp_path / "new").exists()
-
-
 @pytest.mark.parametrize("marker", ["commitlog", "consumequeue", "dledger-0/data"])
 @pytest.mark.parametrize("place", [".", "deep/below"])
 def test_nothing_is_written_into_a_store(

@@ -108,17 +108,6 @@ def test_a_workflow_uses_targets_and_files_that_exist(path: Path) -> None:
                 assert (ROOT / script).is_file()
 
 
-def test_the_dependencies_page_lists_them_all() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    lines = [
-        *project["dependencies"],
-        *(line for extra in project["optional-dependencies"].values() for line in extra),
-    ]
-    names = {re.split(r"[\[>=<;]", line)[0] for line in lines} - {"rocketspec"}
-    page = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
-    assert set(re.findall(r"^\| ([\w.-]+) \| [b`]", page, re.MULTILINE)) == names
-
-
 PORT = """
 import json, sys
 for line in sys.stdin:

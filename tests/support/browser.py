@@ -1,4 +1,4 @@
-"""A headless Chromium driven through its DevTools pipe: sizes, media, keys, scripts; no port is opened."""
+"""A headless Chromium driven through its DevTools pipe: sizes, media, scripts; no port is opened."""
 
 import base64
 import json
@@ -98,12 +98,3 @@ class Browser:
         """Number of sheets that the page has on paper; open it with the medium "print"."""
         pdf = base64.b64decode(self.command("Page.printToPDF", preferCSSPageSize=True)["data"])
         return len(re.findall(rb"/Type\s*/Page\b", pdf))
-
-    def press(self, key: str, code: int) -> None:
-        """Presses and releases a key, such as `Tab`, 9."""
-        text = {"text": "\r"} if key == "Enter" else {}
-        for kind in ("keyDown", "keyUp"):
-            self.command(
-                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code,
-                **(text if kind == "keyDown" else {}),
-            )  # fmt: skip
