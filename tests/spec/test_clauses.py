@@ -113,32 +113,12 @@ def test_what_errata_name_as_shown_by_exists() -> None:
 @pytest.mark.parametrize(
     ("clause", "line", "found"),
     [
-        (("### IDX-PUT-05", FACTS, "Text."), 3, "heading 'IDX-PUT-05'"),
         (("### IDX-PUT-5 title", FACTS, "Text."), 3, "heading 'IDX-PUT-5 title'"),
-        (("### IDX-PUT-5",), 4, "''"),
         (("### IDX-PUT-5", "Text."), 4, "'Text.'"),
         (("### IDX-PUT-5", FACTS.replace("MUST", "SHOULD"), "Text."), 4, "level 'SHOULD'"),
-        (("### IDX-PUT-5", FACTS.replace("3.2.6", "3.2"), "Text."), 4, "'since 3.2'"),
         (("### IDX-PUT-5", FACTS.replace("case", "gold"), "Text."), 4, "'evidence: gold'"),
-        (("### IDX-PUT-5", FACTS.replace("case", "golden"), "Text."), 4, "'evidence: golden'"),
-        (
-            ("### IDX-PUT-5", FACTS.replace("case", "golden: a.py::b"), "Text."),
-            4,
-            "'evidence: golden: a.py::b'",
-        ),
         (("### IDX-PUT-5", FACTS.replace("case", "none"), "Text."), 4, "MUST with evidence none"),
-        (
-            ("### IDX-PUT-5", FACTS.replace("MUST", "UNSPECIFIED"), "Text."),
-            4,
-            "UNSPECIFIED with evidence case",
-        ),
         (("### IDX-PUT-5", FACTS.replace(" 104-107, 110", ""), "Text."), 4, "source 'IndexFile.putKey'"),
-        (
-            ("### IDX-PUT-5", FACTS.replace("104-107", "107-104"), "Text."),
-            4,
-            "source 'IndexFile.putKey 107-104, 110'",
-        ),
-        (("### IDX-PUT-5", FACTS.replace("110", "90"), "Text."), 4, "source 'IndexFile.putKey 104-107, 90'"),
         (("### IDX-PUT-5", FACTS, ""), 3, "IDX-PUT-5 without text"),
         (("### IDX-PUT-5", FACTS, "Text.", "", "Reason: none."), 3, "IDX-PUT-5, MUST"),
         (("### CKP-1", FACTS, "Text.", "### CKP-1", FACTS, "Text."), 6, "CKP-1 again"),
