@@ -39,7 +39,8 @@ def _key(run: dict[str, Any]) -> tuple[str, ...]:
 
 def _run_of(report: Report) -> dict[str, Any]:
     implementation = report.header["implementation"]
-    (name,) = compare_implementations([report]).names
+    compared = compare_implementations([report])
+    (name,) = compared["implementations"]
     version = str(implementation["version"])
     return {
         "name": name.removesuffix(version).strip(),
@@ -49,7 +50,7 @@ def _run_of(report: Report) -> dict[str, Any]:
         "started": report.header["started"],
         "clauses": {
             row["clause"]: [cell["passed"], cell["failed"], cell["state"]]
-            for row in compare_implementations([report]).to_json()["clauses"]
+            for row in compared["clauses"]
             for cell in row["implementations"]
             if cell["state"] != "none"
         },

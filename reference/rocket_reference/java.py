@@ -33,11 +33,6 @@ _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 # --- int and long -------------------------------------------------------------------------------------
 
 
-def to_i16(value: int) -> int:
-    """`(short) value`: the low 16 bits, signed."""
-    return ((value + 0x8000) & 0xFFFF) - 0x8000
-
-
 def to_i32(value: int) -> int:
     """`(int) value`: the low 32 bits, signed. Also what int arithmetic does when it overflows."""
     return ((value + 0x80000000) & 0xFFFFFFFF) - 0x80000000

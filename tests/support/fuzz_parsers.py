@@ -56,7 +56,7 @@ def _report(path: Path) -> None:
     """A report as `conform-diff` and `compare` take it."""
     report = read_report(path)
     compare_reports(report, report)
-    compare_implementations([report]).to_json()
+    compare_implementations([report])
     render_markdown(report)
     render_junit(report)
 

@@ -34,9 +34,9 @@ def compare(
 
     comparison = compare_implementations([read_whole_report(path) for path in reports])
     if as_json:
-        typer.echo(json.dumps(comparison.to_json(), indent=1))
+        typer.echo(json.dumps(comparison, indent=1))
         return
-    for line in _lines(comparison.to_json()):
+    for line in _lines(comparison):
         typer.echo(line)
 
 

@@ -57,10 +57,15 @@ def draw_keys(rng: Random, kinds: Sequence[str]) -> list[str]:
     return [draw_key(rng, rng.choice(kinds)) for _ in range(rng.choice((1, 2, 3, 5, 8)))]
 
 
+def clamped(value: int) -> int:
+    """The nearest 64-bit integer."""
+    return min(max(value, I64_MIN), I64_MAX)
+
+
 def any_i64(rng: Random) -> int:
     """A 64-bit integer, mostly at an edge."""
     near = rng.choice((0, 1000, NOON, I32_MAX, I32_MAX * 1000, -I32_MAX * 1000, I64_MIN, I64_MAX))
-    return min(max(near + rng.randrange(-3, 4), I64_MIN), I64_MAX)
+    return clamped(near + rng.randrange(-3, 4))
 
 
 def draw_offset(rng: Random, place: int) -> int:

@@ -14,6 +14,7 @@ from rocket_conformance.properties._keys import (
     I64_MIN,
     NOON,
     any_i64,
+    clamped,
     draw_key,
     draw_keys,
     draw_offset,
@@ -122,8 +123,7 @@ class _Builder:
         around = self.rng.choice(self.shown_times) if self.shown_times else NOON
         if self.rng.random() < 0.2:
             around = self.rng.choice(self.times[: self.put_count + 1])
-        shifted = around + self.rng.choice((-1000, -999, -1, 0, 0, 0, 1, 999, 1000))
-        return min(max(shifted, I64_MIN), I64_MAX)
+        return clamped(around + self.rng.choice((-1000, -999, -1, 0, 0, 0, 1, 999, 1000)))
 
     def window(self) -> dict[str, str]:
         rng = self.rng

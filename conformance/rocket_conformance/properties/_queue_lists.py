@@ -10,7 +10,7 @@ from rocket_reference import PRE_BLANK, QueueUnit, encode_queue_unit, file_name,
 
 from rocket_conformance.files import FileImage, image_of
 from rocket_conformance.properties._drawn import Drawn, list_length
-from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON
+from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON, clamped
 from rocket_conformance.properties._property import Geometry
 from rocket_conformance.protocol import Op, from_i64
 
@@ -165,7 +165,7 @@ class _Builder:
             place += rng.choice((-self.per_file, -2, -1, -1, 1, 1, 2, self.per_file, -place))
             if rng.random() < profile.far:
                 place = rng.choice(_FAR)
-        offset, tags_code = _i64(offset), rng.choice(_TAGS_CODES)
+        offset, tags_code = clamped(offset), rng.choice(_TAGS_CODES)
         self.add(
             "put",
             offset=from_i64(offset),
@@ -197,7 +197,7 @@ class _Builder:
         around = rng.choice((*edges, self.end, rng.choice(self.starts or [0])))
         if rng.random() < 0.06:
             around = rng.choice((0, I64_MAX - 1, I32_MAX, -5))
-        return _i64(around + rng.choice((-1, 0, 0, 0, 1, 1, 50)))
+        return clamped(around + rng.choice((-1, 0, 0, 0, 1, 1, 50)))
 
     def truncate(self) -> None:
         offset = self.offset_at_an_edge()
@@ -214,10 +214,6 @@ class _Builder:
             self.add(move, phy_offset=from_i64(self.offset_at_an_edge()))
         else:
             {"put": self.put, "get": self.get, "truncate": self.truncate, "reopen": self.reopen}[move]()
-
-
-def _i64(value: int) -> int:
-    return min(max(value, I64_MIN), I64_MAX)
 
 
 def draw_queue(rng: Random, profile: QueueProfile, _geometry: Geometry | None = None) -> Drawn:

@@ -7,7 +7,7 @@ from typing import Final
 
 from rocket_conformance.files import FileImage, image_of
 from rocket_conformance.properties._drawn import Drawn, list_length
-from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON, any_i64
+from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON, any_i64, clamped
 from rocket_conformance.properties._property import Geometry
 from rocket_conformance.properties._service_files import lay_file
 from rocket_conformance.properties._texts import draw_text
@@ -168,7 +168,7 @@ class _Builder:
             hash_slot_num=self.geometry[0],
             index_num=self.geometry[1],
             last_exit_ok=last_exit_ok,
-            index_msg_timestamp=from_i64(_i64(index_time)),
+            index_msg_timestamp=from_i64(clamped(index_time)),
         )
 
     def _time(self) -> int:
@@ -176,7 +176,7 @@ class _Builder:
         self.now += rng.choice((0, 1, 499, 500, 999, 1000, 1001, 5_000))
         if rng.random() < self.profile.backward:
             back = rng.choice((-1, -1000, -20_000))
-            return _i64(rng.choice((self.now + back, self.now + back, 0, any_i64(rng))))
+            return clamped(rng.choice((self.now + back, self.now + back, 0, any_i64(rng))))
         return self.now
 
     def _keys(self, most: int) -> tuple[str | None, str | None]:
@@ -200,7 +200,7 @@ class _Builder:
         uniq_key, keys = self._keys(max(1, most))
         offset = self.offset
         if rng.random() < self.profile.repeats:
-            offset = _i64(rng.choice((*self.end_offsets, self.offset - 100)) + rng.choice((-1, 0, 0, 1)))
+            offset = clamped(rng.choice((*self.end_offsets, self.offset - 100)) + rng.choice((-1, 0, 0, 1)))
         else:
             self.offset += rng.choice((100, 100, 1, 0))
         flag = rng.choice(_FLAGS) if rng.random() < self.profile.flags else 0
@@ -237,7 +237,7 @@ class _Builder:
             end = I64_MAX - 1000
         elif rng.random() < 0.2:
             begin = 0
-        return _i64(begin + rng.choice(near)), _i64(end + rng.choice(near))
+        return clamped(begin + rng.choice(near)), clamped(end + rng.choice(near))
 
     def query(self) -> None:
         rng = self.rng
@@ -258,7 +258,7 @@ class _Builder:
         offset = rng.choice((*self.end_offsets, self.offset)) + rng.choice((-1, 0, 0, 1, 1))
         if rng.random() < 0.05:
             offset = rng.choice((I64_MAX, I64_MIN, 0))
-        self.add("delete_expired", offset=from_i64(_i64(offset)))
+        self.add("delete_expired", offset=from_i64(clamped(offset)))
 
     def step(self, move: str) -> None:
         if move == "settle":
@@ -270,10 +270,6 @@ class _Builder:
             "delete_expired": self.delete_expired,
             "reopen": self.open,
         }[move]()
-
-
-def _i64(value: int) -> int:
-    return min(max(value, I64_MIN), I64_MAX)
 
 
 def draw_service(rng: Random, profile: ServiceProfile, geometry: Geometry | None = None) -> Drawn:

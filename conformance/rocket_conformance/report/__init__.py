@@ -3,7 +3,7 @@
 
 from rocket_conformance.report.badges import badge, badge_picture, badge_svg, write_badges
 from rocket_conformance.report.baseline import Baseline, Excuse, baseline_text, read_baseline
-from rocket_conformance.report.comparison import Comparison, compare_implementations
+from rocket_conformance.report.comparison import compare_implementations
 from rocket_conformance.report.conclusion import (
     causes_of,
     conclusion,

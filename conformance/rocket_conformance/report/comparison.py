@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rocket_spec.clauses import clauses
@@ -11,30 +10,28 @@ from rocket_conformance.judging import FAILING
 from rocket_conformance.report.lines import Report
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Reports with the names of their implementations, all different."""
+def compare_implementations(reports: Sequence[Report]) -> dict[str, Any]:
+    """The names of the implementations, equal ones with a number, and a row for each clause that any report has cases of.
 
-    names: tuple[str, ...]
-    reports: tuple[Report, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """A row for each clause that at least one report has cases of, in the order of SPEC.md.
-
-        The state of an implementation is `differs` where a case of the clause fails, `passes`, or `none` where no case ran.
-        """
-        cells = [_cells(report) for report in self.reports]
-        rows = [
-            {
-                "clause": clause.id,
-                "level": clause.level,
-                "summary": clause.summary,
-                "implementations": [cell.get(clause.id, _cell(0, 0)) for cell in cells],
-            }
-            for clause in clauses().values()
-            if any(clause.id in cell for cell in cells)
-        ]
-        return {"implementations": list(self.names), "clauses": rows}
+    The state of an implementation is `differs` where a case of the clause fails, `passes`, or `none` where no case ran.
+    """
+    names: list[str] = []
+    for report in reports:
+        implementation = report.header["implementation"]
+        name = f"{implementation['name']} {implementation['version']}".strip()
+        names.append(f"{name} ({names.count(name) + 1})" if name in names else name)
+    cells = [_cells(report) for report in reports]
+    rows = [
+        {
+            "clause": clause.id,
+            "level": clause.level,
+            "summary": clause.summary,
+            "implementations": [cell.get(clause.id, _cell(0, 0)) for cell in cells],
+        }
+        for clause in clauses().values()
+        if any(clause.id in cell for cell in cells)
+    ]
+    return {"implementations": names, "clauses": rows}
 
 
 def _cells(report: Report) -> dict[str, dict[str, Any]]:
@@ -49,13 +46,3 @@ def _cell(passed: int, failed: int) -> dict[str, Any]:
         "passed": passed,
         "failed": failed,
     }
-
-
-def compare_implementations(reports: Sequence[Report]) -> Comparison:
-    """The comparison; equal names get a number."""
-    names: list[str] = []
-    for report in reports:
-        implementation = report.header["implementation"]
-        name = f"{implementation['name']} {implementation['version']}".strip()
-        names.append(f"{name} ({names.count(name) + 1})" if name in names else name)
-    return Comparison(tuple(names), tuple(reports))
