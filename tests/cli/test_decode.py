@@ -327,3 +327,17 @@ def test_long_work_shows_its_progress_on_a_terminal(tmp_path: Path, gap: bytes) 
     assert process.returncode == (1 if gap else 0)
     assert b"commit_log: " in seen
     assert (b"gap from 1,920,000 to 1,920,004" in seen) == bool(gap)
+
+
+def test_limit_holds_for_each_table(run: Run, store: Path) -> None:
+    out = run(store, "--limit", 1).out
+    assert [json.loads(line)["table"] for line in out.splitlines()].count("index_entries") == 1
+
+
+def test_times_in_utc_of_many_rows(run: Run, tmp_path: Path) -> None:
+    """Over 4,096 rows, which Arrow makes into text."""
+    log = put(tmp_path, f"commitlog/{FIRST}", b"".join(record(96 * number) for number in range(5_000)))
+    raw = column(run(log).out, "store_timestamp")
+    moments = list(map(str, column(run(log, "--timestamps", "utc").out, "store_timestamp")))
+    assert len(moments) == 5_000
+    assert [int(datetime.fromisoformat(text).timestamp() * 1000) for text in moments] == raw

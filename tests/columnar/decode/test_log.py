@@ -214,3 +214,17 @@ def test_topics_of_later_batches_only_add_to_the_dictionary(tmp_path: Path) -> N
         ["A", "B", "C"],
     ]
     assert [column[0].as_py() for column in columns] == ["A", "B", "A", "C"]
+
+
+def test_negative_lengths_count_as_none(tmp_path: Path) -> None:
+    data = record(0, body=b"", body_length=-5, properties_length=-1)
+    (row,) = rows(log(tmp_path, data))
+    assert (row["size"], row["body"], row["properties"]) == (92, b"", [])
+
+
+def test_missing_file_is_a_gap(tmp_path: Path) -> None:
+    log(tmp_path, *run(10))
+    log(tmp_path, *run(10, start=1000), name=f"{1000:020}")
+    found, gaps = decoded(tmp_path / "commitlog")
+    assert len(found) == 2
+    assert [(gap.begin, gap.end, gap.found) for gap in gaps] == [(102, 1000, "no file")]

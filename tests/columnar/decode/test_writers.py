@@ -227,3 +227,14 @@ def test_no_parquet_is_left_when_a_row_group_cannot_be_encoded(
     with pytest.raises(ValueError, match="schema"):
         write(found, tmp_path, "parquet")
     assert not list(tmp_path.iterdir())
+
+
+def test_csv_tells_null_from_the_empty_text(store: Path) -> None:
+    last = stream(batches(store, tables=["commit_log"], columns=["keys", "body"]), "csv").splitlines()[-1]
+    assert last == ',""'
+
+
+def test_parquet_is_compressed_with_zstd(store: Path, tmp_path: Path) -> None:
+    files = write(batches(store), tmp_path / "out", "parquet")
+    with ParquetFile(files["checkpoint"]) as file:
+        assert file.metadata.row_group(0).column(0).compression == "ZSTD"
