@@ -9,11 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
-from adapter_code import WRONG, AdapterMaker
+from adapter_code import GOOD, WRONG, AdapterMaker
 from rocket_conformance.files import scratch
 from rocket_conformance.report import Report, conclusion
 from rocket_conformance.running import Options, run
 from rocket_conformance.transport import Failed, Job, open_command
+from rocket_spec.temporary_folders import remove_tree
 
 POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and sessions")
 LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
@@ -214,6 +215,16 @@ def test_what_an_adapter_started_ends_with_it(adapter: AdapterMaker, tmp_path: P
     assert [pid for pid in pids if alive(pid)] == []
 
 
+@LINUX_ONLY
+def test_processes_that_were_there_before_are_left_alone(adapter: AdapterMaker) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True
+    ) as ours:
+        with open_command(adapter(GOOD)):
+            pass
+        assert ours.poll() is None
+
+
 # --- scratch ------------------------------------------------------------------------------------------------
 
 
@@ -237,6 +248,16 @@ def test_scratch_of_a_killed_run_is_swept_by_the_next(tmp_path: Path) -> None:
         assert not left.exists()
         assert path.stat().st_mode & 0o077 == 0
     assert list(tmp_path.iterdir()) == []
+
+
+@POSIX_ONLY
+def test_a_link_is_removed_and_not_what_it_points_to(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "file").write_bytes(b"x")
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+    remove_tree(tmp_path / "link")
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert (tmp_path / "kept" / "file").exists()
 
 
 # --- directories that an adapter spoils ---------------------------------------------------------------------
