@@ -29,6 +29,7 @@ class Difference:
         at: the release of these lines.
         evidence: a case that shows it, or how it was seen.
         text: what these releases do.
+        start: what a start of them does differently, for who predicts it: `dispatches` and `recovers_from`.
     """
 
     clauses: tuple[str, ...]
@@ -39,6 +40,7 @@ class Difference:
     at: str
     evidence: str
     text: str
+    start: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def holds(self, version: str) -> bool:
         """Whether a known release does it."""
@@ -54,11 +56,13 @@ class Profile:
         version: of the release.
         differences: in the order of the data.
         rules: parameters of the reference, from all of them.
+        start: what its start does differently, from all of them.
     """
 
     version: str = GROUND
     differences: tuple[Difference, ...] = ()
     rules: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    start: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def of(self, clause: str) -> tuple[Difference, ...]:
         """What the release does instead of one clause; empty if it does what SPEC.md says."""
@@ -97,4 +101,5 @@ def profile(version: str) -> Profile:
         raise UsageError(f"{version!r} has no profile; expected one of {', '.join(releases())}")
     found = tuple(item for item in differences() if item.holds(version))
     rules = {name: value for item in found for name, value in item.rules.items()}
-    return Profile(version, found, rules)
+    start = {name: value for item in found for name, value in item.start.items()}
+    return Profile(version, found, rules, start)

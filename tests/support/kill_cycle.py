@@ -88,7 +88,14 @@ def start_load(broker: RealBroker, load: Load) -> None:
     broker.ask("load", topic=TOPIC, queues=QUEUES, seed=load.seed, per_second=load.per_second, threads=2)
 
 
-def kill(broker: RealBroker, load: Load, before: Sequence[Acknowledged], *, index_safe: bool) -> Kill:
+def kill(
+    broker: RealBroker,
+    load: Load,
+    before: Sequence[Acknowledged],
+    *,
+    index_safe: bool,
+    release: str | None = None,
+) -> Kill:
     """Kills a running broker under load and starts it again; it runs afterwards.
 
     Args:
@@ -96,6 +103,7 @@ def kill(broker: RealBroker, load: Load, before: Sequence[Acknowledged], *, inde
         load: what it is killed under.
         before: messages of earlier loads, whose keys are looked for as well.
         index_safe: whether it starts with messageIndexSafe.
+        release: of the broker; by default what the store's bytes show.
     """
     start_load(broker, load)
     time.sleep(load.seconds)
@@ -103,14 +111,14 @@ def kill(broker: RealBroker, load: Load, before: Sequence[Acknowledged], *, inde
     while load.until_lost and time.monotonic() < deadline and not restart(broker.store).lost:
         time.sleep(0.2)
     broker.kill()
-    done = Kill(broker.stop_load(), restart(broker.store, index_safe=index_safe))
+    done = Kill(broker.stop_load(), restart(broker.store, index_safe=index_safe, release=release))
     every = [*before, *done.acknowledged]
     foretold = {(lost.phy_offset, lost.key_hash) for lost in done.predicted.lost}
     done.predicted_lost = {
         one.offset for one in every if (one.offset, hash_key(index_key(TOPIC, one.key))) in foretold
     }
     links = broker.snapshot("before-the-start")
-    logged = broker.log.stat().st_size
+    logged = {path: path.stat().st_size for path in _logs(broker)}
     broker.start(messageIndexSafe=str(index_safe).lower())
     make_topics(broker)
     done.log_end = int(broker.ask("log")["commitLogMaxOffset"])
@@ -128,11 +136,17 @@ def kill(broker: RealBroker, load: Load, before: Sequence[Acknowledged], *, inde
     return done
 
 
-def _recovered_from(broker: RealBroker, logged: int) -> int:
+def _logs(broker: RealBroker) -> list[Path]:
+    """The broker's own logs; 5.x has one for the store in a folder of its own."""
+    return [broker.log, *(broker.folder / "home" / "logs").rglob("store.log")]
+
+
+def _recovered_from(broker: RealBroker, logged: dict[Path, int]) -> int:
     """The commit-log file from which the broker says it recovers; the first where it says nothing."""
-    with broker.log.open("rb") as file:
-        file.seek(logged)
-        said = re.findall(r"recover from this mapped file .*?(\d{20})$", file.read().decode(), re.MULTILINE)
+    said: list[str] = []
+    for path in _logs(broker):
+        written = path.read_bytes()[logged.get(path, 0) :].decode()
+        said += re.findall(r"recover from this mapped file .*?(\d{20})$", written, re.MULTILINE)
     first = min(path.name for path in (broker.store / "commitlog").iterdir())
     return int(said[-1] if said else first)
 

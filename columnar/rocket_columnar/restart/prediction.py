@@ -1,16 +1,25 @@
-"""Predicts what a start of a 4.9.3 broker on a store would delete, from where it would dispatch again, and what is lost for good."""
+"""Predicts what a start of a broker on a store would delete, from where it would dispatch again, and what is lost for good."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
+from rocket_spec.profiles import GROUND, Profile, profile
 
 from rocket_columnar.audit import Plan, make_plan
 from rocket_columnar.restart.dispatch_again import dispatched_again
 from rocket_columnar.restart.dledger import entry_log
 from rocket_columnar.restart.ext_files import deleted_exts, ext_refusal
+from rocket_columnar.restart.later_start import (
+    candidates,
+    dispatch_start,
+    greatest_end,
+    refuse_unpredicted,
+    walk_start,
+)
 from rocket_columnar.restart.lost_keys import LostKeys, lost_keys
 from rocket_columnar.restart.queues import LostUnits, QueueStart, queue_starts
 from rocket_columnar.restart.recovery import (
@@ -18,7 +27,6 @@ from rocket_columnar.restart.recovery import (
     deleted_indexes,
     deleted_logs,
     passed_gap,
-    recovery_start,
     refusal,
     times_of,
     too_long_record,
@@ -36,7 +44,7 @@ class Restart:
 
     Attributes:
         clean: whether the store has no abort file: then only records after those in the queues are dispatched.
-        refused: why 4.9.3 would refuse to start on these files, or None.
+        refused: why the release would refuse to start on these files, or None.
         walk_from: physical offset from which a start walks the log.
         log_end: physical offset at which its walk ends, and so the log.
         dispatch_from: physical offset from which records are dispatched (again).
@@ -61,6 +69,7 @@ def restart(
     index_safe: bool = False,
     geometry: Geometry | None = None,
     commitlog: Sequence[Path | str] = (),
+    release: str | None = None,
 ) -> Restart:
     """What a start would do to a store's files; nothing is written.
 
@@ -69,17 +78,19 @@ def restart(
         index_safe: as with the broker's setting messageIndexSafe.
         geometry: of the index files; by default inferred.
         commitlog: further directories of the commit log, as for `find_files`.
+        release: that starts; by default the one that the store's bytes show.
 
     Raises:
-        UsageError: no store, or a geometry that does not fit or cannot be inferred.
+        UsageError: no store, a geometry that does not fit or cannot be inferred, or what is not predicted of a release.
         OSError: the store cannot be read.
     """
-    return predict(make_plan(store, geometry=geometry, commitlog=commitlog), index_safe=index_safe)
+    usual, safe = restarts(store, geometry=geometry, commitlog=commitlog, release=release)
+    return safe if index_safe else usual
 
 
 def predict(plan: Plan, *, index_safe: bool = False) -> Restart:
     """What a start would do to the files of a plan, which need not be as they are on the disk; as `restart`."""
-    return _predicted(plan, WorkDone(None), index_safe=index_safe)
+    return _predicted(plan, WorkDone(None), profile(GROUND), index_safe=index_safe)
 
 
 def restarts(
@@ -87,6 +98,7 @@ def restarts(
     *,
     geometry: Geometry | None = None,
     commitlog: Sequence[Path | str] = (),
+    release: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Restart, Restart]:
     """What `restart` predicts without messageIndexSafe and with it; errors as there.
@@ -95,14 +107,26 @@ def restarts(
         store: the directory of a store.
         geometry: of the index files; by default inferred.
         commitlog: further directories of the commit log, as for `find_files`.
+        release: that starts; by default the one that the store's bytes show.
         on_progress: called with the bytes that were read, and those known to be in all.
     """
     work = WorkDone(on_progress)
     plan = make_plan(store, geometry=geometry, commitlog=commitlog)
-    usual = _predicted(plan, work, index_safe=False)
-    times = times_of(plan.checkpoints)
-    start = recovery_start(plan.logs, times, clean=not plan.live, index_safe=True)
-    return usual, usual if start == usual.walk_from else _predicted(plan, work, index_safe=True)
+    found, *others = [_both(plan, work, one) for one in candidates(plan.signs, release)]
+    if any(list(rows_of(*other)) != list(rows_of(*found)) for other in others):
+        raise UsageError(
+            f"{store}: releases of 5.x start in different ways on these files; name one with --rocketmq-profile"
+        )
+    return found
+
+
+def _both(plan: Plan, work: WorkDone, release: Profile) -> tuple[Restart, Restart]:
+    """The start of one release without messageIndexSafe and with it."""
+    refuse_unpredicted(plan, release)
+    usual = _predicted(plan, work, release, index_safe=False)
+    start = walk_start(plan, release, clean=not plan.live, index_safe=True)
+    safe = usual if start == usual.walk_from else _predicted(plan, work, release, index_safe=True)
+    return usual, safe
 
 
 def predicted(
@@ -110,6 +134,7 @@ def predicted(
     *,
     geometry: Geometry | None = None,
     commitlog: Sequence[Path] = (),
+    release: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Restart, Restart] | str:
     """As `restarts`, of a store that may be in use; why nothing is predicted if a broker runs on it."""
@@ -120,7 +145,9 @@ def predicted(
         return f"process {holder} holds the lock of {lock}" if holder > 0 else f"{lock} is locked"
     before = while_listed(lambda: moment(store, commitlog)) if in_use else ()
     found = while_listed(
-        lambda: restarts(store, geometry=geometry, commitlog=commitlog, on_progress=on_progress)
+        lambda: restarts(
+            store, geometry=geometry, commitlog=commitlog, release=release, on_progress=on_progress
+        )
     )
     if in_use and while_listed(lambda: moment(store, commitlog)) != before:
         return "its files changed while they were read"
@@ -149,14 +176,14 @@ def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
     }
 
 
-def _predicted(plan: Plan, work: WorkDone, *, index_safe: bool) -> Restart:
+def _predicted(plan: Plan, work: WorkDone, release: Profile, *, index_safe: bool) -> Restart:
     """The start on the files of a plan; one that is not a broker's file prevents it (`MappedFileQueue.doLoad`)."""
     stray = [found for found in plan.findings if found.code in _REFUSED]
-    found = _loaded(plan, work, index_safe=index_safe)
+    found = _loaded(plan, work, release, index_safe=index_safe)
     return replace(found, refused=f"{stray[-1].file}: {stray[-1].message}") if stray else found
 
 
-def _loaded(plan: Plan, work: WorkDone, *, index_safe: bool) -> Restart:
+def _loaded(plan: Plan, work: WorkDone, release: Profile, *, index_safe: bool) -> Restart:
     clean = not plan.live
     times = times_of(plan.checkpoints)
     framed = [file for file in plan.logs if file.framed]
@@ -165,7 +192,7 @@ def _loaded(plan: Plan, work: WorkDone, *, index_safe: bool) -> Restart:
         walk_from, end, unfit = entry_log(framed, max(plan.log_sizes))
         refused = refused or unfit
     else:
-        walk_from = recovery_start(plan.logs, times, clean=clean, index_safe=index_safe)
+        walk_from = walk_start(plan, release, clean=clean, index_safe=index_safe)
         end = plan.end if refused else walked_end(plan, walk_from, work)
     if refused is not None:
         return Restart(clean, refused, walk_from, plan.end, walk_from, (), (), LostKeys.none())
@@ -173,18 +200,22 @@ def _loaded(plan: Plan, work: WorkDone, *, index_safe: bool) -> Restart:
     indexes = deleted_indexes(plan.indexes, times[2], clean=clean)
     behind = max([plan.begin, *(queue.max_phy_offset for queue in queues)])
     dispatch_from = behind if clean or framed else walk_from
+    later = bool(release.start)
+    if later and clean and not framed:
+        dispatch_from = dispatch_start(release, walk_from, end, greatest_end(plan))
     lost = LostKeys.none()
     if indexes or not plan.logs:
         lost = lost_keys(plan, {deletion.file for deletion in indexes}, dispatch_from, work)
-    refused = too_long_record(plan, end)
+    refused = None if release.rules.get("checks_room") else too_long_record(plan, end)
     if refused is not None:  # the index was loaded before that
         return Restart(clean, refused, walk_from, end, dispatch_from, (*indexes,), (), lost)
     deletions = (*indexes, *deleted_logs(plan, end), *_of_queues(queues), *deleted_exts(plan, queues))
     units = tuple(unit for queue in queues for unit in queue.lost(dispatch_from, end))
-    refused = passed_gap(plan, behind, end, clean=clean)
+    refused = None if later else passed_gap(plan, behind, end, clean=clean)
     if not framed:
-        again = dispatched_again(plan, queues, behind, end, recovered_from=None if clean else walk_from)
-        refused, units = refused or again.stuck, units + again.lost
+        begin = dispatch_from if later else behind
+        again = dispatched_again(plan, queues, begin, end, recovered_from=None if clean else walk_from)
+        refused, units = refused or (None if later else again.stuck), units + again.lost
     if any(queue.endless for queue in queues):
         refused = "consume-queue files of one unit: truncating them never ends"
     return Restart(clean, refused, walk_from, end, dispatch_from, deletions, units, lost)

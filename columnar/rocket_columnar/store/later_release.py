@@ -118,6 +118,12 @@ def folder_signs(store: Path) -> tuple[Sign, ...]:
 
 
 def _of_folders(store: Path) -> Iterator[Sign]:
+    if (
+        store / "consumequeue" / "CURRENT"
+    ).is_file():  # `ConsumeQueueRocksDBStorage`, with storeType defaultRocksDB
+        yield Sign("rocksdb", "queues in RocksDB (consumequeue, not read)")
+    if (store / "config" / "topics" / "CURRENT").is_file():
+        yield Sign("config", "the configuration in RocksDB (config/topics, not read)")
     for kind, folder, what in _UNREAD:
         if _has_content(store / folder) and not (kind == "index" and _has_content(store / "index")):
             yield Sign(kind, f"{what} ({folder}, not read)")

@@ -228,6 +228,20 @@ def test_queues_in_rocksdb_are_not_missing(store: Path) -> None:
     assert (list(report), kinds(report)) == ([], ["rocksdb"])
 
 
+def test_queues_and_configuration_of_a_broker_with_defaultrocksdb_are_named(store: Path) -> None:
+    """As a broker of 5.5.0 with `storeType=defaultRocksDB` leaves them: a database in `consumequeue` itself."""
+    shutil.rmtree(store / "consumequeue")
+    for folder in ("consumequeue", "config/topics"):
+        (store / folder).mkdir(parents=True)
+        (store / folder / "CURRENT").write_text("MANIFEST-000005\n")
+    report = audit(store)
+    assert list(report) == []
+    assert [sign.text for sign in report.signs if sign.kind in {"rocksdb", "config"}] == [
+        "queues in RocksDB (consumequeue, not read)",
+        "the configuration in RocksDB (config/topics, not read)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("folder", "kind", "text"),
     [

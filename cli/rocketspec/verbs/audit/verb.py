@@ -14,6 +14,7 @@ from rocketspec import _options as option
 if TYPE_CHECKING:
     from rocket_columnar.audit import Level
     from rocket_columnar.report import Report
+    from rocket_columnar.store import Sign
 
     from rocketspec._settings import Settings
 
@@ -32,10 +33,19 @@ def audit(
     quick: option.QuickLevel = False,
     deep: option.DeepLevel = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Show what a start of 4.9.3 would delete, truncate and lose.")
+        bool,
+        typer.Option("--restart", help="Show what a start of the broker would delete, truncate and lose."),
     ] = False,
     commitlog: option.CommitLogPaths = None,
     geometry: option.GeometryText = None,
+    rocketmq_profile: Annotated[
+        str | None,
+        typer.Option(
+            "--rocketmq-profile",
+            metavar="VERSION",
+            help="Release that wrote the store and starts on it. \\[default: as the store's bytes show]",
+        ),
+    ] = None,
     broker_conf: option.BrokerConfFile = None,
     gentle: option.GentleReading = False,
     rate: option.RateLimit = None,
@@ -82,7 +92,7 @@ def audit(
     settings = read_settings(store, commitlog, geometry, broker_conf)
     path = settings.store
     if restart:
-        _restart(settings, as_json=as_json)
+        _restart(settings, rocketmq_profile, as_json=as_json)
         return
     write = _outputs(report, prometheus, settings, level=level, force=force)
     with progress("auditing", unit="bytes") as step:
@@ -94,6 +104,7 @@ def audit(
             commitlog=settings.commitlog,
             broker_conf=settings.conf,
             options=settings.options,
+            further_signs=_named(rocketmq_profile),
             on_progress=step,
         )
     counts = found.counts
@@ -139,13 +150,27 @@ def _outputs(
     return write
 
 
+def _named(release: str | None) -> tuple[Sign, ...]:
+    """A named release of 5.x as the sign that it wrote the store.
+
+    Raises:
+        UsageError: for a release that was not compared.
+    """
+    from rocket_columnar.store import Sign
+    from rocket_spec.profiles import profile
+
+    if release is None or int(profile(release).version[0]) < 5:
+        return ()
+    return (Sign("config", f"--rocketmq-profile {release}"),)
+
+
 def _level(*, quick: bool, deep: bool) -> Level:
     if quick and deep:
         raise UsageError("--quick and --deep are mutually exclusive")
     return "quick" if quick else "deep" if deep else "default"
 
 
-def _restart(settings: Settings, *, as_json: bool) -> None:
+def _restart(settings: Settings, release: str | None, *, as_json: bool) -> None:
     from rocket_columnar.report import Shell
     from rocket_columnar.restart import predicted
     from rocket_columnar.store import signs_at
@@ -157,7 +182,9 @@ def _restart(settings: Settings, *, as_json: bool) -> None:
     warn(settings)
     store, commitlog = settings.store, settings.commitlog
     with progress("reading", unit="bytes") as step:
-        found = predicted(store, geometry=settings.geometry, commitlog=commitlog, on_progress=step)
+        found = predicted(
+            store, geometry=settings.geometry, commitlog=commitlog, release=release, on_progress=step
+        )
     if isinstance(found, str):
         show_running(store, found, as_json=as_json)
         raise typer.Exit(option.FINDINGS)

@@ -1,0 +1,109 @@
+"""What a start of 5.x does differently from one of 4.9.3, as the `start` of a release's profile names it.
+
+Read beside `CommitLog.recoverNormally` 345-430 and `recoverAbnormally` 745-890 of 5.5.0, `recoverNormally` 325-415 of 5.3.3.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import RECORD_FIXED_V4, RECORD_MAGICS
+from rocket_spec.profiles import GROUND, Profile, profile, releases
+
+from rocket_columnar.audit import Plan
+from rocket_columnar.formats import HEAD_SIZE, fixed_fields
+from rocket_columnar.restart.queues import queue_starts
+from rocket_columnar.restart.recovery import recovery_start, times_of
+from rocket_columnar.store import Sign, StoreFile, WorkDone, read_at, size_of
+
+_MOST_FILES: Final = 10  # `commitLogRecoverMaxNum`, since 5.4.0
+_CAPPED: Final = "5.4.0"
+_STARTS: Final = ("5.3.1", "5.3.3", "5.4.0", "5.5.0")
+"""A release of each kind of start of 5.x."""
+
+_NOT_FOLLOWED: Final = {
+    "batch": "queues of batch messages",
+    "rocksdb": "queues in RocksDB",
+    "index": "the index in RocksDB",
+}
+"""Kinds of signs of what a start changes and is not predicted."""
+
+
+def candidates(signs: Sequence[Sign], version: str | None) -> tuple[Profile, ...]:
+    """The profiles of the releases that may start on a store with these signs; one if a release is named or the bytes show it."""
+    if version is not None:
+        return (profile(version),)
+    if not signs:
+        return (profile(GROUND),)
+    kinds = {sign.kind for sign in signs}
+    newest = any(sign.kind == "checkpoint" and sign.text.endswith("byte 40") for sign in signs)
+    known = _STARTS[-1:] if newest else _STARTS[2:] if "tags" in kinds else _STARTS
+    return tuple(map(profile, known))
+
+
+def refuse_unpredicted(plan: Plan, release: Profile) -> None:
+    """Names what of a start is not predicted.
+
+    Raises:
+        UsageError: the store has such a part.
+    """
+    found = [_NOT_FOLLOWED[sign.kind] for sign in plan.signs if sign.kind in _NOT_FOLLOWED]
+    if release.rules.get("deletes_empty_last_file") and any(
+        not size_of(file) for file in (*plan.logs, *plan.queues)
+    ):
+        found.append(f"a file of length 0, which {release.version} deletes if it is the last one")
+    if found:
+        raise UsageError(f"{plan.store}: the start is not predicted with {', '.join(dict.fromkeys(found))}")
+
+
+def walk_start(plan: Plan, release: Profile, *, clean: bool, index_safe: bool) -> int:
+    """Physical offset from which a start of a release walks the log."""
+    times = times_of(plan.checkpoints)
+    capped = releases().index(release.version) >= releases().index(_CAPPED)
+    logs = plan.logs[-_MOST_FILES:] if capped else plan.logs
+    if clean and release.start.get("dispatches") == "after_queues":
+        greatest = greatest_end(plan)
+        for file in reversed(logs):
+            head = _first_record(file)
+            begin = (head[0] if head else None) if capped else file.base_offset
+            if begin is not None and begin <= greatest:
+                return file.base_offset
+        return logs[0].base_offset if logs else 0
+    if clean or release.start.get("recovers_from") != "queue_offset":
+        return recovery_start(logs if not clean else plan.logs, times, clean=clean, index_safe=index_safe)
+    return next(_matched(logs, plan, index_safe=index_safe), logs[0].base_offset if logs else 0)
+
+
+def _matched(logs: Sequence[StoreFile], plan: Plan, *, index_safe: bool) -> Iterator[int]:
+    """The files from which 5.5.0 may recover, the newest first."""
+    _, logics, index = times_of(plan.checkpoints)
+    raw = read_at(plan.checkpoints[0], 40, 8) if plan.checkpoints else b""
+    offset = int.from_bytes(raw, signed=True)
+    for file in reversed(logs):
+        head = _first_record(file)
+        if head is None or (index_safe and head[1] > index):
+            continue
+        if head[0] <= offset if offset > 0 else head[1] <= logics:
+            yield file.base_offset
+
+
+def _first_record(file: StoreFile) -> tuple[int, int] | None:
+    """The first record's own physical offset and store timestamp; None without a record, or if the timestamp is 0."""
+    head = read_at(file, 0, HEAD_SIZE)
+    if len(head) < RECORD_FIXED_V4 or int.from_bytes(head[4:8], signed=True) not in RECORD_MAGICS:
+        return None
+    fields = fixed_fields(head.ljust(HEAD_SIZE, b"\0"))
+    return (fields.phy_offset, fields.store_timestamp) if fields.store_timestamp else None
+
+
+def greatest_end(plan: Plan) -> int:
+    """The greatest end of a queue's last record after the queues' recovery, -1 without units."""
+    queues = queue_starts(plan.queues, 1 << 62, WorkDone(None), has_log=True)
+    return max((queue.max_phy_offset for queue in queues), default=-1)
+
+
+def dispatch_start(release: Profile, walk_from: int, end: int, greatest: int) -> int:
+    """Physical offset from which a start of 5.x dispatches after a clean exit."""
+    if release.start.get("dispatches") == "nothing":
+        return end
+    return min(max(walk_from, greatest + 1), end)
