@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 from typing import Final
+from zlib import crc32
 
 from rocket_spec.layout import BLANK, RECORD, RECORD_FIXED_V4, RECORD_MAGICS
 
@@ -10,8 +11,8 @@ from rocket_columnar.audit.file_survey import QueueSurvey
 from rocket_columnar.audit.plan import Plan
 from rocket_columnar.audit.range_result import RangeResult
 from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding
-from rocket_columnar.formats import body_begin, is_blank, topic_length_size
-from rocket_columnar.log import Gap, dispatch_stop
+from rocket_columnar.formats import Record, body_begin, is_blank, parse_record, topic_length_size
+from rocket_columnar.log import Gap, dispatch_stop, property_crc_matches
 from rocket_columnar.store import StoreFile, read_at
 
 _STEP: Final = 60_000  # ms; less is a clock that is kept right
@@ -113,6 +114,17 @@ def _recorded(file: StoreFile) -> int:
 
 
 def _bad_body(file: StoreFile, at: int) -> Finding:
+    raw = read_at(file, at, int.from_bytes(read_at(file, at, 4), signed=True))
+    record = parse_record(raw, 0)
+    if isinstance(record, Record) and not property_crc_matches(raw):
+        body = raw[record.body :][: max(record.fixed.body_length, 0)]
+        if not body or crc32(body) & 0x7FFFFFFF == record.fixed.body_crc:
+            text = (
+                f"the record at physical offset {file.base_offset + at:,} does not match its property __CRC32#, but its body "
+                "matches its own checksum: its fields, topic or properties are damaged, and a recovery with forceVerifyPropCRC "
+                "truncates the log here"
+            )
+            return finding("log.crc", file.name, at, text, clause="LOG-PROP-8")
     return finding(
         "log.crc",
         file.name,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_spec.errors import UsageError
-from rocket_spec.layout import BLANK, QUEUE_UNIT
+from rocket_spec.layout import BLANK, CHECKPOINT, QUEUE_UNIT
 
 from rocket_columnar.decode import decode
 from rocket_columnar.formats import is_blank
@@ -132,9 +132,9 @@ def _blank(file: StoreFile, end: int) -> int:
 
 def checkpoint_times(file: StoreFile, _on_progress: _Progress = None) -> Facts:
     """The three times of a checkpoint, ms; errors as of `summarise`."""
-    ((_, batch),) = decode([file], tables=["checkpoint"])
+    names = [field.name for field in CHECKPOINT.fields]
+    ((_, batch),) = decode([file], tables=["checkpoint"], columns=names)
     (row,) = batch.to_pylist()
-    del row["file"]
     return dict(row)
 
 

@@ -11,7 +11,7 @@ from rocket_columnar.fast import LogForm, log_form
 from rocket_columnar.formats import clean_utf8
 from rocket_columnar.log.gaps import Gap
 from rocket_columnar.log.request_columns import ROLLBACK, Requests, TopicNames, tag_code, topic_code
-from rocket_columnar.log.row_values import RowTopics, bodies_match, tags_codes
+from rocket_columnar.log.row_values import RowTopics, bodies_match, properties_match, tags_codes
 from rocket_columnar.log.scan import Records, Scan
 from rocket_columnar.store import Reader
 
@@ -27,7 +27,7 @@ class Dispatch:
     Args:
         names: to which topics are added.
         form: how records are read.
-        check_crc: whether bodies are checked against their sums.
+        check_crc: whether bodies and properties are checked against their sums.
         tag_keys: whether messages are also indexed under their tags, as since 5.4.0.
     """
 
@@ -39,6 +39,9 @@ class Dispatch:
 
     def requests(self, records: Records) -> Requests:
         """The requests of some records; their rows are changed."""
+        sound = np.ones(len(records.rows), np.bool_)
+        if self._check_crc:
+            sound = bodies_match(records) & properties_match(records)
         records.find_values()
         rows = records.rows
         numbers = self._topics.numbers(records)
@@ -63,7 +66,7 @@ class Dispatch:
             dispatched=dispatched,
             store_timestamp=rows["store_timestamp"].copy(),
             transaction=transaction.astype(np.int8),
-            crc_ok=bodies_match(records) if self._check_crc else np.ones(len(rows), np.bool_),
+            crc_ok=sound,
             copied=rows["multi_dispatch"].copy(),
             key_count=key_count,
             key_hash=key_hash,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 import numpy as np
@@ -14,6 +14,9 @@ from rocket_columnar.log.scan import Records
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_CRC_NAME: Final = b"__CRC32#\1"
+_CRC_SIZE: Final = 20  # bytes: the name, ten digits and a byte 2
 
 
 class RowTopics:
@@ -80,5 +83,24 @@ def bodies_match(records: Records) -> NDArray[np.bool_]:
     good = [
         not length or crc32(view[begin : begin + length]) & 0x7FFFFFFF == expected
         for begin, length, expected in zip(begins, lengths, rows["body_crc"].tolist(), strict=True)
+    ]
+    return np.array(good, np.bool_)
+
+
+def property_crc_matches(record: bytes | memoryview) -> bool:
+    """Whether the checksum that ends a whole record is that of the bytes before it; true without one (LOG-PROP-8)."""
+    name, digits = bytes(record[-_CRC_SIZE:-11]), bytes(record[-11:-1])
+    if name != _CRC_NAME or not digits.isdigit():
+        return True
+    return crc32(record[:-_CRC_SIZE]) & 0x7FFFFFFF == int(digits[::-1])
+
+
+def properties_match(records: Records) -> NDArray[np.bool_]:
+    """Whether each record has the CRC of its own property `__CRC32#`; only before its values are found."""
+    view, rows = records.window.data, records.rows
+    ends = (rows["properties_at"] + rows["properties_length"]).tolist()
+    good = [
+        property_crc_matches(view[end - size : end])
+        for end, size in zip(ends, rows["size"].tolist(), strict=True)
     ]
     return np.array(good, np.bool_)

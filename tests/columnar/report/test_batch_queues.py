@@ -79,3 +79,23 @@ def test_a_rebuild_leaves_batch_queues(healthy: Path, tmp_path: Path) -> None:
     for path in (tmp_path / "rebuilt" / "consumequeue").glob("*/*/*"):
         assert path.read_bytes() == (healthy / path.relative_to(tmp_path / "rebuilt")).read_bytes()
     assert not result.findings
+
+
+def test_a_checksum_of_properties_is_verified(tmp_path: Path) -> None:
+    """LOG-PROP-8: the flag of a record is changed, which no checksum of the body covers; then its body."""
+    with zipfile.ZipFile(LATER / "crc.zip") as packed:
+        packed.extractall(tmp_path)
+    log = tmp_path / "commitlog" / f"{0:020}"
+    assert list(audit(tmp_path, "deep")) == []
+    put(log, 16, b"\1")
+    (found,) = audit(tmp_path, "deep")
+    assert (found.code, found.clause, found.file, found.offset) == (
+        "log.crc",
+        "LOG-PROP-8",
+        f"commitlog/{0:020}",
+        0,
+    )
+    assert "property __CRC32#" in found.message
+    put(log, 88, b"B")
+    (found,) = audit(tmp_path, "deep")
+    assert (found.code, found.clause, found.offset) == ("log.crc", "LOG-REC-4", 88)
