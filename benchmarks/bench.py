@@ -19,14 +19,7 @@ _BODY = 800
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much is worked on.
-
-    Attributes:
-        entries: of the index file.
-        selects: keys in a batch.
-        records: of the commit log, about 1 KiB each.
-        store: bytes of the store that the verbs read.
-    """
+    """How much is worked on."""
 
     entries: int
     selects: int

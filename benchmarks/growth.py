@@ -56,16 +56,7 @@ the process at its highest.
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One verb on one store.
-
-    Attributes:
-        series: what grows: "bytes", "files", or the name of a damage.
-        verb: what ran.
-        size: bytes or files of the store.
-        seconds: of the run.
-        cpu: processor seconds, of all threads, system included.
-        peak: bytes of the resident set at its highest.
-    """
+    """One verb on one store."""
 
     series: str
     verb: str

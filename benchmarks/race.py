@@ -22,14 +22,7 @@ def timed(work: Callable[[], object]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One side of a race.
-
-    Attributes:
-        name: what runs.
-        items: entries, puts or selects that one round works through.
-        run: one round; returns its time in seconds, set-up and clean-up not counted.
-        note: what the reader has to know about the round.
-    """
+    """One side of a race."""
 
     name: str
     items: int
@@ -121,12 +114,7 @@ def bar_table(bars: Sequence[Bar]) -> str:
 
 
 def table(results: Sequence[Result], unit: str) -> str:
-    """One race as a table: medians with their spread, and how the first contender compares with each.
-
-    Args:
-        results: of the race, the reference of the ratios first.
-        unit: what is counted, such as "entries".
-    """
+    """One race as a table: medians with their spread, and how the first contender compares with each."""
     lines = [
         f"| contender | {unit} a round | median, M {unit}/s | min - max | first : this | min - max | note |",
         "|---|---:|---:|---:|---:|---:|---|",

@@ -77,11 +77,7 @@ _REST: Final = "Guides"
 
 
 def render_navigation(pages: Iterable[str]) -> str:
-    """The toctrees of the start page.
-
-    Args:
-        pages: names of all pages of the site without their suffix, the start page aside.
-    """
+    """The toctrees of the start page."""
     left = set(pages)
     named = {page for section in SECTIONS.values() for page in section}
     return "\n".join(

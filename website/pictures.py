@@ -40,12 +40,7 @@ class _Box(NamedTuple):
 
 
 def layout_picture(layout: Layout, offsets: Sequence[int | None]) -> str:
-    """The fields of a layout, 8 bytes a row and to scale; a field of varying length has a dashed row of its own.
-
-    Args:
-        layout: the structure.
-        offsets: the offset of each field; None if it varies.
-    """
+    """The fields of a layout, 8 bytes a row and to scale; a field of varying length has a dashed row of its own."""
     boxes: list[_Box] = []
     used, row = 0, -1
     for field, offset in zip(layout.fields, offsets, strict=True):

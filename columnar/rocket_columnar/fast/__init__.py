@@ -9,20 +9,3 @@ from rocket_columnar.fast.log_forms import log_form
 from rocket_columnar.fast.log_row import ROW, SLACK, LogForm, LogRange
 from rocket_columnar.fast.notice import announce
 from rocket_columnar.fast.plain_log import PlainLog, row_of
-
-__all__ = [
-    "ROW",
-    "SLACK",
-    "ChainFile",
-    "Hits",
-    "LogForm",
-    "LogRange",
-    "PlainLog",
-    "announce",
-    "cache_folder",
-    "forced",
-    "hash_keys",
-    "log_form",
-    "many_selects",
-    "row_of",
-]

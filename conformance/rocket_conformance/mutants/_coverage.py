@@ -12,17 +12,7 @@ from rocket_conformance.properties import PROPERTIES
 
 @dataclass(frozen=True, slots=True)
 class ClauseCoverage:
-    """What there is of one clause.
-
-    Attributes:
-        id: the clause's.
-        level: MUST, OBSERVED or UNSPECIFIED.
-        evidence: case, golden or none.
-        directed: cases named after it that were written or recorded for it.
-        seeded: cases named after it that came out of a generator.
-        properties: properties named after it.
-        mutants: wrong readings of it in the catalogue.
-    """
+    """What there is of one clause."""
 
     id: str
     level: str
@@ -59,12 +49,7 @@ def coverage() -> list[ClauseCoverage]:
 
 
 def figures(killed: int, total: int) -> str:
-    """Clause coverage and mutant score in words, as the README gives them.
-
-    Args:
-        killed: how many mutants died.
-        total: how many there are.
-    """
+    """Clause coverage and mutant score in words, as the README gives them."""
     asked = [row for row in coverage() if row.level != "UNSPECIFIED"]
     by_case = sum(row.evidence == "case" and row.shown for row in asked)
     by_golden = sum(row.evidence == "golden" for row in asked)

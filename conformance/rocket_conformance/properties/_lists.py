@@ -174,15 +174,7 @@ def draw_list(
     keys: Sequence[str] | None = None,
     files: Mapping[str, FileImage] | None = None,
 ) -> Drawn:
-    """One list of up to 200 operations.
-
-    Args:
-        rng: the source of all choices.
-        profile: the weights.
-        geometry: use this one, instead of one of the profile's.
-        keys: use these, instead of ones of the profile's kinds.
-        files: what the directory has before the first operation; the first open then usually loads the file.
-    """
+    """One list of up to 200 operations."""
     if geometry is None:
         geometry = (rng.choice(profile.slots), rng.choice(profile.entries))
     builder = _Builder(rng, profile, geometry, keys or draw_keys(rng, profile.keys), from_file=bool(files))

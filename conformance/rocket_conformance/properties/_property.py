@@ -38,14 +38,7 @@ class Property:
 def examples(
     wanted: Property, *, seed: int, count: int, geometries: Sequence[Geometry] | None = None
 ) -> Iterator[Case]:
-    """The lists of a property; the same for the same arguments, on any machine.
-
-    Args:
-        wanted: the property.
-        seed: of the run.
-        count: how many.
-        geometries: those that the adapter can do; None for any.
-    """
+    """The lists of a property; the same for the same arguments, on any machine."""
     for number in range(count):
         rng = Random(f"{seed}/{wanted.id}/{number}")  # noqa: S311 - not for secrets
         geometry = rng.choice(list(geometries)) if geometries else None

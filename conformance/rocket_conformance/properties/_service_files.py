@@ -14,15 +14,7 @@ from rocket_conformance.properties._property import Geometry
 
 @dataclass(frozen=True, slots=True)
 class LaidFile:
-    """An index file, and the fields of its header.
-
-    Attributes:
-        image: its bytes.
-        begin: first time, ms.
-        end: last time, ms.
-        end_offset: end_phy_offset.
-        count: index_count.
-    """
+    """An index file, and the fields of its header."""
 
     image: FileImage
     begin: int
