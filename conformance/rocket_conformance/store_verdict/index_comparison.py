@@ -10,8 +10,7 @@ from rocket_reference import IndexFile, IndexHeader, MappedFile, java
 from rocket_spec.layout import INDEX_HEADER, INDEX_SLOT
 
 from rocket_conformance.store_verdict.index_bytes import ENTRY, Entry, StoredIndex
-from rocket_conformance.store_verdict.index_sequence import TORN
-from rocket_conformance.store_verdict.key_readings import Put
+from rocket_conformance.store_verdict.index_sequence import TORN, Put
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.sparse import differing
 from rocket_conformance.store_verdict.stored_log import StoredLog

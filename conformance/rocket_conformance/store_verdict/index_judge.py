@@ -5,11 +5,9 @@ from typing import Final
 
 from rocket_spec.layout import Geometry
 
-from rocket_conformance.store_verdict.index_bytes import StoredIndex, read_index
+from rocket_conformance.store_verdict.index_bytes import StoredIndex, geometry_of, read_index
 from rocket_conformance.store_verdict.index_comparison import compare_files
-from rocket_conformance.store_verdict.index_geometry import geometry_of
-from rocket_conformance.store_verdict.index_sequence import judge_sequence
-from rocket_conformance.store_verdict.key_readings import Put
+from rocket_conformance.store_verdict.index_sequence import Put, judge_sequence
 from rocket_conformance.store_verdict.misread import reading_that_builds
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files

@@ -1,10 +1,11 @@
-"""A start over a store against the reference's: what it deleted, cut off and dispatched again, and how it went on."""
+"""A start over a store against the reference's, and a broker that is killed under a workload: what was deleted, cut off and dispatched again."""
 
 import itertools
 import shutil
 import tempfile
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final
@@ -14,8 +15,8 @@ from rocket_reference import IndexHeader, IndexService, StoreCheckpoint, index_h
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_HEADER, Geometry
 
 from rocket_conformance.reference_adapter import Library
-from rocket_conformance.store_verdict.index_bytes import Entries, Entry, read_index
-from rocket_conformance.store_verdict.index_geometry import geometry_of
+from rocket_conformance.store_verdict.index_bytes import Entries, Entry, geometry_of, read_index
+from rocket_conformance.store_verdict.judgement import StoreVerdict, judge_store
 from rocket_conformance.store_verdict.log_reading import dledger_member, read_log
 from rocket_conformance.store_verdict.misread import reading_that_starts
 from rocket_conformance.store_verdict.observations import Observations, Place
@@ -23,6 +24,7 @@ from rocket_conformance.store_verdict.queue_judge import units_of
 from rocket_conformance.store_verdict.record_table import disk_errors
 from rocket_conformance.store_verdict.sparse import copy_sparse
 from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
+from rocket_conformance.workload import Broker, Client, Manifest, run_crashes, send_for_the_bound
 
 _PARTS: Final = ("commitlog", "consumequeue", "consumequeue_ext", "index", "checkpoint", "abort")
 
@@ -302,3 +304,63 @@ def _judge_appended(before: Path, after: Path, seen: Observations) -> None:
 def _header(path: Path) -> IndexHeader:
     with path.open("rb") as file:
         return index_header(file.read(INDEX_HEADER.size))
+
+
+_OF_STARTS: Final = {"CKP-3", "IDX-SVC-6", "STORE-11"}
+
+
+def judge_crashes(
+    broker: Broker,
+    open_client: Callable[[], Client],
+    send: Callable[[Client], Manifest],
+    store: Path,
+    *,
+    kills: int,
+    geometry: Geometry | None,
+    on_step: Callable[[str, Manifest], object],
+) -> StoreVerdict:
+    """Starts a broker, sends to it, kills and restarts it; the verdict on its store and on each start.
+
+    Args:
+        broker: not running; left stopped.
+        open_client: a client of its name server, once the broker is started.
+        send: carries the workload out.
+        store: its store's directory.
+        kills: number of crashes.
+        geometry: of the index files; None infers it.
+        on_step: called after the workload, and after each restart, with what was done and all that was acknowledged.
+
+    Raises:
+        ClientError: when the client ends, or the broker does not stop.
+    """
+    seen = Observations()
+    starts: list[int] = []
+    with ExitStack() as ended:
+        copies = Path(ended.enter_context(tempfile.TemporaryDirectory(prefix="rocketspec-")))
+        broker.start()
+        ended.callback(broker.kill)
+        client = ended.enter_context(open_client())
+        manifest = send(client)
+        if kills:
+            send_for_the_bound(client, manifest)
+        broker.stop()
+        judge_store(store, geometry=geometry, manifest=manifest, seen=seen)
+        on_step("workload", manifest)
+
+        def stopped(number: int) -> None:
+            copy_sparse(store, copies / str(number))
+            starts.append(log_end(store))
+
+        def restarted(number: int) -> None:
+            judge_restart(copies / str(number), store, seen, geometry=geometry)
+            on_step(f"kill {number}" if number <= kills else "clean restart", manifest)
+
+        manifest.answers.clear()
+        manifest.kills = kills
+        run_crashes(broker, client, manifest, kills=kills, on_crash=stopped, on_restart=restarted)
+        judge_continuation(store, starts, seen)
+    verdict = judge_store(store, geometry=geometry, manifest=manifest)
+    if seen.broken.keys() & _OF_STARTS:
+        verdict.observations.leave_out(("IDX-",), "wrong entries, which may follow from wrong starts")
+    seen.add(verdict.observations)
+    return replace(verdict, observations=seen)
