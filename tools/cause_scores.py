@@ -160,7 +160,7 @@ def score(
         failure.id
         for cause in causes
         for failure in cause.failures
-        if still_fails(failure, [mutant for alike in cause.misreadings for mutant in alike])
+        if still_fails(failure, [*cause.hidden, *(mutant for alike in cause.misreadings for mutant in alike)])
     ]
     return Score(
         planted=tuple(mutant.name for mutant in planted),
@@ -229,8 +229,9 @@ Made by `python -m tools.cause_scores [SEED [PAIRS TRIPLES]]`; not to be edited.
 For each two families of clauses, misreadings of both are drawn from the seed and planted together; triples are of three families.
 The cases run that are on small files: all directed ones of the parts concerned, and one of eight that were drawn. *Shown* are the
 planted misreadings that more than one failing case needs, and *named* those that a cause names; one that comes to the same as
-others of its clause is named together with them. *Others named* are causes that name none that was planted. *Claimed* are failing
-cases that a cause claims, and *false* those of them that still fail when what the cause names is mended.
+others of its family is named together with them. *Others named* are causes that name none that was planted. *Claimed* are failing
+cases that a cause claims, and *false* those of them that still fail when what the cause names is mended, and what it states may
+be hidden by it.
 
 | planted | seed | sets | misreadings | shown | named | others named | claimed | false |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|

@@ -4,14 +4,14 @@ An implementation is taken for the reference with a set of misreadings of the ca
 a time, the one with which the reference gives most further failing cases exactly, or comes nearest to them. A misreading
 that fails a case which the implementation passes is none of its.
 
-A failing case is then claimed for the misreadings of the set that change something in it. Running the reference with them
-alone has to give what the implementation did, and with the rest of the set what is expected: mending them mends the case.
+A failing case that the set gives exactly is then claimed for the misreadings of the set that matter in it. Running the
+reference with them alone has to give what the implementation did, and with the rest of the set what is expected: mending them
+mends the case, but for further faults that they hide. Misreadings that they may hide are stated with them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Final, NamedTuple
 
 from rocket_conformance.attribution.evidence import Evidence, Failure
@@ -32,19 +32,22 @@ _COMPARED: Final = 200
 _REFUTING: Final = 150
 _BROKEN: Final = 1e6
 """How many misreadings the set may have; on how many failing cases of its own clause and of others a misreading is tried;
-how many are compared on how many cases then; how many passing cases it has to pass; and how far from everything one that
-breaks is."""
+how many are compared on how many cases then; how many passing cases it has to pass; and how far one that breaks is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
     """Misreadings that together are what some failing cases show: the first one's clause comes first in SPEC.md.
 
-    Instead of each, those of the same clause stand that come to the same in all that is claimed.
+    Attributes:
+        misreadings: instead of each, those of its family that come to the same in all that is claimed.
+        failures: what is claimed.
+        hidden: misreadings that make no difference beside the cause: the implementation may have them, too.
     """
 
     misreadings: tuple[tuple[Mutant, ...], ...]
     failures: tuple[Failure, ...]
+    hidden: tuple[Mutant, ...] = ()
 
 
 def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Cause, ...]:
@@ -52,22 +55,22 @@ def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Caus
 
     Args:
         evidence: of the run.
-        most_runs: how often the reference may run a case to find the set, half of it to prove and half to doubt.
+        most_runs: how often the reference may run a case to find the set, to prove it, and to look for what it hides.
     """
     search = _Search(evidence, most_runs)
     with suppress(_EnoughError):
         search.grow()
-    search.left = most_runs // 2  # for the proofs of what was found
+    search.left = most_runs
     with suppress(_EnoughError):
         search.prove()
-    search.left = most_runs  # and for what speaks against them
+    search.left = most_runs
     try:
-        search.withdraw()
+        search.look_behind()
         search.left = most_runs // 2
-        search.compare()
+        search.alike = {mutant: tuple(search.like(mutant)) for mutant in search.found}
+        return search.causes()
     except _EnoughError:  # a claim that was not examined is not made
         return ()
-    return search.causes()
 
 
 class _EnoughError(Exception):
@@ -121,6 +124,7 @@ class _Search:
         self._failures.sort(key=lambda failure: (len(failure.case.ops), failure.id))
         self._outcomes: dict[tuple[frozenset[Mutant], str], _Outcome] = {}
         self._refuted: set[Mutant] = set()
+        self._hidden: dict[Mutant, set[str]] = {}
 
     # --- running ------------------------------------------------------------------------------------------
 
@@ -250,22 +254,36 @@ class _Search:
     # --- proofs -------------------------------------------------------------------------------------------
 
     def prove(self) -> None:
-        """Finds what each failing case can be claimed for."""
-        for failure in self._failures:
-            active = frozenset(m for m in self.found if not self._outcome([m], failure).passes)
-            if (
-                0 < len(active) <= _MOST_TOGETHER
-                and self._outcome(active, failure).exact
-                and self._outcome(set(self.found) - active, failure).passes
+        """Leaves out misreadings that no case needs beside the others, and finds what each failing case can be claimed for."""
+        for mutant in tuple(self.found):
+            rest = [other for other in self.found if other != mutant]
+            if not any(
+                self._needs(mutant, item) for item in self._failures if self._outcome(self.found, item).exact
             ):
+                self.found = rest
+        for failure in self._failures:
+            if not self._outcome(self.found, failure).exact:
+                continue
+            active = frozenset(m for m in self.found if self._matters(m, failure))
+            if 0 < len(active) <= _MOST_TOGETHER and self._is_proved(active, failure):
                 self.claims[failure.id] = active
-                for mutant in active:
-                    self._outcome(set(self.found) - {mutant}, failure)
 
-    def withdraw(self) -> None:
-        """Withdraws claims that another misreading may fail, too: mending the cause may not mend those.
+    def _is_proved(self, misreadings: frozenset[Mutant], failure: Failure) -> bool:
+        """Whether they give what was seen, and the rest of the set what is expected."""
+        rest = set(self.found) - misreadings
+        return self._outcome(misreadings, failure).exact and self._outcome(rest, failure).passes
 
-        It may hide where the set with it gives the same as without it. A claim that is not examined is not made.
+    def _matters(self, mutant: Mutant, failure: Failure) -> bool:
+        """Whether the set needs a misreading for a case that it gives exactly, or it alone changes something there."""
+        return self._needs(mutant, failure) or not self._outcome([mutant], failure).passes
+
+    def _needs(self, mutant: Mutant, failure: Failure) -> bool:
+        return not self._outcome(set(self.found) - {mutant}, failure).exact
+
+    def look_behind(self) -> None:
+        """Finds the misreadings that the claims may hide: the set with one of them gives the same in all that is claimed.
+
+        A claim that is not examined is not made.
         """
         hidden = {mutant: set[str]() for mutant in self.evidence.misreadings if self._may_hide(mutant)}
         claims, self.claims = self.claims, {}
@@ -273,17 +291,15 @@ class _Search:
             for failure in self._failures:
                 if failure.id not in claims:
                     continue
-                known = self._outcome(self.found, failure).exact
                 part = part_of(failure.clauses[0])
                 for mutant in [item for item in hidden if part_of(item.clause) == part]:
                     if self._outcome([mutant], failure).passes:
                         continue
                     hidden[mutant].add(failure.id)
-                    if known and not self._outcome([*self.found, mutant], failure).exact:
+                    if not self._outcome([*self.found, mutant], failure).exact:
                         del hidden[mutant]
                 self.claims[failure.id] = claims[failure.id]
-        for name in frozenset[str]().union(*hidden.values()):
-            self.claims.pop(name, None)
+        self._hidden = hidden
 
     def _may_hide(self, mutant: Mutant) -> bool:
         """Whether the cases written for its clause, failed and passed, do not speak against it beside the set."""
@@ -294,15 +310,12 @@ class _Search:
         together = frozenset((*self.found, mutant))
         own = [item for item in self._failures if item.directed and item.clauses[0] == mutant.clause]
         known = (item for item in own if self._outcome(self.found, item).exact)
+        passed = self.evidence.passed.get(mutant.clause, ())
         return all(self._outcome(together, item).exact for item in known) and not self._fails_passed(
-            together, self.evidence.passed.get(mutant.clause, ())
+            together, passed
         )
 
-    def compare(self) -> None:
-        """Finds the misreadings that come to the same as those of the set in all that is claimed."""
-        self.alike = {mutant: tuple(self._alike(mutant)) for mutant in self.found}
-
-    def _alike(self, mutant: Mutant) -> Iterator[Mutant]:
+    def like(self, mutant: Mutant) -> Iterator[Mutant]:
         """The misreadings of its family with which the set gives all cases that are claimed for it, and itself."""
         rest = frozenset(self.found) - {mutant}
         claimed = [item for item in self._failures if mutant in self.claims.get(item.id, ())]
@@ -325,11 +338,19 @@ class _Search:
             claimed = self.claims.get(failure.id)
             if claimed is not None and not claimed & doubtful:
                 groups.setdefault(claimed, []).append(failure)
+        for claimed in sorted(groups, key=len):
+            [first, *more] = groups[claimed]
+            wider = [other for other in groups if claimed < other and self._is_proved(other, first)]
+            if wider and not more:
+                groups[min(wider, key=len)] += groups.pop(claimed)
         places = {mutant: place for place, mutant in enumerate(self.evidence.misreadings)}
         causes = [
             Cause(
                 tuple(self.alike[item] for item in sorted(misreadings, key=places.__getitem__)),
                 tuple(failures),
+                tuple(
+                    mutant for mutant, names in self._hidden.items() if names & {item.id for item in failures}
+                ),
             )
             for misreadings, failures in groups.items()
             if len(failures) >= _FEWEST_CASES
@@ -337,31 +358,12 @@ class _Search:
         return tuple(sorted(causes, key=lambda item: (len(item.misreadings), -len(item.failures))))
 
     def _is_doubtful(self, mutant: Mutant) -> bool:
-        """Whether fewer than two cases need it, or a misreading of another clause is as likely.
-
-        So it is where most cases of its own clause where it changes something show something else.
-        """
-        if any(other.clause != mutant.clause for other in self.alike[mutant]):
+        """Whether fewer than two cases need it, or most cases of its own clause where it matters show something else."""
+        claimed = [item for item in self._failures if mutant in self.claims.get(item.id, ())]
+        if sum(self._needs(mutant, item) for item in claimed) < _FEWEST_CASES:
             return True
-        needing = (
-            failure
-            for failure in self._failures
-            if mutant in self.claims.get(failure.id, ()) and self._needs(mutant, failure)
-        )
-        if len(list(islice(needing, _FEWEST_CASES))) < _FEWEST_CASES:
-            return True
-        own = [
-            failure
-            for failure in self._failures
-            if failure.directed
-            and failure.clauses[0] == mutant.clause
-            and (outcome := self._outcomes.get((frozenset((mutant,)), failure.id))) is not None
-            and not outcome.passes
-        ]
-        together = (self._outcomes.get((frozenset(self.found), failure.id)) for failure in own)
-        return 2 * sum(outcome is not None and outcome.exact for outcome in together) < len(own)
-
-    def _needs(self, mutant: Mutant, failure: Failure) -> bool:
-        """Whether the set without a misreading does not give what was seen of a case; not where that was never run."""
-        outcome = self._outcomes.get((frozenset(self.found) - {mutant}, failure.id))
-        return outcome is not None and not outcome.exact
+        alone = frozenset((mutant,))
+        own = [item for item in self._failures if item.directed and item.clauses[0] == mutant.clause]
+        own = [item for item in own if (alone, item.id) in self._outcomes]
+        own = [item for item in own if not self._outcome(alone, item).passes]
+        return 2 * sum(self._outcome(self.found, item).exact for item in own) < len(own)

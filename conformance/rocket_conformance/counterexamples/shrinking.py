@@ -133,6 +133,7 @@ def shrink(
     clause_of: Callable[[Case, Judgement], str | None],
     *,
     seconds: float,
+    values: bool = True,
 ) -> tuple[Case, Observation, Judgement]:
     """The smallest list found that fails with the same verdict and breaks the same clause first.
 
@@ -141,6 +142,7 @@ def shrink(
         try_case: runs a case; None when the adapter gave up.
         clause_of: the clause of a judgement's first difference.
         seconds: longest time to spend; what was found by then is the answer.
+        values: whether values become simpler, too; otherwise only operations and files are left out.
     """
     from hypothesis import Phase, Verbosity, find, settings  # noqa: PLC0415
     from hypothesis.errors import HypothesisException  # noqa: PLC0415
@@ -173,6 +175,8 @@ def shrink(
         _without_runs(best[0].ops, fails_alike)
         for path in case.files:
             fails_with(best[0].ops, {name: best[0].files[name] for name in best[0].files if name != path})
+        if not values:
+            return best
         template = best[0].ops
         with _hypothesis_elsewhere():
             smallest = find(

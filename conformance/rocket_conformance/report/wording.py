@@ -16,6 +16,7 @@ from rocket_conformance.report.lines import CaseLine
 _MOST_OPS: Final = 40
 _LONGEST_VALUE: Final = 200
 _LONGEST_DETAIL: Final = 600
+_MOST_HIDDEN: Final = 3
 
 
 def value_text(value: object, *, limit: int = _LONGEST_VALUE) -> str:
@@ -99,9 +100,17 @@ def cause_title(cause: Mapping[str, Any], failing: int) -> str:
         failing: the number of cases that fail in that report.
     """
     names = [str(name).replace("-", " ") for name in cause["misreadings"]]
+    others: Sequence[Sequence[str]] = cause.get("alternatives") or [[]] * len(names)
     readings = " together with ".join(
-        f"{name} ({clause})" for name, clause in zip(names, cause["clauses"], strict=True)
+        " or ".join((f"{name} ({clause})", *alike))
+        for name, clause, alike in zip(names, cause["clauses"], others, strict=True)
     )
+    hidden: Sequence[str] = cause.get("hidden", ())
+    listed = (
+        " or ".join(hidden) if len(hidden) <= _MOST_HIDDEN else f"each of {len(hidden)} other misreadings"
+    )
+    besides = f"; {listed} would make no difference there" if hidden else ""
     return (
         f"exactly as: {readings}: same answers and bytes in {len(cause['cases'])} of {failing} failing cases"
+        f"{besides}"
     )

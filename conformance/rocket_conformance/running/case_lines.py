@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 from rocket_conformance.attribution import (
@@ -19,6 +19,7 @@ from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import Difference, hashed_texts, specified
 from rocket_conformance.counterexamples import replay_name, replay_of, shrink
 from rocket_conformance.judging import FAILING, Judgement, Verdict
+from rocket_conformance.misreadings import Mutant
 from rocket_conformance.planning import Planned
 from rocket_conformance.protocol import Op
 from rocket_conformance.report import CaseLine
@@ -26,7 +27,9 @@ from rocket_conformance.running.case_state import CaseState, Failing
 from rocket_conformance.running.execution import Execution
 
 _DIED: Final[frozenset[Verdict]] = frozenset({"crash", "timeout"})
-_SHRUNK: Final[frozenset[Verdict]] = _DIED.union(("diverged", "errored"))
+_SHRUNK: Final[frozenset[Verdict]] = frozenset({"diverged", "errored"})
+_SHORT_SECONDS: Final = 0.25
+"""The least limit of a list that hangs while it is made smaller."""
 
 
 def line_of(planned: Planned, verdict: Verdict, detail: str, **fields: Any) -> CaseLine:
@@ -41,6 +44,10 @@ def line_of(planned: Planned, verdict: Verdict, detail: str, **fields: Any) -> C
     )
 
 
+def _titled(mutant: Mutant) -> str:
+    return f"{mutant.words} ({mutant.clause})"
+
+
 def _texts(difference: Difference, ops: Sequence[Op]) -> dict[str, Any]:
     """The field `texts` of a differing hash whose texts are known."""
     texts = hashed_texts(difference, ops)
@@ -52,7 +59,7 @@ Concluded = tuple[CaseLine, "dict[str, Any] | None"]
 
 
 class Concluder:
-    """Concludes the cases of a run, within one limit of time for making inputs smaller.
+    """Concludes the cases of a run, within limits of time for making inputs smaller and for naming operations.
 
     Attributes:
         causes: the misreadings that are proved, as the report's footer holds them.
@@ -62,7 +69,7 @@ class Concluder:
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
         self._options = execution.options
-        self._seconds = execution.options.shrink_seconds
+        self._seconds = self._naming = execution.options.shrink_seconds
         self._most_runs = MOST_RUNS
         self._small: set[str | None] = set()
         self.causes: list[dict[str, Any]] = []
@@ -70,7 +77,8 @@ class Concluder:
 
     def stop(self) -> None:
         """Leaves further inputs as they are, looks for no cause, and runs nothing any more."""
-        self._seconds, self._most_runs = 0.0, 0
+        self._seconds = self._naming = 0.0
+        self._most_runs = 0
 
     def conclude(self, state: CaseState) -> Concluded:
         """The state's line of the report, and its replay file if it failed."""
@@ -87,6 +95,8 @@ class Concluder:
             states: what failed.
             passed: what passed, the evidence against a cause.
         """
+        if self._naming:
+            self._naming += 2 * sum(state.millis for state in states if state.verdict in _DIED) / 1000
         # what was drawn from a seed comes last: it stays as it is where a smaller case fails at the same place
         ordered = sorted(
             states, key=lambda state: (not state.planned.is_directed, not state.planned.is_property)
@@ -118,8 +128,16 @@ class Concluder:
         found = find_causes(Evidence(failures, simulation, own, passed_case), most_runs=self._most_runs)
         return [
             {
-                "misreadings": [" or ".join(mutant.name for mutant in alike) for alike in cause.misreadings],
+                "misreadings": [
+                    " or ".join(mutant.name for mutant in alike if mutant.clause == alike[0].clause)
+                    for alike in cause.misreadings
+                ],
                 "clauses": [alike[0].clause for alike in cause.misreadings],
+                "alternatives": [
+                    [_titled(mutant) for mutant in alike if mutant.clause != alike[0].clause]
+                    for alike in cause.misreadings
+                ],
+                "hidden": [_titled(mutant) for mutant in cause.hidden],
                 "cases": [failure.id for failure in cause.failures],
             }
             for cause in found
@@ -185,57 +203,66 @@ class Concluder:
 
     def _smallest(self, planned: Planned, failing: Failing) -> Failing:
         """The failing case made small, unless it was written by hand; of a crash or hang the operation is named."""
-        verdict = failing[2].verdict
-        if self._seconds <= 0 or verdict not in _SHRUNK:
+        case, _, judgement = failing
+        if judgement.verdict in _DIED:
+            return self._with_operation(failing, keep=planned.is_directed) if self._naming > 0 else failing
+        if self._seconds <= 0 or judgement.verdict not in _SHRUNK:
             return failing
-        start = time.monotonic()
-        until = start + self._seconds / 4
-        case, _, judgement = failing
-        if verdict in _DIED:
-            failing = self._with_operation(failing, until, keep=planned.is_directed)
-        elif planned.is_property or not (planned.is_directed or self._place(case, judgement) in self._small):
-            failing = shrink(failing, self._execution.try_case, self._place, seconds=until - start)
-        case, _, judgement = failing
-        self._small.add(self._place(case, judgement))
-        self._seconds = max(0.0, self._seconds - (time.monotonic() - start))
+        place = self._place(case, judgement)
+        if planned.is_property or not (planned.is_directed or place in self._small):
+            failing = self._shrunk(failing, None, values=True)
+        self._small.add(self._place(failing[0], failing[2]))
         return failing
 
-    def _with_operation(self, failing: Failing, until: float, *, keep: bool) -> Failing:
+    def _shrunk(self, failing: Failing, limit: float | None, *, values: bool) -> Failing:
+        """The smallest list found in a quarter of the time that is left."""
+        start = time.monotonic()
+        try_case = partial(self._execution.try_case, seconds=limit)
+        found = shrink(failing, try_case, self._place, seconds=self._seconds / 4, values=values)
+        self._seconds = max(0.0, self._seconds - (time.monotonic() - start))
+        return found
+
+    def _with_operation(self, failing: Failing, *, keep: bool) -> Failing:
         """A crash or hang with the operation at which it happens: the last one of the shortest beginning that shows it.
+
+        A list is made smaller with a short limit of time, and what comes of it has to hang for as long as any case may.
 
         Args:
             failing: the case.
-            until: when to stop, of the monotonic clock.
             keep: whether the case stays as it is, and only the operation is looked for.
         """
-        found = self._shortest_start(failing, until)
+        family = failing[0].clauses[0].rpartition("-")[0]
+        limit = self._execution.hang_seconds(family)
+        start, left = time.monotonic(), self._seconds
+        smaller = failing
+        if not keep and left > 0:
+            short = self._execution.hang_seconds(family, least=_SHORT_SECONDS)
+            smaller = self._shortest_start(failing, short) or failing
+            kind = f"{failing[2].verdict} {smaller[0].ops[-1]['op']}"
+            smaller = self._shrunk(smaller, short, values=kind not in self._small)
+            self._small.add(kind)
+        found = self._shortest_start(smaller, limit)
+        if found is None and smaller is not failing:
+            found = self._shortest_start(failing, limit)
+        self._naming -= time.monotonic() - start - (left - self._seconds)
         if found is None:
             return failing
-        kind = f"{failing[2].verdict} {found[0].ops[-1]['op']}"
-        if not keep and kind not in self._small:
-            self._small.add(kind)
-            smaller = shrink(found, self._quickly, self._place, seconds=until - time.monotonic())
-            found = self._shortest_start(smaller, until + self._seconds / 4) or found
         case, expected, judgement = failing if keep else found
         place = len(found[0].ops) - 1
         detail = f"operation {place} ({found[0].ops[place]['op']}): {judgement.detail}"
         return case, expected, replace(judgement, detail=detail)
 
-    def _shortest_start(self, failing: Failing, until: float) -> Failing | None:
+    def _shortest_start(self, failing: Failing, limit: float) -> Failing | None:
         """The shortest beginning of a list that ends alike, tried from one operation on: only the last try hangs."""
         case, _, judgement = failing
+        until = time.monotonic() + self._naming
         for length in range(1, len(case.ops) + 1):
-            tried = self._quickly(replace(case, ops=case.ops[:length]))
-            if tried is None or time.monotonic() > until:
-                break
-            if tried[2].verdict == judgement.verdict:
+            tried = self._execution.try_case(replace(case, ops=case.ops[:length]), seconds=limit)
+            if tried is not None and tried[2].verdict == judgement.verdict:
                 return tried
+            if tried is None or time.monotonic() > until:
+                return None
         return None
-
-    def _quickly(self, case: Case) -> Failing | None:
-        """Runs a shorter list of a case that hung or crashed."""
-        seconds = self._execution.hang_seconds(case.clauses[0].rpartition("-")[0])
-        return self._execution.try_case(case, seconds=seconds)
 
     @staticmethod
     def _place(case: Case, judgement: Judgement) -> str | None:

@@ -57,9 +57,9 @@ class Execution:
 
     # --- limits -------------------------------------------------------------------------------------------
 
-    def hang_seconds(self, family: str) -> float:
+    def hang_seconds(self, family: str, *, least: float = _HANG_SECONDS) -> float:
         """How long a case of a family that hangs may take: twice as long as any of its cases that was answered."""
-        return max(_HANG_SECONDS, round(2 * self._slowest[family], 1))
+        return max(least, round(2 * self._slowest[family], 1))
 
     def obstacle(self, family: str) -> str | None:
         """Why no more cases of a family of clauses are sent; None while they are."""
