@@ -1,0 +1,35 @@
+"""The page of other releases' stores is of this code, and nothing in it is wrong; `make soak` measures one release again."""
+
+import json
+import shutil
+from typing import Any
+
+import pytest
+from release_run import PAGE, RESULTS, STEPS, inputs_hash, measure, render
+
+
+def faults(row: dict[str, Any]) -> list[str]:
+    """What is wrong with a release: a case, a verdict, a finding, a rebuilt file or a prediction."""
+    found = [f"case {name}" for name in row["differ"]]
+    for name in STEPS[:-1]:
+        step = row["steps"][name]
+        found += [f"{name}: {what}" for what in (*step["broken"], *step["findings"])]
+        found += [f"{name}: queues"] * (not step["queues"])
+        found += [f"{name}: index"] * (not step["index"] and "index.double_entry" not in step["notes"])
+    return found + [f"{name}: start" for name in STEPS[1:] if not row["steps"][name]["foretold"]]
+
+
+def test_the_page_is_of_this_code_and_has_no_faults() -> None:
+    shown = json.loads(RESULTS.read_text("utf-8"))
+    assert shown["inputs_sha256"] == inputs_hash()
+    assert {version: faults(row) for version, row in shown["rows"].items() if faults(row)} == {}
+    assert PAGE.read_text("utf-8") == render(shown)
+
+
+@pytest.mark.java
+@pytest.mark.soak
+@pytest.mark.usefixtures("maven")
+def test_a_broker_of_5_3_1() -> None:
+    java = shutil.which("java")
+    assert java
+    assert faults(measure("5.3.1", java)) == []
