@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from rocket_spec.errors import FormatError
 from rocket_spec.later_layouts import BATCH_UNIT
+from rocket_spec.layout import RECORD_FIXED_V4
 
 from rocket_columnar.audit.plan import Plan
 from rocket_columnar.decode import decode
@@ -82,7 +83,7 @@ def _against_record(plan: Plan, file: StoreFile, unit: _Unit) -> Iterator[Findin
     for log, length in zip(plan.logs, plan.log_sizes, strict=True):
         if log.base_offset <= phy_offset < log.base_offset + length:
             raw = read_at(log, phy_offset - log.base_offset, size)
-            whole = len(raw) == size >= BATCH_UNIT.size and int.from_bytes(raw[:4], signed=True) == size
+            whole = len(raw) == size >= RECORD_FIXED_V4 and int.from_bytes(raw[:4], signed=True) == size
             record = parse_record(raw, 0) if whole else None
     if not isinstance(record, Record) or record.fixed.phy_offset != phy_offset:
         text = f"no record of {size:,} bytes begins at physical offset {phy_offset:,}"

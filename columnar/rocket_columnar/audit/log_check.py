@@ -114,8 +114,9 @@ def _recorded(file: StoreFile) -> int:
 
 
 def _bad_body(file: StoreFile, at: int) -> Finding:
-    raw = read_at(file, at, int.from_bytes(read_at(file, at, 4), signed=True))
-    record = parse_record(raw, 0)
+    size = int.from_bytes(read_at(file, at, 4), signed=True)
+    raw = read_at(file, at, size)
+    record = parse_record(raw, 0) if len(raw) == size >= RECORD_FIXED_V4 else None  # cut meanwhile
     if isinstance(record, Record) and not property_crc_matches(raw):
         body = raw[record.body :][: max(record.fixed.body_length, 0)]
         if not body or crc32(body) & 0x7FFFFFFF == record.fixed.body_crc:
