@@ -379,7 +379,7 @@ SAMPLES: Final[dict[str, Samples]] = {
 
 TARGETS: Final[dict[str, Target]] = {
     "record": _in_memory(SAMPLES["record"], _record),
-    "log": _in_memory(SAMPLES["log"], _log_rows),
+    "log": _in_memory(SAMPLES["log"], _log_rows, FormatError),
     "properties": _in_memory(SAMPLES["properties"], _properties),
     "text and key hash": _in_memory(SAMPLES["text and key hash"], _text),
     "Java number": _in_memory(SAMPLES["Java number"], _java_number),

@@ -28,14 +28,14 @@ def unreached(windows: EntryWindows, *, ended: bool) -> tuple[tuple[int, int], .
     heads = slots[slots > count]
     if not (heads.size or ended):
         return ()
-    previous = np.zeros(max(state.written, int(slots.max(initial=0)) + 1), np.int32)
+    previous = np.zeros(state.written, np.int32)
     stops: list[NDArray[np.int64]] = [heads.astype(np.int64)]
     for start, raw in windows.each(state.written, 1):
         previous[start : start + raw.size] = raw["prev_entry"]
         stops.append(np.flatnonzero(raw["time_diff"] < 0) + start)
     lost = np.zeros(previous.size, np.bool_)
     for entry in np.concatenate(stops).tolist():
-        while entry > 0 and not lost[entry]:
+        while 0 < entry < lost.size and not lost[entry]:
             lost[entry] = True
             entry = int(previous[entry])  # noqa: PLW2901 - the walk goes on
     numbers = np.flatnonzero(lost[: min(count, state.written)])

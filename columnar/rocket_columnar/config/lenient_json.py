@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 
 from rocket_spec.errors import MalformedError
 
-_BLANK: Final = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_BLANK: Final = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
 _NUMBER: Final = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _NAME: Final = re.compile(r"[-\w$]+")
 _WORDS: Final = {"true": True, "false": False, "null": None}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from rocket_spec.errors import UsageError
+from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.later_layouts import LATER_CHECKPOINT, LONG_TOPIC_RECORD
 from rocket_spec.layout import (
     BLANK,
@@ -268,6 +268,13 @@ def _fields(
     known: dict[str, int] = {}
     for field in part.layout.fields:
         size = field.size if field.size is not None else _length(field.name, known)
+        if at > part.end:
+            raise MalformedError(
+                file=reader.name,
+                offset=part.begin,
+                found=f"a {part.structure} that changes",
+                expected="one at rest",
+            )
         raw = reader.read(at, min(size, part.end - at)).tobytes()
         value: int | str
         if field.type == "bytes":

@@ -29,6 +29,7 @@ _WITNESSES: Final = 16  # files of one size that are asked
 _CHECKED: Final = 512  # entries of each that a given geometry is compared with; an inferred one needs more
 _SHOWN: Final = 8  # candidates named in a message
 _NOTHING: Final = Agreement(0, 0, 0)
+_MOST: Final = (1 << 31) - 1  # bytes of a mapped file
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,13 @@ def _look(file: StoreFile) -> _Seen:
                 found=f"{reader.size:,} bytes",
                 expected="40 + 4 * slots + 20 * entries bytes",
                 clause="IDX-FILE-1",
+            )
+        if reader.size > _MOST:
+            raise MalformedError(
+                file=reader.name,
+                found=f"{reader.size:,} bytes",
+                expected=f"at most {_MOST:,}, the longest index file",
+                clause="IDX-FILE-3",
             )
         header = read_header(reader)
         if header.index_count > room:

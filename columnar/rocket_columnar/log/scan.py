@@ -119,7 +119,7 @@ class Scan:
                 one in the range that verifies, and what is before it belongs to the range before.
             on_gap: called with each gap; zeros to the file's end are not a gap but still to be written.
         """
-        walk = self.walk
+        walk, end = self.walk, min(end, self._reader.size)
         position = begin if exact else walk.next_frame(begin, end)
         self.first = position
         window, rows, count = walk.window, np.empty(0, ROW), 0
