@@ -246,3 +246,15 @@ def test_a_record_that_claims_two_gigabytes(tmp_path: Path) -> None:
 def test_a_geometry_that_no_file_can_have(geometry: Geometry, tmp_path: Path) -> None:
     with pytest.raises(MalformedError, match="found 308 bytes, expected"):
         judge_store(open_store("small-roll", tmp_path), geometry=geometry)
+
+
+def test_light_queues_at_other_offsets_than_their_messages_ask_for(tmp_path: Path) -> None:
+    """A first unit may ask for 0 anywhere (CQ-PUT-4); no restart puts one that asks for 1 at 2."""
+    store = open_store("lmq", tmp_path)
+    first = min(store.glob("consumequeue/%LMQ%*/0/*"))
+    length = first.stat().st_size
+    pre_blank = bytes(8) + b"\x7f\xff\xff\xff" + bytes(8)
+    first.write_bytes((pre_blank + first.read_bytes())[:length])
+    judged = judge_store(store)
+    assert judged.with_outcome("broken") == ["CQ-LMQ-1"]
+    assert judged.observations.broken["CQ-LMQ-1"][0].offset == 40

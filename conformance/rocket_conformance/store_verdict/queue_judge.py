@@ -245,7 +245,7 @@ class _Queue:
         """Judges the logical offset of a unit by the one that its message asks for."""
         if stored.logical == asked:
             self.seen.hold("CQ-FILE-4")
-        elif self.wanted.light:
+        elif self.wanted.light and (asked == 0 or stored.logical < asked):
             self.seen.hold("CQ-LMQ-4")
         elif stored.logical < asked:
             self.seen.hold("CQ-PUT-3")
@@ -253,7 +253,8 @@ class _Queue:
         elif asked == 0:
             self.seen.hold("CQ-PUT-4")
         else:
-            self.seen.breaks("CQ-FILE-4", stored.place("logical offset", stored.logical, asked, record))
+            clause = "CQ-LMQ-1" if self.wanted.light else "CQ-FILE-4"
+            self.seen.breaks(clause, stored.place("logical offset", stored.logical, asked, record))
 
     def _judge_tags(self, place: Place, record: StoredRecord) -> None:
         """A tags code, which is the tag's hash instead of the delivery time where a recovery dispatched (STORE-15)."""
