@@ -356,6 +356,9 @@ def test_times_as_timestamps(tmp_path: Path) -> None:
         "physic_msg_timestamp": datetime(2023, 11, 14, 22, 13, 20, 123_000, tzinfo=UTC),
         "logics_msg_timestamp": None,
         "index_msg_timestamp": None,
+        "master_flushed_offset": None,
+        "confirm_phy_offset": None,
+        "logics_physical_offset": None,
     }
     (raw,) = Read("checkpoint", tmp_path, ("physic_msg_timestamp", "=", times[0]), timestamps="utc").rows()
     assert raw == row

@@ -100,7 +100,8 @@ def cause_title(cause: Mapping[str, Any], failing: int) -> str:
         failing: the number of cases that fail in that report.
     """
     names = [str(name).replace("-", " ") for name in cause["misreadings"]]
-    others: Sequence[Sequence[str]] = cause.get("alternatives") or [[]] * len(names)
+    none: Sequence[Sequence[str]] = ((),) * len(names)
+    others: Sequence[Sequence[str]] = cause.get("alternatives", none)
     readings = " together with ".join(
         " or ".join((f"{name} ({clause})", *alike))
         for name, clause, alike in zip(names, cause["clauses"], others, strict=True)
