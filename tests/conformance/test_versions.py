@@ -29,8 +29,6 @@ COMPARED = ("3.2.6", "4.0.0", "4.1.0", "4.3.0", "4.5.0", "4.6.0", "4.7.0", "4.7.
 IN_CONSEQUENCE = {
     "CQ-LOAD-2": "its case asks for a unit in a gap between files: the search for a file is another since 4.3.0",
     "CQ-GET-1": "as CQ-LOAD-2, in the file of an odd name",
-    "CQ-PUT-4": "its case has a unit that is skipped as a repeat, which CQ-PUT-2 does since 4.3.0",
-    "CQ-PUT-8": "as CQ-PUT-4",
 }
 """Clauses that differ in releases that have the behaviour, since another one makes what their cases look at."""
 
