@@ -36,7 +36,7 @@ def candidates(signs: Sequence[Sign], version: str | None) -> tuple[Profile, ...
     if not signs:
         return (profile(GROUND),)
     kinds = {sign.kind for sign in signs}
-    newest = any(sign.kind == "checkpoint" and sign.text.endswith("byte 40") for sign in signs)
+    newest = any(sign.since == _STARTS[-1] for sign in signs)
     known = _STARTS[-1:] if newest else _STARTS[2:] if "tags" in kinds else _STARTS
     return tuple(map(profile, known))
 

@@ -42,10 +42,12 @@ class Sign(NamedTuple):
     Attributes:
         kind: what it is.
         text: the same, with its place.
+        since: the first release that writes it, where that is known and later than 5.0.0.
     """
 
     kind: Literal["magic", "checkpoint", "batch", "rocksdb", "index", "compaction", "timer", "config", "tags"]
     text: str
+    since: str = ""
 
 
 def later_line(signs: Iterable[Sign]) -> str:
@@ -109,7 +111,8 @@ def _of_checkpoint(file: StoreFile) -> Iterator[Sign]:
     if all(0 <= value < _LIMIT for value in values):
         for number, value in enumerate(values):
             if value:
-                yield Sign("checkpoint", f"{value:,} in the checkpoint at byte {24 + 8 * number}")
+                since = "5.5.0" if number == 2 else ""  # CKP-5
+                yield Sign("checkpoint", f"{value:,} in the checkpoint at byte {24 + 8 * number}", since)
 
 
 def folder_signs(store: Path) -> tuple[Sign, ...]:
