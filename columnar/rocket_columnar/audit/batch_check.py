@@ -11,7 +11,7 @@ from rocket_spec.layout import RECORD_FIXED_V4
 from rocket_columnar.audit.plan import Plan
 from rocket_columnar.decode import decode
 from rocket_columnar.findings import Finding, finding
-from rocket_columnar.formats import Record, clean_utf8, parse_properties, parse_record
+from rocket_columnar.formats import Record, clean_utf8, parse_int, parse_properties, parse_record
 from rocket_columnar.store import StoreFile, read_at
 
 _NO_CURE: Final = (
@@ -96,6 +96,7 @@ def _wrong_fields(file: StoreFile, unit: _Unit, record: Record, raw: bytes) -> I
     fixed = record.fixed
     pairs = parse_properties(raw[record.properties :][: record.properties_length])
     number = pairs.get(b"INNER_NUM", b"") if b"INNER_BASE" in pairs else b""
+    messages = parse_int(clean_utf8(number).decode())
     topic = clean_utf8(raw[record.topic :][: record.topic_length]).decode()
     if (topic, fixed.queue_id) != (file.topic, file.queue_id):
         text = f"the record at physical offset {unit['phy_offset']:,} is of {topic} queue {fixed.queue_id}"
@@ -103,7 +104,7 @@ def _wrong_fields(file: StoreFile, unit: _Unit, record: Record, raw: bytes) -> I
         return
     expected = {
         "base_offset": fixed.queue_offset,
-        "batch_size": int(number) if number.isdigit() else 1,
+        "batch_size": 1 if messages is None else messages,
         "store_timestamp": fixed.store_timestamp,
     }
     for name, value in expected.items():

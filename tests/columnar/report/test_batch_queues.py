@@ -1,10 +1,12 @@
 """Batch queues of a store of 5.5.1 (`tests/spec/later/`): healthy, with damaged units, rebuilt beside them."""
 
+import struct
 import zipfile
 from pathlib import Path
 from typing import Final
 
 import pytest
+import store_bytes
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import audit
 from rocket_spec.layout import Geometry
@@ -57,6 +59,17 @@ def test_a_unit_of_another_queue_is_found(healthy: Path) -> None:
     other = (healthy / "batchconsumequeue" / "Batched" / "1" / f"{0:020}").read_bytes()
     put(healthy / QUEUE, 3 * 46, other[46 : 46 + 28])
     assert "queue.wrong_target" in {finding.code for finding in audit(healthy)}
+
+
+def test_a_number_of_messages_of_5_000_digits(tmp_path: Path) -> None:
+    """It is no Java int, so the record counts as one message: the unit of 2 is found, and the audit ends."""
+    properties = b"INNER_BASE\x010\x02INNER_NUM\x01" + b"9" * 5_000 + b"\x02"
+    stored = store_bytes.record(0, topic=b"Batched", properties=properties)
+    store_bytes.put(tmp_path, f"commitlog/{0:020}", stored.ljust(1 << 16, b"\0"))
+    unit = struct.pack(">qiqqqhii", 0, len(stored), 0, store_bytes.BEGIN, 0, 2, -1, 0)
+    store_bytes.put(tmp_path, f"batchconsumequeue/Batched/0/{0:020}", unit)
+    found = [finding for finding in audit(tmp_path) if finding.file.startswith("batchconsumequeue")]
+    assert [(finding.code, finding.offset) for finding in found] == [("queue.wrong_target", 36)]
 
 
 def test_a_missing_file_is_a_gap(healthy: Path) -> None:
