@@ -8,6 +8,23 @@ import pytest
 from release_run import PAGE, RESULTS, STEPS, inputs_hash, measure, render
 
 KNOWN = {
+    "4.7.1": [
+        "plain: LOG-PROP-3",
+        "plain: index.missing_key",
+        "plain: transaction.unresolved",
+        "plain: index",
+    ],
+    "4.8.0": [
+        "plain: LOG-PROP-6",
+        "plain: index.entry_wrong_key",
+        "plain: index.missing_key",
+        "plain: transaction.unresolved",
+        "plain: index",
+        "restarted: queue.tags_code",
+        "restarted: queues",
+        "killed: queue.tags_code",
+        "killed: queues",
+    ],
     "4.9.3": ["plain: transaction.unresolved"],
     "4.9.7": ["plain: transaction.unresolved"],
     "5.1.4": ["plain: LOG-PROP-1"],
