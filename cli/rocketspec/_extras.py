@@ -10,8 +10,6 @@ _EXTRAS: Final = {
     "pandas": "spark",
     "pyspark": "spark",
     "grpc": "connect",
-    "fsspec": "hdfs",
-    "requests": "hdfs",
 }
 
 

@@ -1,7 +1,7 @@
 """The interface that Spark requires of a stream.
 
 An offset states how far everything has been read - `{"phy_offset": n}` for a commit log, `{"TOPIC/QUEUE": units}` for
-consume queues, after the name of the store if there are several - and what was read last. Spark keeps it in the query's
+consume queues - and what was read last. Spark keeps it in the query's
 checkpoint and asks for exactly the rows between two of them, also after a restart, so that none is lost or repeated. An
 offset is after the last complete record or unit; records that are being written are left to a later trigger.
 """
@@ -9,7 +9,6 @@ offset is after the last complete record or unit; records that are being written
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -20,21 +19,19 @@ from pyspark.sql.streaming.datasource import (
     ReadMaxRows,
     SupportsTriggerAvailableNow,
 )
-from rocket_columnar.store import StoreFile
 from rocket_spec.errors import UsageError
 
+from rocket_spark.files import expand, storage_for
 from rocket_spark.reading import (
     LogTail,
     QueueTail,
     Request,
     RowsPartition,
-    StoresTail,
     flag,
     grouped,
     part_rows,
     positive,
     requested_files,
-    store_of,
 )
 
 if TYPE_CHECKING:
@@ -47,7 +44,7 @@ Offsets = dict[str, int]
 
 
 class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Follows the commit logs or the consume queues of one store, or of several.
+    """Follows the commit logs or the consume queues of one store.
 
     Args:
         table: `commit_log` or `consume_queue`.
@@ -71,21 +68,17 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.fail_on_loss = flag(options, "failOnDataLoss", default=True)
         self.target: Offsets | None = None
 
-    def _tail(self) -> LogTail | QueueTail | StoresTail:
+    def _tail(self) -> LogTail | QueueTail:
         """The files as they are now."""
-        stores: dict[str, list[StoreFile]] = {}
-        paths = self.asked.paths
-        for path in paths:
-            for file in requested_files(replace(self.asked, paths=(path,)), self.table):
-                if file.size():  # 0: made, not yet laid out
-                    names = [path] if len(paths) > 1 else []
-                    below = store_of(file)
-                    stores.setdefault("/".join([*names, *([below] if below else [])]), []).append(file)
-        if not stores:
-            raise UsageError(f"{self.asked.paths[0]}: contains nothing yet that a stream could follow")
-        if stores.keys() != {""}:
-            return StoresTail(stores, self.table)
-        files = stores[""]
+        path, options = self.asked.paths[0], dict(self.asked.storage)
+        one = len(self.asked.paths) == 1 and not self.asked.recursive
+        if not one or expand(path, options) != [storage_for(path, options)[1]]:
+            raise UsageError("option path: a stream follows one store; start one for each")
+        files = [
+            file for file in requested_files(self.asked, self.table) if file.size()
+        ]  # 0: not yet laid out
+        if not files:
+            raise UsageError(f"{path}: contains nothing yet that a stream could follow")
         return LogTail(files) if self.table == "commit_log" else QueueTail(files)
 
     def initialOffset(self) -> Offsets:  # noqa: N802 - Spark's name

@@ -1,4 +1,4 @@
-"""Stores under paths, on S3 and on HDFS: found and read alike."""
+"""Stores under paths and on S3: found and read alike."""
 
 import pickle
 import shutil
@@ -29,15 +29,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return open_store("ext", tmp_path_factory.mktemp("ext"))
 
 
-@pytest.fixture(scope="module", params=["s3", "hdfs"])
-def far(request: pytest.FixtureRequest) -> Far:
-    found: Far = request.getfixturevalue(request.param)
-    return found
-
-
 @pytest.fixture(scope="module")
-def uploaded(far: Far, store: Path) -> str:
-    return far.upload(store, "fleet/broker-a/store")
+def uploaded(s3: Far, store: Path) -> str:
+    return s3.upload(store, "fleet/broker-a/store")
 
 
 def rows(files: Sequence[StoreFile]) -> list[tuple[str, dict[str, Any]]]:
@@ -48,28 +42,28 @@ def facts(files: Sequence[StoreFile]) -> list[tuple[object, ...]]:
     return [(file.kind, file.name, file.topic, file.queue_id, file.base_offset) for file in files]
 
 
-def test_a_whole_store(far: Far, uploaded: str, store: Path) -> None:
-    files = find_files(uploaded, options=far.options)
+def test_a_whole_store(s3: Far, uploaded: str, store: Path) -> None:
+    files = find_files(uploaded, options=s3.options)
     assert facts(files) == facts(find_local(store))
     assert rows(files) == rows(find_local(store))
 
 
-def test_a_store_of_dledger_mode(far: Far, tmp_path: Path) -> None:
+def test_a_store_of_dledger_mode(s3: Far, tmp_path: Path) -> None:
     """The log of the member is found, DLedger's own index of 160 MiB is left out."""
     store = open_store("dledger", tmp_path)
     shutil.rmtree(store / "dledger-n0/index")
     (store / "dledger-n0/index").mkdir()
     (store / "dledger-n0/index/00000000000000000000").write_bytes(bytes(32))
-    uri = far.upload(store, "dledger/store")
-    files = find_files(uri, options=far.options)
+    uri = s3.upload(store, "dledger/store")
+    files = find_files(uri, options=s3.options)
     assert [(file.kind, file.name) for file in files] == [
         (file.kind, file.name) for file in find_local(store)
     ]
     assert all(file.framed for file in files if file.kind == "log")
-    assert len(find_files(uri, "log", options=far.options)) == 8
+    assert len(find_files(uri, "log", options=s3.options)) == 8
 
 
-def test_a_log_in_several_directories(far: Far, tmp_path: Path) -> None:
+def test_a_log_in_several_directories(s3: Far, tmp_path: Path) -> None:
     """The option `commitlog` names them: under paths and far away the same files, and one log."""
     store = open_store("many-paths", tmp_path)
     folders = [store / f"commitlog-{letter}" for letter in "abc"]
@@ -78,70 +72,70 @@ def test_a_log_in_several_directories(far: Far, tmp_path: Path) -> None:
         shutil.rmtree(folder)
     local = find_files(str(store), options={"commitlog": ",".join(map(str, outside))})
     assert facts(local) == facts(find_local(store, commitlog=outside))
-    logs = [far.upload(folder, f"disks/{folder.name}") for folder in outside]
-    uri = far.upload(store, "many/store")
-    files = find_files(uri, options=far.options | {"commitlog": ", ".join(logs)})
+    logs = [s3.upload(folder, f"disks/{folder.name}") for folder in outside]
+    uri = s3.upload(store, "many/store")
+    files = find_files(uri, options=s3.options | {"commitlog": ", ".join(logs)})
     assert rows(files) == [
-        (table, row | {"file": row["file"].replace(str(tmp_path), far.root)}) for table, row in rows(local)
+        (table, row | {"file": row["file"].replace(str(tmp_path), s3.root)}) for table, row in rows(local)
     ]
     assert len({file.sequence for file in files if file.kind == "log"}) == 1
     with pytest.raises(UsageError, match="not in the storage of"):
-        find_files(uri, options=far.options | {"commitlog": str(outside[0])})
+        find_files(uri, options=s3.options | {"commitlog": str(outside[0])})
 
 
-def test_files_can_be_sent_to_a_task(far: Far, uploaded: str, store: Path) -> None:
-    files = find_files(uploaded, "log", options=far.options)
+def test_files_can_be_sent_to_a_task(s3: Far, uploaded: str, store: Path) -> None:
+    files = find_files(uploaded, "log", options=s3.options)
     rows(files)
     assert rows(pickle.loads(pickle.dumps(files))) == rows(find_local(store, "log"))  # noqa: S301
 
 
 @pytest.mark.parametrize("below", ["consumequeue", "index", "commitlog", "checkpoint", "consumequeue_ext"])
-def test_a_part_of_a_store(far: Far, uploaded: str, store: Path, below: str) -> None:
-    files = find_files(f"{uploaded}/{below}", options=far.options)
+def test_a_part_of_a_store(s3: Far, uploaded: str, store: Path, below: str) -> None:
+    files = find_files(f"{uploaded}/{below}", options=s3.options)
     assert facts(files) == facts(find_local(store / below))
 
 
-def test_a_queue_keeps_its_topic(far: Far, uploaded: str, store: Path) -> None:
+def test_a_queue_keeps_its_topic(s3: Far, uploaded: str, store: Path) -> None:
     (first, *_) = find_local(store, "queue")
     below = first.path.parent.relative_to(store).as_posix()
-    files = find_files(f"{uploaded}/{below}", options=far.options)
+    files = find_files(f"{uploaded}/{below}", options=s3.options)
     assert {(file.topic, file.queue_id) for file in files} == {(first.topic, first.queue_id)}
 
 
-def test_files_without_a_place_are_told_by_their_bytes(far: Far, store: Path, tmp_path: Path) -> None:
+def test_files_without_a_place_are_told_by_their_bytes(s3: Far, store: Path, tmp_path: Path) -> None:
     (log, *_) = find_local(store, "log")
     (tmp_path / "some").mkdir()
     (tmp_path / "some" / "log.bin").write_bytes(log.path.read_bytes())
     (tmp_path / "some" / "notes").write_text("nothing of ours")
-    uri = far.upload(tmp_path / "some", "some")
+    uri = s3.upload(tmp_path / "some", "some")
     skipped: list[str] = []
-    (file,) = find_files(uri, options=far.options, on_skip=lambda name, _: skipped.append(name))
+    (file,) = find_files(uri, options=s3.options, on_skip=lambda name, _: skipped.append(name))
     assert (file.kind, file.name, skipped) == ("log", "log.bin", ["notes"])
-    (single,) = find_files(f"{uri}/log.bin", options=far.options)
+    (single,) = find_files(f"{uri}/log.bin", options=s3.options)
     assert facts([single]) == facts(find_local(tmp_path / "some" / "log.bin"))
 
 
-def test_what_is_missing_is_named(far: Far) -> None:
+def test_what_is_missing_is_named(s3: Far) -> None:
     with pytest.raises(FileNotFoundError, match="No such file or directory") as caught:
-        find_files(f"{far.root}/nowhere", options=far.options)
-    assert caught.value.filename == f"{far.root}/nowhere"
+        find_files(f"{s3.root}/nowhere", options=s3.options)
+    assert caught.value.filename == f"{s3.root}/nowhere"
 
 
-def test_a_directory_without_a_store_is_named(far: Far) -> None:
-    far.write(f"{far.root}/empty/sub/readme", b"hello")
-    with pytest.raises(UsageError, match=f"^{far.root}/empty: contains no store"):
-        find_files(f"{far.root}/empty", options=far.options)
+def test_a_directory_without_a_store_is_named(s3: Far) -> None:
+    s3.write(f"{s3.root}/empty/sub/readme", b"hello")
+    with pytest.raises(UsageError, match=f"^{s3.root}/empty: contains no store"):
+        find_files(f"{s3.root}/empty", options=s3.options)
 
 
-def test_globs_and_roots(far: Far, uploaded: str) -> None:
-    assert expand(f"{far.root}/fleet/broker-*/st?re", far.options) == [uploaded]
-    assert find_roots(f"{far.root}/fleet", far.options) == [uploaded]
+def test_globs_and_roots(s3: Far, uploaded: str) -> None:
+    assert expand(f"{s3.root}/fleet/broker-*/st?re", s3.options) == [uploaded]
+    assert find_roots(f"{s3.root}/fleet", s3.options) == [uploaded]
     with pytest.raises(UsageError, match="matches nothing"):
-        expand(f"{far.root}/fleet/rack-*/store", far.options)
+        expand(f"{s3.root}/fleet/rack-*/store", s3.options)
 
 
-def test_a_copy_of_a_range_is_a_file_with_holes(far: Far, uploaded: str, store: Path, tmp_path: Path) -> None:
-    (file, *_) = find_files(uploaded, "log", options=far.options)
+def test_a_copy_of_a_range_is_a_file_with_holes(s3: Far, uploaded: str, store: Path, tmp_path: Path) -> None:
+    (file, *_) = find_files(uploaded, "log", options=s3.options)
     whole = (store / file.name).read_bytes()
     assert local_copy(file, tmp_path / "whole").path.read_bytes() == whole
     copy = local_copy(file, tmp_path / "part", [(100, 300)])
@@ -173,26 +167,15 @@ def test_local_globs_take_an_existing_name_as_it_is(tmp_path: Path) -> None:
     [
         ("gs://bucket/store", {}, "gs://bucket/store: scheme gs is not read"),
         ("s3://b/k", {"s3.endpont": "x"}, "option s3.endpont: unknown"),
-        ("hdfs://n/k", {"hdfs.usr": "x"}, "option hdfs.usr: unknown"),
-        ("hdfs:///k", {}, "hdfs:///k: names no host"),
         ("s3://", {}, "s3://: names no bucket"),
         ("s3://key:secret@b/k", {}, "s3: a URI with credentials is refused; use the options s3.accessKey"),
         ("s3a://key@b/k", {}, "s3a: a URI with credentials is refused"),
-        ("hdfs://user:secret@n/k", {}, "hdfs: a URI with credentials is refused"),
-        ("hdfs:///k", {"hdfs.webhdfs": "n:http"}, "option hdfs.webhdfs: 'n:http' is not HOST:PORT"),
+        ("hdfs://user:secret@n/k", {}, "n/k: scheme hdfs is not read"),
     ],
 )
 def test_what_cannot_be_said_is_named(uri: str, options: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=f"^{said}"):
         storage_for(uri, options)[0].stat(uri)
-
-
-def test_an_unreachable_server_is_named() -> None:
-    options = {"hdfs.webhdfs": "127.0.0.1:1"}
-    with pytest.raises(OSError, match=r"WebHDFS at 127\.0\.0\.1:1") as caught:
-        find_files("hdfs://name/store", options=options)
-    assert caught.value.filename == "hdfs://name/store"
-    assert caught.value.strerror == "WebHDFS at 127.0.0.1:1: Connection refused"
 
 
 def test_slashes_at_the_end_of_a_place() -> None:
@@ -201,6 +184,6 @@ def test_slashes_at_the_end_of_a_place() -> None:
 
 
 def test_a_misspelt_storage_option_is_named() -> None:
-    check_settings({"s3.endPoint": "x", "hdfs.user": "y"})
+    check_settings({"s3.endPoint": "x", "s3.Region": "y"})
     with pytest.raises(UsageError, match=r"^storage option s3\.endpont: unknown; there are s3\.accessKey, "):
         check_settings({"s3.endpont": "x"})

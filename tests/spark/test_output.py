@@ -1,4 +1,4 @@
-"""The output folder of a job, on disks, S3 and HDFS: whole, what it was before, or nothing that could be taken for it."""
+"""The output folder of a job, on disks, S3: whole, what it was before, or nothing that could be taken for it."""
 
 import errno
 import json
@@ -18,7 +18,7 @@ from rocket_spec.errors import UsageError
 from store_bytes import put
 
 
-@pytest.fixture(params=["near", "s3", "hdfs"])
+@pytest.fixture(params=["near", "s3"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Far:
     """A folder that does not exist, and the options of its storage."""
     if request.param == "near":

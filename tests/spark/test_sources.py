@@ -106,22 +106,18 @@ def test_timestamps_and_how_many_are_out_of_range(spark: SparkSession, tmp_path:
     assert row[0] == times[0]
 
 
-@pytest.mark.parametrize("where", ["s3", "hdfs"])
-def test_tables_of_a_store_far_away(
-    spark: SparkSession, hand_made: Path, request: pytest.FixtureRequest, where: str
-) -> None:
-    far: Far = request.getfixturevalue(where)
-    uri = far.upload(hand_made, "rack-1/broker-a")
+def test_tables_of_a_store_far_away(spark: SparkSession, hand_made: Path, s3: Far) -> None:
+    uri = s3.upload(hand_made, "rack-1/broker-a")
     for table in ("commit_log", "index_entries", "consume_queue", "checkpoint"):
-        reader = spark.read.format(FORMATS[table]).options(**far.options).option("maxPartitionRows", 2)
+        reader = spark.read.format(FORMATS[table]).options(**s3.options).option("maxPartitionRows", 2)
         assert spark_rows(reader.load(uri)) == engine_rows(hand_made, table)
-    reader = spark.read.format("rocketmq-index-headers").options(**far.options)
+    reader = spark.read.format("rocketmq-index-headers").options(**s3.options)
     headers = engine_rows(hand_made, "index_headers")
-    assert [row["file"] for row in reader.load(f"{far.root}/rack-*/broker-?").collect()] == [
+    assert [row["file"] for row in reader.load(f"{s3.root}/rack-*/broker-?").collect()] == [
         f"rack-1/broker-a/{row['file']}" for row in headers
     ]
-    assert said(lambda: reader.load(f"{far.root}/nowhere").collect()) == (
-        f"[Errno 2] No such file or directory: '{far.root}/nowhere'"
+    assert said(lambda: reader.load(f"{s3.root}/nowhere").collect()) == (
+        f"[Errno 2] No such file or directory: '{s3.root}/nowhere'"
     )
 
 

@@ -342,11 +342,13 @@ def test_all_that_is_there_now_is_a_target(tmp_path: Path) -> None:
         ({"maxRowsPerTrigger": "0"}, "option maxRowsPerTrigger: '0' is not a whole number"),
         ({"maxBytesPerTrigger": "1GB"}, "option maxBytesPerTrigger: '1GB' is not a whole number"),
         ({"failOnDataLoss": "no"}, "option failOnDataLoss: 'no' is neither true nor false"),
+        ({"recursiveFileLookup": "true"}, "option path: a stream follows one store"),
+        ({"path": "/*"}, "option path: a stream follows one store"),
     ],
 )
 def test_a_bad_option_is_named(tmp_path: Path, options: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=f"^{said}"):
-        stream("commit_log", tmp_path, **options)
+        stream("commit_log", **{"path": tmp_path} | options).initialOffset()  # type: ignore[arg-type]
 
 
 def test_a_store_without_bytes_is_named(tmp_path: Path) -> None:

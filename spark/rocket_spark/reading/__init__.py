@@ -21,4 +21,3 @@ from rocket_spark.reading.partitions import (
 )
 from rocket_spark.reading.queue_tail import QueueTail
 from rocket_spark.reading.rows import part_rows
-from rocket_spark.reading.stores_tail import StoresTail, store_of
