@@ -14,13 +14,12 @@ from benchmarks.bench import Bench, Sizes
 from benchmarks.race import Bar, Section, bar_table, report, timed
 
 PAGE: Final = Path(__file__).with_name("RESULTS.md")
-FULL: Final = Sizes(entries=19_999_999, selects=10_000_000, records=1 << 20, store=1_000_000_000)
-CHECK: Final = Sizes(entries=4_000_000, selects=2_000_000, records=1 << 17, store=200_000_000)
-QUICK: Final = Sizes(entries=3000, selects=1000, records=500, store=1 << 20)
+FULL: Final = Sizes(entries=19_999_999, records=1 << 20, store=1_000_000_000)
+CHECK: Final = Sizes(entries=4_000_000, records=1 << 17, store=200_000_000)
+QUICK: Final = Sizes(entries=3000, records=500, store=1 << 20)
 SECTIONS: Final[dict[str, tuple[str, Callable[[Bench], Section]]]] = {
     "decode": ("Decode an index file", races.run_decode),
     "build": ("Build an index file", races.run_build),
-    "select": ("Select", races.run_select),
     "log": ("Scan a commit log", races.run_log),
     "verbs": ("Verbs from the shell", verbs.run_verbs),
     "memory": ("Memory", verbs.run_memory),

@@ -22,7 +22,6 @@ class Sizes:
     """How much is worked on."""
 
     entries: int
-    selects: int
     records: int
     store: int
 
@@ -55,7 +54,7 @@ class Bench:
             return None
         report("starting the real store")
         try:
-            jar = RealJar(self.geometry, self.sizes.entries, self.sizes.selects)
+            jar = RealJar(self.geometry, self.sizes.entries)
         except OSError as error:
             report(f"without the real jar: {error}")
             return None
@@ -68,7 +67,7 @@ class Bench:
         puts = self.puts
         build([file], puts.keys, puts.phy_offsets, puts.store_timestamps, topic=TOPIC, geometry=self.geometry)
         if self.jar is not None:
-            self.jar.keep(jars)
+            self.jar.put(jars, keep=True)
             assert filecmp.cmp(jars, file, shallow=False), "the engine's file differs from the jar's"
         return file
 

@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 TOPIC: Final = "BenchTopic"
 PREFIX: Final = b"7F00000100002A9F"
 SCRAMBLE: Final = 0x9E3779B97F4A7C15
-STRIDE: Final = 7_368_787
 BEGIN: Final = 1_700_000_000_000
-MAX_NUM: Final = 64
-_RUN: Final = 1 << 20
 
 _DIGITS: Final = np.frombuffer(b"0123456789ABCDEF", np.uint8)
 _WIDTH: Final = 32
@@ -60,20 +57,3 @@ def make_puts(count: int) -> Puts:
     """The first `count` puts."""
     numbers = np.arange(count, dtype=np.int64)
     return Puts(keys(numbers), numbers * 1024, BEGIN + numbers)
-
-
-def query_order(count: int, selects: int) -> NDArray[np.int64]:
-    """Which of `count` keys each select asks for: others each time, unless `count` is a multiple of the stride."""
-    return np.arange(selects, dtype=np.int64) * STRIDE % count
-
-
-def fingerprint(values: NDArray[np.int64]) -> int:
-    """What `h = 31 * h + value` over all values comes to, as a Java long."""
-    code = np.zeros(1, np.int64)
-    for start in range(0, len(values), _RUN):
-        part = values[start : start + _RUN]
-        powers = np.full(len(part) + 1, 31, np.int64)
-        powers[0] = 1
-        powers = np.multiply.accumulate(powers)
-        code = code * powers[-1] + np.sum(part * powers[-2::-1], dtype=np.int64)
-    return int(code[0])

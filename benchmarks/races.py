@@ -1,4 +1,4 @@
-"""The engine against a copy, a read and the real jar: decode, build, select, log scan."""
+"""The engine against a copy, a read and the real jar: decode, build, log scan."""
 
 import mmap
 from typing import Final
@@ -6,12 +6,11 @@ from typing import Final
 import numpy as np
 import pyarrow.compute as pc
 from rocket_columnar.decode import decode
-from rocket_columnar.formats import hash_keys
-from rocket_columnar.index import IndexFile, build
+from rocket_columnar.index import build
 from rocket_columnar.store import find_files
 
 from benchmarks.bench import Bench
-from benchmarks.data import MAX_NUM, TOPIC, fingerprint, query_order
+from benchmarks.data import TOPIC
 from benchmarks.race import Bar, Contender, Section, race, ratios, table, timed
 
 _DISPATCH: Final = [
@@ -71,40 +70,6 @@ def run_build(bench: Bench) -> Section:
     what = f"build {count:,} entries from topics and keys"
     bars = [Bar(what, "real `putKey` loop", 2, ratios(results[0], other)) for other in results[1:]]
     return Section(table(results, "puts"), bars)
-
-
-def run_select(bench: Bench) -> Section:
-    """Selects; what each side finds is compared with the others."""
-    selects, jar, file = bench.sizes.selects, bench.jar, bench.index
-    keys = bench.puts.keys.take(query_order(bench.sizes.entries, selects))
-    found: set[tuple[int, int]] = set()
-
-    def agree(hits: int, code: int) -> None:
-        found.add((hits, code))
-        assert len(found) == 1, f"engine and jar differ: {found}"
-
-    def engine() -> float:
-        with IndexFile.open_for_reading(file, bench.geometry) as index:
-            hits = []
-            seconds = timed(
-                lambda: hits.append(index.select_many(hash_keys(keys, TOPIC), MAX_NUM, 0, 2**63 - 1))
-            )
-        agree(len(hits[0].phy_offsets), fingerprint(hits[0].phy_offsets))
-        return seconds
-
-    sides = [Contender("engine", selects, engine, "topic and UTF-8 keys, one batch")]
-    if jar is not None:
-
-        def real() -> float:
-            seconds, hits, code = jar.select()
-            agree(hits, code)
-            return seconds
-
-        sides.append(Contender("real selectPhyOffset, 4.9.3", selects, real, "all hits the same, in order"))
-    results = race(sides, rounds=bench.rounds)
-    what = f"select {selects:,} keys"
-    bars = [Bar(what, "real `selectPhyOffset` loop", 3, ratios(results[0], other)) for other in results[1:]]
-    return Section(table(results, "selects"), bars)
 
 
 def run_log(bench: Bench) -> Section:

@@ -22,7 +22,7 @@ _FLAGS: Final = (
 
 _HEAP_BASE: Final = 512
 _HEAP_PER_KEY: Final = 160
-"""Bytes of heap for each key, of those that are put and of those that are selected."""
+"""Bytes of heap for each key."""
 
 
 class RealJar:
@@ -32,16 +32,16 @@ class RealJar:
         OSError: when the jars or Java are not to be had.
     """
 
-    def __init__(self, geometry: Geometry, count: int, selects: int) -> None:
+    def __init__(self, geometry: Geometry, count: int) -> None:
         java = shutil.which("java")
         if java is None:
             raise FileNotFoundError("no java on PATH")
         jar_set = resolve(ORACLE_VERSION)
-        heap = _HEAP_BASE + (_HEAP_PER_KEY * (count + selects) >> 20)
+        heap = _HEAP_BASE + (_HEAP_PER_KEY * count >> 20)
         classes = os.pathsep.join(map(str, jar_set.jars))
         command = [java, f"-Xmx{heap}m", *_FLAGS, "-cp", classes, str(_SOURCE)]
         self._process = subprocess.Popen(
-            [*command, *map(str, (*geometry, count, selects))],
+            [*command, *map(str, (*geometry, count))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -70,19 +70,10 @@ class RealJar:
         self._process.stdin.flush()
         return [int(word) for word in self._process.stdout.readline().split()]
 
-    def put(self, file: Path) -> tuple[float, int]:
-        """Makes `file`, puts all entries and removes it: seconds of the puts, how many were accepted."""
-        nanoseconds, accepted = self._ask(f"put {file}")
+    def put(self, file: Path, *, keep: bool = False) -> tuple[float, int]:
+        """Makes `file`, puts all entries and removes it unless `keep`: seconds of the puts, how many were accepted."""
+        nanoseconds, accepted = self._ask(f"{'keep' if keep else 'put'} {file}")
         return nanoseconds / 1e9, accepted
-
-    def keep(self, file: Path) -> None:
-        """As `put`, and leaves the file for `select` and for others to read."""
-        self._ask(f"keep {file}")
-
-    def select(self) -> tuple[float, int, int]:
-        """Selects the keys of `query_order` from the kept file: seconds, hits, and their `fingerprint`."""
-        nanoseconds, hits, code = self._ask("select")
-        return nanoseconds / 1e9, hits, code
 
     def scan(self, file: Path) -> tuple[float, int, int]:
         """Walks a commit log by checkMessageAndReturnSize: seconds, records, and the sum of their tags codes."""

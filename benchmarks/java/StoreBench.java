@@ -6,8 +6,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.ArrayList;
-import java.util.List;
 import org.apache.rocketmq.common.BrokerConfig;
 import org.apache.rocketmq.store.CommitLog;
 import org.apache.rocketmq.store.DefaultMessageStore;
@@ -17,16 +15,15 @@ import org.apache.rocketmq.store.index.IndexFile;
 import org.apache.rocketmq.store.stats.BrokerStatsManager;
 
 /**
- * Times putKey, selectPhyOffset and checkMessageAndReturnSize of the real store, one round for each line on stdin.
+ * Times putKey and checkMessageAndReturnSize of the real store, one round for each line on stdin.
  *
- * <p>Arguments: hash slots, index entries, puts, selects. The data are those of benchmarks/data.py: key i is 16 fixed
+ * <p>Arguments: hash slots, index entries, puts. The data are those of benchmarks/data.py: key i is 16 fixed
  * characters and 16 hexadecimal digits of i times an odd constant, its offset 1024 * i, its time 1700000000000 + i. Keys
  * are ready as strings; topic + "#" + key is joined inside the loop, as IndexService.buildKey does.
  *
  * <pre>
  * put FILE     makes FILE and puts all entries; answers "nanos accepted"
- * keep FILE    the same, and later selects go to this file
- * select       the keys in an order of their own; answers "nanos hits fingerprint-of-offsets"
+ * keep FILE    the same, and FILE stays
  * scan FILE    a commit log, record by record, as ReputMessageService reads it: bodies skipped, no CRC;
  *              answers "nanos records sum-of-tags-codes"
  * </pre>
@@ -35,28 +32,20 @@ public final class StoreBench {
     private static final String TOPIC = "BenchTopic";
     private static final String PREFIX = "7F00000100002A9F";
     private static final long SCRAMBLE = 0x9E3779B97F4A7C15L;
-    private static final int STRIDE = 7_368_787;
-    private static final int MAX_NUM = 64;
     private static final long BEGIN = 1_700_000_000_000L;
     private static final char[] DIGITS = "0123456789ABCDEF".toCharArray();
 
     private final int slots;
     private final int entries;
     private final String[] keys;
-    private final String[] queries;
-    private IndexFile kept;
     private CommitLog commitLog;
 
-    private StoreBench(int slots, int entries, int count, int selects) {
+    private StoreBench(int slots, int entries, int count) {
         this.slots = slots;
         this.entries = entries;
         this.keys = new String[count];
-        this.queries = new String[selects];
         for (int i = 0; i < count; i++) {
             keys[i] = key(i);
-        }
-        for (int i = 0; i < selects; i++) {
-            queries[i] = key((long) i * STRIDE % count);
         }
     }
 
@@ -80,27 +69,11 @@ public final class StoreBench {
         }
         long nanos = System.nanoTime() - start;
         if (keep) {
-            kept = file;
+            file.flush();
         } else {
             file.destroy(0);
         }
         return nanos + " " + accepted;
-    }
-
-    private String select() {
-        List<Long> offsets = new ArrayList<>(MAX_NUM);
-        long hits = 0;
-        long fingerprint = 0;
-        long start = System.nanoTime();
-        for (String query : queries) {
-            offsets.clear();
-            kept.selectPhyOffset(offsets, TOPIC + "#" + query, MAX_NUM, 0, Long.MAX_VALUE, false);
-            hits += offsets.size();
-            for (int i = 0; i < offsets.size(); i++) {
-                fingerprint = fingerprint * 31 + offsets.get(i);
-            }
-        }
-        return System.nanoTime() - start + " " + hits + " " + fingerprint;
     }
 
     private CommitLog commitLog() throws Exception {
@@ -138,20 +111,17 @@ public final class StoreBench {
     }
 
     public static void main(String[] arguments) throws Exception {
-        int[] numbers = new int[4];
-        for (int i = 0; i < 4; i++) {
+        int[] numbers = new int[3];
+        for (int i = 0; i < 3; i++) {
             numbers[i] = Integer.parseInt(arguments[i]);
         }
-        StoreBench bench = new StoreBench(numbers[0], numbers[1], numbers[2], numbers[3]);
+        StoreBench bench = new StoreBench(numbers[0], numbers[1], numbers[2]);
         System.out.println("ready");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             String[] words = line.split(" ", 2);
             String answer;
             switch (words[0]) {
-                case "select":
-                    answer = bench.select();
-                    break;
                 case "scan":
                     answer = bench.scan(Path.of(words[1]));
                     break;

@@ -33,7 +33,7 @@ def titles(text: str) -> list[str]:
 def test_every_section_without_the_jar(tmp_path: Path) -> None:
     text = bench(tmp_path / "RESULTS.md", "--no-java")
     assert titles(text) == [
-        *("Bars", "Decode an index file", "Build an index file", "Select", "Scan a commit log"),
+        *("Bars", "Decode an index file", "Build an index file", "Scan a commit log"),
         *("Verbs from the shell", "Memory"),
     ]
     assert "real putKey" not in text
@@ -43,10 +43,9 @@ def test_every_section_without_the_jar(tmp_path: Path) -> None:
 @pytest.mark.java
 @pytest.mark.soak
 def test_engine_and_real_jar_agree(maven: str, tmp_path: Path) -> None:
-    text = bench(tmp_path / "RESULTS.md", *(f"--only={name}" for name in ("build", "select", "log")))
-    assert titles(text) == ["Bars", "Build an index file", "Select", "Scan a commit log"]
+    text = bench(tmp_path / "RESULTS.md", *(f"--only={name}" for name in ("build", "log")))
+    assert titles(text) == ["Bars", "Build an index file", "Scan a commit log"]
     assert "| real putKey, 4.9.3 | 3,000 |" in text
-    assert "| real selectPhyOffset, 4.9.3 | 1,000 |" in text
     assert "| real checkMessageAndReturnSize, 4.9.3 | 500 |" in text
 
 

@@ -255,7 +255,7 @@ def _loaded(data: bytes) -> Any:
 
 
 def _select(data: bytes, folder: Path) -> Hashable:
-    """Chains by the reference and by the engine, one by one and as a batch."""
+    """Chains by the reference and by the engine."""
     buffer, known = _loaded(data)
     choice = sum(buffer) & 0xFF
     window, most = _WINDOWS[choice & 3], (1, 3, 32, 200)[choice >> 2 & 3]
@@ -273,13 +273,6 @@ def _select(data: bytes, folder: Path) -> Hashable:
                 assert file.select(key, most, *window) == offsets
             except InvalidError:
                 assert offsets is None
-        ended = [key for key, offsets in expected.items() if offsets is not None] * 8
-        if ended:
-
-            def batch() -> list[int]:
-                return [int(offset) for offset in file.select_many(ended, most, *window).phy_offsets]
-
-            assert _both(batch) == [offset for key in ended for offset in expected[key] or ()]
     return tuple(map(len, (offsets or "" for offsets in expected.values())))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.formats import UNIT_DTYPE
-from rocket_columnar.store import StoreFile, is_batch_queue, list_kind, read_at, size_of
+from rocket_columnar.store import StoreFile, list_kind, read_at, size_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,11 +20,11 @@ _AT_ONCE: Final = 1 << 18  # units
 
 
 def queues_of(store: Path) -> dict[tuple[str, int], list[StoreFile]]:
-    """The files of each queue of 4.9.3's units, by topic and number; none for a store without queues."""
+    """The files of each queue, by topic and number; none for a store without queues."""
     queues: dict[tuple[str, int], list[StoreFile]] = defaultdict(list)
     for file in list_kind(store, "queue"):
         queues[file.topic or "", file.queue_id or 0].append(file)
-    return {queue: some for queue, some in queues.items() if not is_batch_queue(some[0])}
+    return queues
 
 
 def units(files: Sequence[StoreFile], begin: int, end: int) -> Iterator[tuple[int, NDArray[Any]]]:

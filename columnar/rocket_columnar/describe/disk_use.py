@@ -17,7 +17,6 @@ from rocket_columnar.store import (
     WorkDone,
     despite_unreadable,
     find_files,
-    is_batch_queue,
     open_reader,
     size_of,
 )
@@ -107,7 +106,7 @@ def _space(store: Path, commitlog: Sequence[Path], on_progress: Callable[[int, i
         raise UsageError(f"{store}: contains no commit log")
     tail, begin = log_tail(logs), logs[0].base_offset
     queues: dict[tuple[str, int], list[int]] = {}
-    units = [file for file in files if file.kind == "queue" and not is_batch_queue(file)]
+    units = [file for file in files if file.kind == "queue"]
     work = WorkDone(on_progress, sum(size_of(file) or 0 for file in units))
     for file in units:
         total = queues.setdefault((file.topic or "", file.queue_id or 0), [0, 0, 0, 0])

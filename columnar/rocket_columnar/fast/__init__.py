@@ -1,8 +1,6 @@
 """Loops that have a plain and a compiled form, and the choice between the two; the import of `fast.compiled` loads Numba."""
 
 from rocket_columnar.fast.cache import cache_folder
-from rocket_columnar.fast.chain_file import ChainFile, Hits
-from rocket_columnar.fast.chains import many_selects
 from rocket_columnar.fast.choice import forced
 from rocket_columnar.fast.key_hashes import hash_keys
 from rocket_columnar.fast.log_forms import log_form

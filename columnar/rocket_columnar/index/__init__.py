@@ -1,6 +1,5 @@
 """One index file: header, put, select, geometry, entries; and index files in bulk."""
 
-from rocket_columnar.fast import Hits
 from rocket_columnar.index.bulk_build import IndexBuilder, build
 from rocket_columnar.index.bulk_file import plain
 from rocket_columnar.index.entry_reader import (

@@ -1,7 +1,6 @@
 """One index file: put, select, time match and header, as in 4.9.3's IndexFile.
 
-The file is mapped. Single operations read and write the mapping with `struct`; a batch of selects takes it as NumPy views,
-with the same results.
+The file is mapped; operations read and write the mapping with `struct`.
 
 The header exists twice, as in 4.9.3: in memory, where every operation reads it, and in the first 40
 bytes, where each put and `flush` write it. Opening without `load` starts with a fresh one in memory.
@@ -10,15 +9,12 @@ bytes, where each put and `flush` write it. Opening without `load` starts with a
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
-import numpy as np
 from rocket_spec.errors import InvalidError
 from rocket_spec.layout import INDEX_ENTRY
 
-from rocket_columnar.fast import ChainFile, Hits, many_selects
-from rocket_columnar.formats import hash_key, hash_keys, to_i32, to_i64
+from rocket_columnar.formats import hash_key, to_i32, to_i64
 from rocket_columnar.index.mapped_index import (
     ENTRY,
     ENTRY_SIZE,
@@ -27,9 +23,6 @@ from rocket_columnar.index.mapped_index import (
     Entry,
     MappedIndex,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _HASH, _OFFSET, _DIFF, _PREVIOUS = (field.offset or 0 for field in INDEX_ENTRY.fields)
 _INT_MAX = 0x7FFFFFFF
@@ -168,48 +161,7 @@ class IndexFile(MappedIndex):
             clause="IDX-SEL-6",
         )
 
-    def select_many(
-        self,
-        keys: Sequence[str] | NDArray[np.int32],
-        max_num: int | NDArray[np.int64],
-        begin: int,
-        end: int,
-    ) -> Hits:
-        """As `select` for each key; see there.
-
-        Args:
-            keys: index keys (list or pyarrow string array), or their hashes as an int32 array.
-            max_num: hits a key at most; an array gives each key its own.
-            begin: first ms of the window, inclusive.
-            end: last ms of the window, inclusive.
-        """
-        hashes = _hashes(keys)
-        rooms = np.atleast_1d(np.asarray(max_num, np.int64))
-        safe = abs(self._begin_timestamp) < 1 << 62  # no time of an entry wraps
-        selects = many_selects(len(hashes)) if self._slots and self._size and safe else None
-        if selects is not None:
-            if self._image is not None:
-                self._image.fetch_all()
-            words = np.frombuffer(self._mapping, np.uint32, len(self._mapping) // 4)
-            file = ChainFile(words, self._slots, self._entries, self._index_count, self._begin_timestamp)
-            hits = selects(file, hashes, rooms, (begin, end))
-            if isinstance(hits, Hits):
-                return hits
-            self._select(int(hashes[hits]), [], int(rooms[hits % len(rooms)]), begin, end)  # raises the error
-        found: list[int] = []
-        bounds = np.zeros(len(hashes) + 1, np.int64)
-        for number, (key_hash, room) in enumerate(
-            zip(hashes.tolist(), np.broadcast_to(rooms, hashes.shape).tolist(), strict=True), 1
-        ):
-            self._select(key_hash, found, len(found) + room, begin, end)
-            bounds[number] = len(found)
-        return Hits(bounds, np.array(found, np.int64))
-
 
 def _seconds(difference: int) -> int:
     """Whole seconds of a difference in ms, as put stores them (IDX-PUT-2, IDX-PUT-4)."""
     return min(max(to_i64(difference), 0) // 1000, _INT_MAX)
-
-
-def _hashes(keys: Sequence[str] | NDArray[np.int32]) -> NDArray[np.int32]:
-    return keys if isinstance(keys, np.ndarray) else hash_keys(keys)

@@ -8,7 +8,7 @@ from typing import Final
 from rocket_spec.errors import MalformedError
 
 from rocket_columnar.formats import parse_long
-from rocket_columnar.store import current_gentle_reads, open_reader
+from rocket_columnar.store import current_gentle_reads
 
 Mapping = mmap.mmap | bytearray
 
@@ -69,27 +69,14 @@ class FileImage:
         self.memory: Mapping = _memory(size) if size > 0 else bytearray()
         self._pages = -(-max(size, 0) // _PAGE)
         self._held: set[int] = set()
-        self._whole = False
 
     def fetch(self, position: int, length: int) -> None:
         """Makes sure that some bytes are in memory; MalformedError if the file has been cut."""
-        if self._whole:
-            return
         last = min((position + length - 1) // _PAGE + 1, self._pages)
         for page in range(max(position, 0) // _PAGE, last):
             if page not in self._held:
                 self._read(page * _PAGE, min((page + 1) * _PAGE, self._length))
                 self._held.add(page)
-
-    def fetch_all(self) -> None:
-        """Makes sure that all bytes are in memory; holes are not read."""
-        if self._whole:
-            return
-        with open_reader(self._path) as reader:
-            for begin, end in reader.extents():
-                self._read(begin, min(end, self._length))
-            self._read(reader.size, self._length)
-        self._whole = True
 
     def _read(self, begin: int, end: int) -> None:
         with memoryview(self.memory) as view, view[begin:end] as part:
@@ -123,7 +110,6 @@ class FileImage:
     def forget(self) -> None:
         """Reads everything again when it is asked for: a broker may have put into the file."""
         self._held.clear()
-        self._whole = False
 
     def close(self) -> None:
         """Closes the file and lets go of the memory."""

@@ -6,7 +6,6 @@ from rocket_columnar.store.gentle_reads import GentleReads, lower_priority
 from rocket_columnar.store.later_release import (
     Sign,
     folder_signs,
-    is_batch_queue,
     later_line,
     later_signs,
     signs_at,

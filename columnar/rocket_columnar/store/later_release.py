@@ -12,12 +12,7 @@ from rocket_columnar.formats import body_begin
 from rocket_columnar.store.listing import find_files
 from rocket_columnar.store.places import is_store
 from rocket_columnar.store.reader import open_reader
-from rocket_columnar.store.sizes import size_of
 from rocket_columnar.store.store_file import StoreFile, read_at
-
-_BATCH_UNIT: Final = struct.Struct(">qiqqqhi4x")
-"""Unit of a batch queue: physical offset, size, tags code, store time, first logical offset, number of messages, compacted
-offset (`BatchConsumeQueue.CQ_STORE_UNIT_SIZE`, since 5.0.0)."""
 
 _LATER_TIMES: Final = struct.Struct(">3q")
 """Bytes 24 to 47 of a checkpoint; 4.9.3 writes zeros there (CKP-1)."""
@@ -66,9 +61,6 @@ def later_signs(files: Sequence[StoreFile]) -> tuple[Sign, ...]:
     for file in files:
         if file.kind == "checkpoint":
             found += _of_checkpoint(file)
-    batch = next((file for file in files if file.kind == "queue" and is_batch_queue(file)), None)
-    if batch is not None:
-        found.append(Sign("batch", f"units of {_BATCH_UNIT.size} bytes in {batch.name}"))
     return tuple(found)
 
 
@@ -146,24 +138,6 @@ def _of_folders(store: Path) -> Iterator[Sign]:
 
 def _has_content(folder: Path) -> bool:
     return folder.is_dir() and any(folder.iterdir())
-
-
-def is_batch_queue(file: StoreFile) -> bool:
-    """Whether the first two units of a queue file are those of a batch queue."""
-    size = size_of(file) or 0
-    if size < 2 * _BATCH_UNIT.size or size % _BATCH_UNIT.size:
-        return False
-    raw = _start(file, 2 * _BATCH_UNIT.size)
-    if len(raw) < 2 * _BATCH_UNIT.size:
-        return False
-    first, second = _BATCH_UNIT.iter_unpack(raw)
-    return bool(
-        first[0] >= 0 < first[1]
-        and first[5] > 0
-        and second[0] >= first[0] + first[1]
-        and second[3] >= first[3] > 0
-        and second[4] == first[4] + first[5]
-    )
 
 
 def signs_at(path: Path, commitlog: Sequence[Path] = ()) -> tuple[Sign, ...]:

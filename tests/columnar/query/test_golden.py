@@ -56,17 +56,6 @@ def test_selects(files: dict[str, IndexFile], said: dict[str, list[Line]]) -> No
         assert found == line["offsets"], line
 
 
-def test_selects_in_batches(files: dict[str, IndexFile], said: dict[str, list[Line]]) -> None:
-    groups: dict[tuple[Any, ...], list[Line]] = {}
-    for line in said["select"]:
-        groups.setdefault((line["file"], line["max_num"], line["begin"], line["end"]), []).append(line)
-    for (file, *window), lines in groups.items():
-        hits = files[file].select_many([line["key"] for line in lines], *window)
-        bounds = hits.bounds.tolist()
-        found = [hits.phy_offsets[a:b].tolist() for a, b in itertools.pairwise(bounds)]
-        assert found == [line["offsets"] for line in lines]
-
-
 def test_time_matches(files: dict[str, IndexFile], said: dict[str, list[Line]]) -> None:
     assert said["time_matched"]
     for line in said["time_matched"]:

@@ -6,7 +6,6 @@
 """
 
 import shutil
-import struct
 import zipfile
 import zlib
 from pathlib import Path
@@ -202,21 +201,6 @@ def test_these_longs_are_explained(store: Path) -> None:
         "logics_physical_offset",
     )
     assert [field.value for field in meaning.fields[3:]] == [17, 18, 19]
-
-
-def batch_units(count: int) -> bytes:
-    """Units of a batch queue: physical offset, size, tags code, store time, first logical offset, number, compacted offset."""
-    return b"".join(
-        struct.pack(">qiqqqhi4x", 200 * n, 200, 0, 1_795_267_571_000 + n, 3 * n, 3, -1) for n in range(count)
-    )
-
-
-def test_batch_queues_are_not_judged(store: Path) -> None:
-    folder = store / "consumequeue" / "Batched" / "0"
-    folder.mkdir(parents=True)
-    (folder / f"{0:020}").write_bytes(batch_units(20))
-    report = audit(store)
-    assert (list(report), kinds(report)) == ([], ["batch"])
 
 
 def test_queues_in_rocksdb_are_not_missing(store: Path) -> None:

@@ -1,6 +1,5 @@
 """How loops are compiled: by Numba, when one is first called, unless its cache has the code."""
 
-import sys
 from threading import Lock
 from typing import Any, Final, TypeVar, cast
 
@@ -19,9 +18,6 @@ from collections.abc import Callable
 import numba
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
-
-SWAP: Final = sys.byteorder == "little"
-"""Whether the words of a file, read as numbers of this machine, have their bytes the other way round."""
 
 _setting: Final = Lock()
 
@@ -52,17 +48,3 @@ def jit(function: _Function) -> _Function:
 def inlined(function: _Function) -> _Function:
     """The same for a part of such loops, put into each place that calls it: a call hands over whole arrays."""
     return cast("_Function", numba.njit(nogil=True, forceinline=True)(function))
-
-
-@inlined
-def signed(word: Any) -> Any:
-    """A big-endian word of a file as the number that it is."""
-    value = np.uint32(word)
-    if SWAP:
-        value = np.uint32(
-            value << np.uint32(24)
-            | (value & np.uint32(0xFF00)) << np.uint32(8)
-            | (value >> np.uint32(8)) & np.uint32(0xFF00)
-            | value >> np.uint32(24)
-        )
-    return np.int32(value)
