@@ -35,7 +35,6 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "docs/reliability": "Reliability and limits",
         "docs/broken-stores": "Broken stores and their cures",
         "docs/recipes": "Recipes for other tools",
-        "docs/kaitai-gallery": "Kaitai gallery",
         "docs/engine": "The engine",
         "docs/findings-rocketmq-store": "Findings: rocketmq-store",
     },

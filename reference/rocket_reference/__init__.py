@@ -40,7 +40,6 @@ from rocket_reference.index_header import IndexHeader
 from rocket_reference.index_service import IndexService, OffsetResult, index_keys
 from rocket_reference.mapped_file import MappedFile
 from rocket_reference.mapped_file_queue import MappedFileQueue
-from rocket_reference.message_decoder import Message, next_message
 from rocket_reference.properties import parse_properties, properties_text
 from rocket_reference.queue_table import QueueTable, RunningFlags, is_lmq
 from rocket_reference.record_bytes import body_checksum, encode_blank, encode_record, host_text
@@ -67,7 +66,6 @@ __all__ = [
     "JavaFatalError",
     "MappedFile",
     "MappedFileQueue",
-    "Message",
     "OffsetResult",
     "QueueBounds",
     "QueueTable",
@@ -104,7 +102,6 @@ __all__ = [
     "is_lmq",
     "java",
     "key_hash",
-    "next_message",
     "offset_of",
     "open_index_file",
     "parse_properties",

@@ -1,15 +1,13 @@
-"""The query by key: what the store sends for the offsets that the index finds, and what a client keeps.
+"""The query by key: what the store sends for the offsets that the index finds.
 
-Read beside `DefaultMessageStore.queryMessage` 973-1036, `QueryMessageProcessor.queryMessage` 71-124 and the
-client's `MQAdminImpl.queryMessage` 270-430 of 4.9.3.
+Read beside `DefaultMessageStore.queryMessage` 973-1036 and `QueryMessageProcessor.queryMessage` 71-124 of 4.9.3.
 
 Theory of operation. The broker asks the index up to three times, while a round yields nothing to send. The
 next round is to end at the store time of the lowest hit; but where that one decodes it is sent, and there
-is no next round. What is sent is not checked against the key: an equal hash is enough. The client throws
-out what has another key or topic.
+is no next round. What is sent is not checked against the key: an equal hash is enough. The client
+(`MQAdminImpl.queryMessage` 270-430) throws out what has another key or topic.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from struct import Struct
 from typing import Final
@@ -18,14 +16,15 @@ from rocket_reference._cursor import Cursor
 from rocket_reference.commit_log_store import CommitLogFiles
 from rocket_reference.errors import JavaError
 from rocket_reference.index_service import IndexService
-from rocket_reference.java import split_one_space
-from rocket_reference.message_decoder import Message, next_message
+from rocket_reference.java import I32_MAX
+from rocket_reference.record_bytes import read_fields
 
 DEFAULT_QUERY_MAX_NUM: Final = 32
 """What a query by unique key is forced to ask for (`MessageStoreConfig.defaultQueryMaxNum`)."""
 
 _INT: Final = Struct(">i")
 _ROUNDS: Final = 3
+_MAX_PORT: Final = 65535
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +78,9 @@ def query_message(
         last_update_phy_offset = found.last_update_phy_offset
         for place, offset in enumerate(sorted(found.offsets)):
             try:
-                message = _look(log, offset)
+                stored = _look(log, offset)
                 if place == 0:
-                    last_time = message_time(message)
+                    last_time = message_time(stored)
                 data = _sent(log, offset)
             except JavaError:
                 continue  # caught and logged: this one is left out
@@ -92,21 +91,36 @@ def query_message(
     return MessageResult(messages, last_update_timestamp, last_update_phy_offset)
 
 
-def message_time(message: Message | None) -> int:
+def message_time(stored: int | None) -> int:
     """Store time of the lowest hit, ms.
 
     Raises:
         JavaError: NullPointerException when it does not decode; the hit is then left out.
     """
-    if message is None:
+    if stored is None:
         raise JavaError("NullPointerException", "the lowest hit does not decode")
-    return message.store_timestamp
+    return stored
 
 
-def _look(log: CommitLogFiles, offset: int) -> Message | None:
-    """Source: DefaultMessageStore.lookMessageByOffset 786-799, 1227-1238."""
+def _look(log: CommitLogFiles, offset: int) -> int | None:
+    """Store time of the message at an offset, ms; None if its bytes make none.
+
+    Unlike dispatch, this looks neither at the magic nor at whether the lengths add up. A part that the bytes do not hold, or a
+    port that is none, makes no message.
+
+    Source: DefaultMessageStore.lookMessageByOffset 786-799, 1227-1238; MessageDecoder.decode 319-436.
+    """
     data = log.message_at(offset)
-    return None if data is None else next_message(Cursor(data))
+    if data is None:
+        return None
+    cursor = Cursor(data)
+    try:
+        cursor.get_int()  # the total size, which is not looked at
+        fields = read_fields(cursor, I32_MAX, cursor.get_int())
+    except JavaError:
+        return None
+    ports = (int.from_bytes(host[-4:], signed=True) for host in (fields.born_host, fields.store_host))
+    return fields.store_timestamp if all(0 <= port <= _MAX_PORT for port in ports) else None
 
 
 def _sent(log: CommitLogFiles, offset: int) -> bytes | None:
@@ -133,40 +147,3 @@ def _sent(log: CommitLogFiles, offset: int) -> bytes | None:
     if not 0 <= size <= mapped_file.file_size - position:
         raise JavaError("IllegalArgumentException", f"limit {size}")
     return bytes(mapped_file.view[position : position + size])
-
-
-def decode_messages(messages: Iterable[SentMessage]) -> list[Message]:
-    """What a client decodes of an answer: up to the first that makes no message.
-
-    The answer is one run of bytes, and each message begins where the parts of the one before end.
-
-    Source: MessageDecoder.decodes 442-455.
-    """
-    cursor = Cursor(b"".join(message.data for message in messages))
-    decoded: list[Message] = []
-    while cursor.position < cursor.limit:
-        message = next_message(cursor, uncompress=True)
-        if message is None:
-            break
-        decoded.append(message)
-    return decoded
-
-
-def keep_for_client(
-    messages: Iterable[Message], topic: str, key: str, *, by_unique_key: bool = False
-) -> list[Message]:
-    """What a client keeps: those of the topic that have the key among their keys.
-
-    By unique key instead those with that id, and of them only the one stored first; the topic is not
-    looked at.
-
-    Source: MQAdminImpl.queryMessage 361-410.
-    """
-    if by_unique_key:
-        same = [message for message in messages if message.msg_id == key]
-        return [min(same, key=lambda message: message.store_timestamp)] if same else []
-    return [
-        message
-        for message in messages
-        if message.keys is not None and key in split_one_space(message.keys) and message.topic == topic
-    ]

@@ -1,20 +1,13 @@
-"""`docs/reliability.md` shows the recorded figures, and these cover everything that they should."""
+"""`docs/reliability.md` shows the recorded figures of the fuzzer, and these cover every target."""
 
 import json
 
-from fuzz_run import FIGURES as FUZZ
-from fuzz_run import TARGETS
-
-from tools.reliability_page import PAGE, page
+from fuzz_run import FIGURES, PAGE, TARGETS, sentence
 
 
-def test_the_page_shows_the_recorded_figures() -> None:
-    text = PAGE.read_text("utf-8")
-    assert page(text) == text, "python -m tools.reliability_page"
-
-
-def test_every_target_was_fuzzed_and_nothing_failed() -> None:
-    found = json.loads(FUZZ.read_text("utf-8"))
+def test_the_page_shows_the_recorded_figures_of_every_target() -> None:
+    found = json.loads(FIGURES.read_text("utf-8"))
+    assert sentence(found) in PAGE.read_text("utf-8")
     assert set(TARGETS) <= set(found["targets"])
     assert found["inputs"] > 100_000
     assert found["failures"] == 0

@@ -1,17 +1,13 @@
 import java.io.RandomAccessFile;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.stream.Stream;
-import java.util.zip.CRC32;
 import org.apache.rocketmq.common.BrokerConfig;
 import org.apache.rocketmq.store.AllocateMappedFileService;
 import org.apache.rocketmq.store.CommitLog;
@@ -19,25 +15,22 @@ import org.apache.rocketmq.store.ConsumeQueue;
 import org.apache.rocketmq.store.DefaultMessageStore;
 import org.apache.rocketmq.store.MappedFile;
 import org.apache.rocketmq.store.MappedFileQueue;
-import org.apache.rocketmq.store.QueryMessageResult;
 import org.apache.rocketmq.store.StoreCheckpoint;
 import org.apache.rocketmq.store.config.BrokerRole;
 import org.apache.rocketmq.store.config.MessageStoreConfig;
-import org.apache.rocketmq.store.index.IndexFile;
 import org.apache.rocketmq.store.index.IndexService;
 import org.apache.rocketmq.store.stats.BrokerStatsManager;
 
 /**
- * Starts and ends of the real store, driven by test_real_start.py: INPUT OUTPUT DIRECTORY.
+ * Starts of the real store, driven by test_real_rebuild.py: INPUT OUTPUT DIRECTORY.
  *
- * load() is the store's own. Of start() and shutdown() only what the files depend on is done, method by method and without
- * the threads, so that a thousand of them take seconds.
+ * load() is the store's own. Of start() only what the files depend on is done, method by method and without the
+ * threads, so that a thousand of them take seconds.
  */
 public final class StartCompare extends StoreDriver {
     private final BrokerStatsManager stats = new BrokerStatsManager("c", false);
     private DefaultMessageStore store;
     private Object reput;
-    private boolean loaded;
 
     private StartCompare(Path scratch) {
         super(scratch);
@@ -52,20 +45,10 @@ public final class StartCompare extends StoreDriver {
         switch (word[0]) {
             case "new" -> open(word);
             case "load" -> {
-                loaded = store.load();
-                return "" + loaded;
+                return "" + store.load();
             }
             case "start" -> {
                 return start();
-            }
-            case "shutdown" -> {
-                return "" + shutdown();
-            }
-            case "query" -> {
-                return query(word);
-            }
-            case "by_time" -> {
-                return "" + store.getOffsetInQueueByTime(text(word[1]), Integer.parseInt(word[2]), Long.parseLong(word[3]));
             }
             default -> throw new AssertionError(word[0]);
         }
@@ -123,59 +106,14 @@ public final class StartCompare extends StoreDriver {
         return "-";
     }
 
-    /** DefaultMessageStore.shutdown 334-342. */
-    private boolean shutdown() throws Exception {
-        store.getStoreCheckpoint().flush();
-        boolean clean = store.getRunningFlags().isWriteable() && store.dispatchBehindBytes() == 0;
-        if (clean) {
-            Files.deleteIfExists(root.resolve("abort"));
-        }
-        drop();
-        return clean;
+    @Override
+    String state() {
+        return "-";
     }
-
-    private String query(String[] word) {
-        QueryMessageResult result = store.queryMessage(text(word[1]), text(word[2]), Integer.parseInt(word[3]),
-            Long.parseLong(word[4]), Long.parseLong(word[5]));
-        StringBuilder answer = new StringBuilder();
-        for (ByteBuffer buffer : result.getMessageBufferList()) {
-            CRC32 checksum = new CRC32();
-            byte[] data = new byte[buffer.remaining()];
-            buffer.duplicate().get(data);
-            checksum.update(data);
-            answer.append(data.length).append(':').append(Long.toHexString(checksum.getValue())).append(',');
-        }
-        result.release();
-        return answer.append(result.getIndexLastUpdateTimestamp()).append(',').append(result.getIndexLastUpdatePhyoffset())
-            .toString();
-    }
-
-    // --- state --------------------------------------------------------------------------------------------------
 
     @Override
-    String state() throws Exception {
-        if (store == null || !loaded) {
-            return "-";
-        }
-        StringBuilder state = new StringBuilder();
-        state.append(method(reput.getClass(), "getReputFromOffset").invoke(reput)).append(';');
-        state.append(positions(field(CommitLog.class, "mappedFileQueue").get(store.getCommitLog()))).append(';');
-        for (Map.Entry<String, ConsumeQueue> entry : queues().entrySet()) {
-            ConsumeQueue queue = entry.getValue();
-            if (queue.getMaxPhysicOffset() == -1 && queue.getMaxOffsetInQueue() == 0) {
-                continue;  // the schedule service asks for a queue of each delay level, and so makes it in memory
-            }
-            state.append(hex(queue.getTopic())).append('-').append(queue.getQueueId()).append('=')
-                .append(queue.getMinLogicOffset()).append(',').append(queue.getMaxOffsetInQueue()).append(',')
-                .append(queue.getMaxPhysicOffset()).append(',').append(positionsOf(queue)).append(';');
-        }
-        for (IndexFile file : indexFiles(service())) {
-            state.append(header(file)).append(';');
-        }
-        StoreCheckpoint checkpoint = store.getStoreCheckpoint();
-        return state.append(checkpoint.getPhysicMsgTimestamp()).append(',').append(checkpoint.getLogicsMsgTimestamp())
-            .append(',').append(checkpoint.getIndexMsgTimestamp()).append(',')
-            .append(store.getRunningFlags().isWriteable()).toString();
+    String files() {
+        return "-";
     }
 
     private Map<String, ConsumeQueue> queues() {
@@ -186,25 +124,6 @@ public final class StartCompare extends StoreDriver {
             }
         }
         return queues;
-    }
-
-    /** Checksum and length of every file below the root, by name; an index file's name is the wall clock's. */
-    @Override
-    String files() throws Exception {
-        StringBuilder text = new StringBuilder();
-        List<Path> paths;
-        if (!Files.isDirectory(root)) {
-            return "-";
-        }
-        try (Stream<Path> walk = Files.walk(root)) {
-            paths = walk.filter(Files::isRegularFile).filter(path -> !path.getFileName().toString().equals("lock")).toList();
-        }
-        Map<String, String> lines = new TreeMap<>();
-        for (Path path : paths) {
-            lines.put(root.relativize(path).toString(), summary(path));
-        }
-        lines.forEach((name, line) -> text.append(name.startsWith("index") ? "" : hex(name)).append(line));
-        return text.isEmpty() ? "-" : text.toString();
     }
 
     @Override
@@ -227,7 +146,6 @@ public final class StartCompare extends StoreDriver {
         ((RandomAccessFile) field(store, "lockFile")).close();
         ((AllocateMappedFileService) field(store, "allocateMappedFileService")).shutdown();
         store = null;
-        loaded = false;
     }
 
     private IndexService service() throws Exception {

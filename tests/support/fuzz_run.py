@@ -10,6 +10,7 @@ import argparse
 import json
 import mmap
 import random
+import re
 import resource
 import subprocess
 import sys
@@ -27,7 +28,10 @@ import fuzz_verbs
 from fuzz_inputs import Target, keep
 from time_limit import limited
 
-FIGURES: Final = Path(__file__).parents[2] / "docs" / "fuzz-figures.json"
+DOCS: Final = Path(__file__).parents[2] / "docs"
+FIGURES: Final = DOCS / "fuzz-figures.json"
+PAGE: Final = DOCS / "reliability.md"
+_SENTENCE: Final = re.compile(r"[\d,]+ inputs of \d+ targets, seeds [\d, ]+: \d+ failures\.")
 TARGETS: Final[dict[str, Target]] = {**fuzz_agreement.TARGETS, **fuzz_parsers.TARGETS, **fuzz_verbs.TARGETS}
 SECONDS: Final = 20
 """Processor time for one input."""
@@ -117,6 +121,13 @@ def _record(count: int, failures: int, seed: int, names: list[str]) -> None:
     kept["seeds"] = sorted({*kept["seeds"], seed})
     kept["targets"] = sorted({*kept["targets"], *names} & TARGETS.keys())
     FIGURES.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    PAGE.write_text(_SENTENCE.sub(sentence(kept), PAGE.read_text("utf-8")), "utf-8")
+
+
+def sentence(figures: dict[str, Any]) -> str:
+    """The figures as the page states them."""
+    seeds = ", ".join(map(str, figures["seeds"]))
+    return f"{figures['inputs']:,} inputs of {len(figures['targets'])} targets, seeds {seeds}: {figures['failures']} failures."
 
 
 def main() -> None:

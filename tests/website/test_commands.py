@@ -13,7 +13,6 @@ STORES: dict[str, tuple[str, ...]] = {
     "docs/architecture.md": (),
     "docs/case-files.md": (),
     "docs/engine.md": ("small-roll",),
-    "docs/kaitai-gallery.md": (),
     "docs/operations.md": ("replica", "replica-late-slave"),
     "docs/tutorial.md": (),
 }
@@ -38,11 +37,7 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("page", STORES)
-def test_a_page_shows_what_its_commands_print(
-    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if page == "docs/kaitai-gallery.md":  # its command is one of a checkout
-        monkeypatch.setenv("PYTHONPATH", str(ROOT))
+def test_a_page_shows_what_its_commands_print(page: str, tmp_path: Path) -> None:
     for store in STORES[page]:
         rocket_golden.open_store(store, tmp_path)
     run_page((ROOT / page).read_text("utf-8"), tmp_path)
