@@ -110,6 +110,7 @@ def test_every_number_as_the_broker_counts(maven: str, java: str, tmp_path: Path
             broker.start()
 
 
+@pytest.mark.soak
 def test_a_delay_offset_beyond_its_queue(maven: str, java: str, tmp_path: Path) -> None:
     """The broker goes on at the queue's end, as the finding says: what waited is never delivered (CFG-5)."""
     del maven

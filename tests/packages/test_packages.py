@@ -36,6 +36,7 @@ def jar(maven: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.java
+@pytest.mark.soak
 def test_a_fresh_project_of_java(jar: Path, tmp_path: Path) -> None:
     try_package("java", jar, tmp_path)
 

@@ -36,7 +36,10 @@ ELSEWHERE = {
 """Pages whose commands another test runs."""
 
 
-@pytest.mark.parametrize("page", STORES)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.soak] if page == "docs/tutorial.md" else []) for page in STORES],
+)
 def test_a_page_shows_what_its_commands_print(page: str, tmp_path: Path) -> None:
     for store in STORES[page]:
         rocket_golden.open_store(store, tmp_path)
