@@ -1,4 +1,4 @@
-"""`conform --store` over logs of any length: its memory does not grow with them."""
+"""`conform --store` over logs of any length: its memory hardly grows with them."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def peak_of(store: Path) -> tuple[int, str]:
 
 
 @pytest.mark.soak
-def test_memory_does_not_grow_with_the_log(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_memory_hardly_grows_with_the_log(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     peaks: list[int] = []
     for size in (100_000_000, 2_000_000_000):
         store = tmp_path / str(size)

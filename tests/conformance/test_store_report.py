@@ -10,7 +10,6 @@ from rocket_conformance.report import Baseline, Excuse
 from rocket_conformance.store_verdict import (
     StoreVerdict,
     judge_store,
-    record_table,
     store_report,
     verdict_lines,
 )
@@ -86,10 +85,10 @@ def test_the_command_writes_a_baseline_and_json(
 def test_records_that_the_disk_has_no_room_for(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = open_store("transactions", tmp_path)
-    monkeypatch.setattr(record_table, "_TABLES", record_table._TABLES + "pragma max_page_count = 10;")
+    store = open_store("mixed", tmp_path)
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda: Path("/dev/full").open("w+b"))
     done = runner("conform", capfd, monkeypatch)("--store", store)
     assert (done.code, done.out) == (3, "")
     assert done.err.splitlines() == [
-        "rocketspec: temporary file: database or disk is full; set TMPDIR to a directory with room for all records of the log"
+        "rocketspec: temporary file: No space left on device; set TMPDIR to a directory with room for all records of the log"
     ]

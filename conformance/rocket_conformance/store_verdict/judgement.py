@@ -15,7 +15,6 @@ from rocket_conformance.store_verdict.index_judge import judge_indexes
 from rocket_conformance.store_verdict.log_reading import dledger_member, read_log
 from rocket_conformance.store_verdict.observations import Observations
 from rocket_conformance.store_verdict.queue_judge import judge_queues
-from rocket_conformance.store_verdict.record_table import disk_errors
 from rocket_conformance.store_verdict.workload_judge import first_undisturbed, judge_workload
 from rocket_conformance.workload import Manifest
 
@@ -49,7 +48,6 @@ class StoreVerdict:
         return [clause for clause in clauses() if self.outcome(clause) == outcome]
 
 
-@disk_errors()
 def judge_store(
     path: str | os.PathLike[str],
     *,

@@ -1,13 +1,16 @@
-"""The records of a log in a private database on disk: memory does not grow with their number."""
+"""The records of a log in a temporary file: memory holds their positions alone."""
 
+import heapq
 import marshal
-import sqlite3
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+import os
+import tempfile
+from array import array
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Final
-from weakref import finalize
 
 from rocket_reference import RULES_4_9_3, DispatchRequest, JavaError, Rules, index_keys, java
 
@@ -18,25 +21,7 @@ PREPARED: Final = 4
 ROLLBACK: Final = 12
 _TRANSACTION_TYPE: Final = 12
 
-_AT_ONCE: Final = 1_000
-"""Records that are written together, and read together."""
-
-_LONG: Final = range(-(1 << 63), 1 << 63)
 _VALUES: Final = attrgetter(*(field.name for field in fields(DispatchRequest)))
-
-_TABLES: Final = """
-    pragma journal_mode = off;
-    create table record (position integer primary key, queue integer, row blob) strict;
-    create table further (name blob, queue_id integer, position integer, asked integer) strict;
-"""
-_BY_QUEUE: Final = "create index by_queue on record (queue); create index by_name on further (name);"
-_OF_QUEUE: Final = """
-    select position, (select row from record where record.position = unit.position), asked from (
-        select position, null as asked from record where queue = ?1
-        union all select position, asked from further where name = ?2 and (queue_id = ?3 or ?4)
-        order by position
-    ) as unit
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,24 +79,8 @@ class StoredRecord:
         return f"record at {self.position:,}, topic {self.request.topic}"
 
 
-@contextmanager
-def disk_errors() -> Generator[None]:
-    """Around work with tables; also a decorator.
-
-    Raises:
-        OSError: a table's temporary file cannot be made, or its disk is full.
-    """
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        text = f"temporary file: {error}; set TMPDIR to a directory with room for all records of the log"
-        raise OSError(text) from error
-
-
 class RecordTable:
     """Records by position and by queue. Of several at one position, which overlapping log files have, the first is kept.
-
-    SQLite keeps the database in memory while it is small, and else in a file that goes with this process.
 
     Attributes:
         rules: of the release that the store is judged by.
@@ -119,60 +88,67 @@ class RecordTable:
 
     def __init__(self, rules: Rules = RULES_4_9_3) -> None:
         self.rules = rules
-        self._database = sqlite3.connect("")
-        finalize(self, self._database.close)
-        self._database.executescript(_TABLES)
-        self._queues: dict[Queue, int] = {}
-        self._waiting: list[tuple[int, int | None, bytes]] = []
-        self._count = 0
-        self._indexed = False
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
+        self._positions = array("q")
+        self._rows = array("q")  # where each begins in the file
+        self._sizes = array("q")
+        self._own: defaultdict[Queue, array[int]] = defaultdict(lambda: array("q"))
+        self._further: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+        self._end = 0
 
     def __len__(self) -> int:
-        self._write()
-        return self._count
+        return len(self._positions)
 
     def __iter__(self) -> Iterator[StoredRecord]:
-        return self._select("order by position")
+        return map(self._row, range(len(self)))
 
     def backwards(self, *, queued: bool = False) -> Iterator[StoredRecord]:
         """The records from the last one on, or those with a unit in a consume queue."""
-        return self._select(f"{'where queue is not null' if queued else ''} order by position desc")
+        found = map(self._row, reversed(range(len(self))))
+        return (stored for stored in found if not queued or stored.queue is not None)
 
     def add(self, stored: StoredRecord) -> None:
-        """Adds the record after all that are there."""
-        queue = stored.queue
-        number = None if queue is None else self._queues.setdefault(queue, len(self._queues))
-        for name, asked in stored.further_queues():
-            values = _bytes(name), stored.request.queue_id, stored.position, asked
-            self._database.execute("insert into further values (?, ?, ?, ?)", values)
-        self._waiting.append(
-            (stored.position, number, marshal.dumps((_VALUES(stored.request), stored.hashes)))
-        )
-        if len(self._waiting) >= _AT_ONCE:
-            self._write()
+        """Adds a record.
+
+        Raises:
+            OSError: the disk has no room for it.
+        """
+        number = bisect_left(self._positions, stored.position)
+        if number < len(self) and self._positions[number] == stored.position:
+            return
+        row = marshal.dumps((_VALUES(stored.request), stored.hashes))
+        try:
+            self._file.write(row)
+        except OSError as error:
+            text = f"temporary file: {error.strerror}; set TMPDIR to a directory with room for all records of the log"
+            raise OSError(text) from error
+        self._positions.insert(number, stored.position)
+        self._rows.insert(number, self._end)
+        self._sizes.insert(number, len(row))
+        self._end += len(row)
+        lists = [self._further[name] for name in {name for name, _ in stored.further_queues()}]
+        if stored.queue is not None:
+            lists.append(self._own[stored.queue])
+        for positions in lists:
+            positions.insert(bisect_left(positions, stored.position), stored.position)
 
     def at(self, position: int) -> StoredRecord | None:
         """The record at a position, bytes."""
-        return next(self._select("where position = ?", position), None) if position in _LONG else None
+        return next(self.between(position, position + 1), None)
 
     def between(self, begin: int, end: int) -> Iterator[StoredRecord]:
         """The records from `begin` up to and without `end`, bytes, in their order."""
-        return self._select("where position >= ? and position < ? order by position", begin, end)
+        first, last = (bisect_left(self._positions, position) for position in (begin, end))
+        return map(self._row, range(first, last))
 
     def cut(self, position: int) -> None:
         """Removes the records at and after a position, bytes."""
-        self._write()
-        for table in ("record", "further"):
-            self._database.execute(f"delete from {table} where position >= ?", (position,))  # noqa: S608
-        ((self._count,),) = self._database.execute("select count(*) from record")
-
-    # --- queues -----------------------------------------------------------------------------------------
+        for positions in (*self._own.values(), *self._further.values(), self._positions):
+            del positions[bisect_left(positions, position) :]
 
     def queues(self) -> list[Queue]:
         """The queues that records have as their own."""
-        self._write()
-        used = {number for (number,) in self._database.execute("select distinct queue from record")}
-        return [queue for queue, number in self._queues.items() if number in used]
+        return [queue for queue, positions in self._own.items() if positions]
 
     def of_queue(
         self, queue: Queue, *, further: bool = False, any_number: bool = False
@@ -184,44 +160,22 @@ class RecordTable:
             further: whether records that name it as a further queue belong to it.
             any_number: of those, the ones of queues with other numbers, too.
         """
-        self._write()
-        if not self._indexed:
-            self._database.executescript(_BY_QUEUE)
-            self._indexed = True
-        name = _bytes(queue[0]) if further else None
-        values = self._queues.get(queue, -1), name, queue[1], any_number
-        for position, row, asked in self._rows(_OF_QUEUE, values):
-            if row is not None:  # else a further one of a record that was not kept
-                stored = self._unpacked(position, row)
-                yield stored, stored.request.consume_queue_offset if asked is None else asked
+        name, number = queue
+        own = ((position, False) for position in self._own.get(queue, ()))
+        named = ((position, True) for position in (self._further.get(name, ()) if further else ()))
+        for position, is_named in heapq.merge(own, named):
+            (stored,) = self.between(position, position + 1)
+            if not is_named:
+                yield stored, stored.request.consume_queue_offset
+            elif any_number or stored.request.queue_id == number:
+                yield from ((stored, asked) for other, asked in stored.further_queues() if other == name)
 
     def is_further(self, name: str) -> bool:
         """Whether a record names a further queue of that name."""
-        return any(self._rows("select 1 from further where name = ? limit 1", (_bytes(name),)))
+        return bool(self._further.get(name))
 
-    # --- the database -----------------------------------------------------------------------------------
-
-    def _write(self) -> None:
-        if self._waiting:
-            command = "insert or ignore into record values (?, ?, ?)"
-            self._count += self._database.executemany(command, self._waiting).rowcount
-            self._waiting.clear()
-
-    def _rows(self, query: str, values: tuple[object, ...]) -> sqlite3.Cursor:
-        self._write()
-        cursor = self._database.execute(query, values)
-        cursor.arraysize = _AT_ONCE
-        return cursor
-
-    def _select(self, condition: str, *values: int) -> Iterator[StoredRecord]:
-        rows = self._rows(f"select position, row from record {condition}", values)  # noqa: S608
-        return (self._unpacked(position, row) for position, row in rows)
-
-    def _unpacked(self, position: int, row: bytes) -> StoredRecord:
+    def _row(self, number: int) -> StoredRecord:
+        self._file.flush()
+        row = os.pread(self._file.fileno(), self._sizes[number], self._rows[number])
         values, hashes = marshal.loads(row)  # noqa: S302 - bytes of this process
-        return StoredRecord(position, DispatchRequest(*values), hashes, self.rules)
-
-
-def _bytes(name: str) -> bytes:
-    """A name as the database compares it: the name of a directory may hold a lone surrogate, for a byte that is not UTF-8."""
-    return name.encode("utf-8", "surrogatepass")
+        return StoredRecord(self._positions[number], DispatchRequest(*values), hashes, self.rules)

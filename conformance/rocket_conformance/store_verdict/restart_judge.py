@@ -21,7 +21,6 @@ from rocket_conformance.store_verdict.log_reading import dledger_member, read_lo
 from rocket_conformance.store_verdict.misread import reading_that_starts
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.queue_judge import units_of
-from rocket_conformance.store_verdict.record_table import disk_errors
 from rocket_conformance.store_verdict.sparse import copy_sparse
 from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
 from rocket_conformance.workload import Broker, Client, Manifest, run_crashes, send_for_the_bound
@@ -29,7 +28,6 @@ from rocket_conformance.workload import Broker, Client, Manifest, run_crashes, s
 _PARTS: Final = ("commitlog", "consumequeue", "consumequeue_ext", "index", "checkpoint", "abort")
 
 
-@disk_errors()
 def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Geometry | None = None) -> None:
     """Judges a start over a store, crashed or not, followed by a clean stop.
 
@@ -254,7 +252,6 @@ def _judge_queues(expected: Path, after: Path, seen: Observations) -> bool:
     return True
 
 
-@disk_errors()
 def judge_continuation(store: Path, starts: Sequence[int], seen: Observations) -> None:
     """Judges that queues went on where they were: the logical offsets, and the places of the units.
 
@@ -285,7 +282,6 @@ def judge_continuation(store: Path, starts: Sequence[int], seen: Observations) -
                 seen.hold("CQ-LOAD-1", "CQ-REC-2")
 
 
-@disk_errors()
 def log_end(store: Path) -> int:
     """Where the log of a store ends, bytes."""
     return read_log(store, Observations()).end
