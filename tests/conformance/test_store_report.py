@@ -86,7 +86,7 @@ def test_records_that_the_disk_has_no_room_for(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = open_store("mixed", tmp_path)
-    monkeypatch.setattr("tempfile.TemporaryFile", lambda: Path("/dev/full").open("w+b"))
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda: Path("/dev/full").open("w+b"))  # noqa: SIM115
     done = runner("conform", capfd, monkeypatch)("--store", store)
     assert (done.code, done.out) == (3, "")
     assert done.err.splitlines() == [
