@@ -93,6 +93,21 @@ def test_dledger_entries_that_are_not_committed(tmp_path: Path) -> None:
     assert "entries that were not committed at the stop, which nothing points to" in judged.observations.notes
 
 
+def test_records_with_the_position_of_their_entries(tmp_path: Path) -> None:
+    """Nothing can be found by such offsets: what else differs follows from them."""
+    store = open_store("dledger", tmp_path)
+    for path in data_files(store):
+        base = int(path.name)
+        with path.open("r+b") as file:
+            for position in entries_of(path):
+                file.seek(position + 48 + 28)
+                file.write((base + position).to_bytes(8))
+    judged = judge_store(store)
+    assert judged.with_outcome("broken") == ["DLG-4"]
+    place = judged.observations.broken["DLG-4"][1]
+    assert place.expected - place.found == 48  # type: ignore[operator]  # both are offsets
+
+
 def test_stores_of_two_dledger_members_are_refused(tmp_path: Path) -> None:
     store = open_store("dledger", tmp_path)
     (store / "dledger-n1" / "data").mkdir(parents=True)

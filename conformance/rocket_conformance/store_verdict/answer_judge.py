@@ -144,9 +144,11 @@ class AnswerJudge:
         """A query by key: what the index files give, of it the messages with topic and key, in ascending order."""
         topic, key = answer["topic"], answer["key"]
         hashed = key_hash(f"{topic}#{key}")
-        if self.service is None or not _is_clear(answer, self.asked.times_of_hash.get(hashed, ())):
+        times = self.asked.times_of_hash.get(hashed, ())
+        if self.service is None or not _is_clear(answer, times):
             return
-        window = answer["begin"], min(answer["end"], answer["asked"])
+        is_last = max(times, default=0) < answer["asked"]  # else the window ends before what came later
+        window = answer["begin"], answer["end"] if is_last else min(answer["end"], answer["asked"])
         hits = self._hits(self.service, topic, key, answer["max"], window)
         if hits is None:  # a broker leaves out what it cannot read, and may ask the index again
             return

@@ -200,9 +200,10 @@ class _Candidates:
         entries = [
             Entry(*values) for values in ENTRY.iter_unpack(head[: len(head) // ENTRY.size * ENTRY.size])
         ]
-        if len(entries) < 2 or any(entries[0]) or not any(entries[1]):
+        if len(entries) < 2 or not any(entries[1]):
             return 0
-        score = sum(self._agrees(entry) for entry in entries[1:] if entry.key_hash >= 0 and any(entry))
+        score = 2 if not any(entries[0]) or self._agrees(entries[0]) == 2 else -4
+        score += sum(self._agrees(entry) for entry in entries[1:] if entry.key_hash >= 0 and any(entry))
         score += entries[1].phy_offset == header.begin_phy_offset
         last = min(header.index_count, geometry.index_num) - 1
         data = os.pread(self._descriptor, ENTRY.size, first + last * ENTRY.size)

@@ -91,6 +91,9 @@ def judge_store(
     if not log.records:
         seen.held.clear()  # a log without records exercises nothing
         return StoreVerdict(str(path), log.stopped, 0, seen)
+    if seen.broken.keys() & {"LOG-REC-7", "DLG-4"} and not seen.held["LOG-REC-7"]:
+        seen.note("index, queues and checkpoint are not judged: no record has its own phy_offset")
+        return StoreVerdict(str(path), log.stopped, len(log.records), seen)
     indexes = judge_indexes(store, log, seen, geometry=geometry)
     undisturbed = None if manifest is None else first_undisturbed(manifest)
     judge_queues(store, log, seen, undisturbed_from=undisturbed)

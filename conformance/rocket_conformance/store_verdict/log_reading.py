@@ -187,7 +187,7 @@ def _read_file(log: StoredLog, file: LogFile, descriptor: int, seen: Observation
             place = Place(file.name, position, "record", "bytes that are no record", "a record or zeros")
             seen.breaks("LOG-REC-1", place)
             return False
-        _check_record(data, at, file, position, request, seen)
+        _check_record(data[at : at + length], file, position, request, seen)
         _check_room("LOG-BLANK-1", "record", file, position, request.msg_size, seen)
         log.keep(file.base + position, request)
         position += request.msg_size
@@ -205,14 +205,23 @@ def _record_at(data: bytes, at: int, rules: Rules = RULES_4_9_3) -> DispatchRequ
 
 
 def _check_record(
-    data: bytes, at: int, file: LogFile, position: int, request: DispatchRequest, seen: Observations
+    data: bytes,
+    file: LogFile,
+    position: int,
+    request: DispatchRequest,
+    seen: Observations,
+    clause: str = "LOG-REC-7",
 ) -> None:
-    """Judges a record, which begins `at` bytes in `data` and at `position` in its file, by what a dispatch makes of it."""
+    """Judges a record, which begins at `position` in its file, by what a dispatch makes of it; `clause` is on its offset."""
     place = file.base + position
     seen.hold("LOG-REC-1", "LOG-REC-3")
-    seen.compare("LOG-REC-7", Place(file.name, position + 28, "phy_offset", request.commit_log_offset, place))
+    offset = request.commit_log_offset
+    if offset == place:
+        seen.hold("LOG-REC-7")
+    else:
+        seen.breaks(clause, Place(file.name, position + 28, "phy_offset", offset, place))
     try:
-        row = record(data, at, seen.rules)
+        row = record(data, rules=seen.rules)
     except FormatError:
         return
     if row.body:
@@ -303,7 +312,7 @@ class _Reading:
                 seen.breaks("DLG-4", Place(file.name, body, "body", "bytes that are no record", "one record"))
                 break
             self._check_entry(entry, file, position)
-            _check_record(data, at, file, body, request, seen)
+            _check_record(data[at : at + entry.body_size], file, body, request, seen, clause="DLG-4")
             log.keep(file.base + body, request)
             self._last = entry
             position += entry.size

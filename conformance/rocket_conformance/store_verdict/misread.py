@@ -21,7 +21,7 @@ from rocket_conformance.store_verdict.observations import as_releases_do
 from rocket_conformance.store_verdict.record_table import StoredRecord
 from rocket_conformance.store_verdict.stored_log import StoredLog
 
-_PUTS: Final = 1_500
+_PUTS: Final = 4_000
 """Entries that are compared; of files that have more, none but those."""
 
 _AFTER: Final = 20
@@ -35,7 +35,7 @@ _BUILDING: Final = (
     *(f"IDX-SVC-{number}" for number in (1, 2, 3, 7, 8, 9, 10)),
 )
 _ANSWERING: Final = (*("IDX-SEL-", "IDX-TIME-"), *(f"IDX-SVC-{number}" for number in (11, 13, 14, 16)))
-_STARTING: Final = ("CKP-3", "IDX-SVC-6", "STORE-11", "CQ-REC-", "CQ-PUT-1")
+_STARTING: Final = ("CKP-3", "IDX-LOAD-1", "IDX-SVC-6", "STORE-11", "CQ-REC-", "CQ-PUT-1")
 ERRORS: Final = (
     JavaError,
     JavaFatalError,
@@ -178,8 +178,8 @@ class _Compared:
         """The records that the compared entries can be of, and some more, which would go into a file that is not full."""
         compared = self._whole or self._files[:1]
         is_all = len(compared) == len(self._files) and len(compared[-1].entries) <= _PUTS
-        last = compared[-1].entries
-        end = last[min(len(last), _PUTS) - 1].phy_offset if last else 0
+        entries = itertools.islice(compared[-1].entries, _PUTS)
+        end = max((entry.phy_offset for entry in entries), default=0)
         after = 0
         for stored in itertools.islice(self._log.records, 2 * _PUTS):
             after += stored.position > end

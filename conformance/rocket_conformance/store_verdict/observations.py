@@ -120,6 +120,7 @@ class Observations:
         self.broken = {clause: [replace(place, rule=reading) for place in places]}
         count = sum(kinds.total() for kinds in self.kinds.values())
         self.kinds.clear()
+        self.notes.clear()  # no restart has to explain what a reading does
         self.kinds[clause] = Counter({self.broken[clause][0].kind: count})
 
     def leave_out(self, heads: tuple[str, ...], note: str) -> None:

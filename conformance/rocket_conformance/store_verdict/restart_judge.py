@@ -302,7 +302,11 @@ def _header(path: Path) -> IndexHeader:
         return index_header(file.read(INDEX_HEADER.size))
 
 
-_OF_STARTS: Final = {"CKP-3", "IDX-SVC-6", "STORE-11"}
+_FOLLOWING: Final = (
+    ({"CKP-3", "IDX-LOAD-1", "IDX-SVC-6", "STORE-11"}, ("IDX-",)),
+    ({"STORE-13"}, ("CQ-", "LOG-REC-6")),
+)
+"""Clauses on starts, and the beginnings of those that the store then seems to break."""
 
 
 def judge_crashes(
@@ -356,7 +360,10 @@ def judge_crashes(
         run_crashes(broker, client, manifest, kills=kills, on_crash=stopped, on_restart=restarted)
         judge_continuation(store, starts, seen)
     verdict = judge_store(store, geometry=geometry, manifest=manifest)
-    if seen.broken.keys() & _OF_STARTS:
-        verdict.observations.leave_out(("IDX-",), "wrong entries, which may follow from wrong starts")
+    for starts, heads in _FOLLOWING:
+        if seen.broken.keys() & starts:
+            verdict.observations.leave_out(
+                heads, "wrong entries or units, which may follow from wrong starts"
+            )
     seen.add(verdict.observations)
     return replace(verdict, observations=seen)
