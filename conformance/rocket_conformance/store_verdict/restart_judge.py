@@ -360,8 +360,8 @@ def judge_crashes(
         run_crashes(broker, client, manifest, kills=kills, on_crash=stopped, on_restart=restarted)
         judge_continuation(store, starts, seen)
     verdict = judge_store(store, geometry=geometry, manifest=manifest)
-    for starts, heads in _FOLLOWING:
-        if seen.broken.keys() & starts:
+    for of_starts, heads in _FOLLOWING:
+        if seen.broken.keys() & of_starts:
             verdict.observations.leave_out(
                 heads, "wrong entries or units, which may follow from wrong starts"
             )
