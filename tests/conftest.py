@@ -31,11 +31,9 @@ WITHOUT_SESSION = tuple(
     for name in (
         "cluster",
         "connect",
-        "files",
         "output",
         "sources_parts",
         "store_options",
-        "stream_of_stores",
     )
 )
 """Files of Spark's folder that take nothing of the session that the others share."""

@@ -10,6 +10,8 @@ _EXTRAS: Final = {
     "pandas": "spark",
     "pyspark": "spark",
     "grpc": "connect",
+    "fsspec": "hdfs",
+    "requests": "hdfs",
 }
 
 

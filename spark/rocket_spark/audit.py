@@ -78,10 +78,10 @@ def audit_stores(
 
     Args:
         spark: the session that runs the tasks; they see `stores` under the same paths as the driver.
-        stores: the directories of one store or several, as paths or URIs of S3; a single one has the name "".
+        stores: the directories of one store or several, as paths or URIs of S3 or HDFS; a single one has the name "".
         level: "quick", "default" or "deep", as of `audit`.
         geometry: of the index files; else it is inferred, store by store.
-        storage: options of S3; see `rocket_spark.files.storage_for`.
+        storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
         failed: receives the error of each store that cannot be audited, instead of raising it; an audit of a single store
             raises it in any case.
         signs: receives the signs of 5.x of each store that has any, before its first finding.

@@ -103,15 +103,15 @@ def query_stores(
 ) -> list[tuple[str, Row]]:
     """The messages in all stores, each after the name of its store: rows of the table `commit_log`.
 
-    They are looked up in the index files; only a store without any has its log read. Of a store on S3, the index
+    They are looked up in the index files; only a store without any has its log read. Of a store on S3 or HDFS, the index
     files are fetched to the worker's disk, and of the log only the records found.
 
     Args:
         spark: the session that runs the tasks; they see `stores` under the same paths as the driver.
-        stores: the directories of one store or several, as paths or URIs of S3; a single one has the name "".
+        stores: the directories of one store or several, as paths or URIs of S3 or HDFS; a single one has the name "".
         asked: what is searched for.
         geometry: of the index files; else it is inferred, store by store.
-        storage: options of S3; see `rocket_spark.files.storage_for`.
+        storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
         failed: receives the error of each store that cannot be read, instead of raising it; a job on a single store raises
             it in any case.
         progress: see `rocket_spark.tasks.Progress`.
@@ -241,7 +241,7 @@ def digest_stores(
 ) -> dict[str, StoreDigest]:
     """The digest of each store, as `rocketspec digest` gives it; arguments and errors as of `query_stores`.
 
-    A store on S3 is copied to the worker's disk.
+    A store on S3 or HDFS is copied to the worker's disk.
     """
     return _each(spark, store_tasks(stores, geometry, storage), digest_task, failed, progress)
 
@@ -303,7 +303,7 @@ def restart_stores(
 ) -> dict[str, list[dict[str, Any]]]:
     """What a start of a 4.9.3 broker would do to each store: the objects of `rocketspec audit --restart --json`.
 
-    Arguments and errors as of `query_stores`; `index_safe` is the broker's setting messageIndexSafe. A store on S3
+    Arguments and errors as of `query_stores`; `index_safe` is the broker's setting messageIndexSafe. A store on S3 or HDFS
     is copied to the worker's disk.
     """
     work = partial(restart_task, index_safe)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 FLEET_OPTIONS: Final = ("level", "hashSlotNum", "indexNum", "recursiveFileLookup", COMMITLOG)
-"""Options beside `path` and those of S3; `level` is of the findings alone."""
+"""Options beside `path` and those of S3 and HDFS; `level` is of the findings alone."""
 
 _PARTITIONS: Final = 256
 """Partitions of a read, at most."""

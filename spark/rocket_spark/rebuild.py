@@ -55,7 +55,7 @@ class RebuildJob:
     Attributes:
         out: the output folder.
         overwrite: whether its content is replaced.
-        storage: options of S3.
+        storage: options of S3 and HDFS.
         stores: path or URI of each store, by name.
         plans: of the stores that can be rebuilt.
         only_missing: whether files that a store has already are skipped.
@@ -95,14 +95,14 @@ def rebuild_stores(
 
     Args:
         spark: the session that runs the tasks; they see `stores` and `out` under the same paths as the driver.
-        stores: the directories of one store or several, as paths or URIs of S3.
-        out: a directory, missing or empty; a path, or a URI of S3.
+        stores: the directories of one store or several, as paths or URIs of S3 or HDFS.
+        out: a directory, missing or empty; a path, or a URI of S3 or HDFS.
         geometry: of the index files; else that of each store's own, else 4.9.3's default.
         queue_file_size: bytes; else that of each store's own queues, else 4.9.3's default.
         only_missing: skips the files that a store already has, byte for byte.
         overwrite: replaces what an earlier job wrote to `out`, once everything is written.
         resume: keeps the work of tasks that finished when the job fails, and uses what a killed or failed run kept.
-        storage: options of S3; see `rocket_spark.files.storage_for`.
+        storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
         failed: receives the error of each store that cannot be rebuilt, instead of raising it; a job with a single store
             raises it in any case.
         progress: see `rocket_spark.tasks.Progress`.

@@ -18,7 +18,7 @@ class Store:
     """One store of a job, with what is known of it beside its files.
 
     Attributes:
-        path: its directory, or a URI (`s3://`) as a string.
+        path: its directory, or a URI (`s3://`, `hdfs://`) as a string.
         commitlog: directories of its commit log outside of `commitlog` in it, in the same kind of storage.
         geometry: of its index files, unless the job is given one.
         queue_file_size: bytes of its consume-queue files, unless the job is given a size.
@@ -30,7 +30,7 @@ class Store:
     queue_file_size: int | None = None
 
     def options(self, storage: Mapping[str, str] | None) -> dict[str, str]:
-        """The options of S3, and the directories of this store's commit log.
+        """The options of S3 and HDFS, and the directories of this store's commit log.
 
         Raises:
             UsageError: a directory with a comma in its path, which separates directories.
@@ -46,7 +46,7 @@ class Store:
 
 
 StorePath = str | Path | Store
-"""A path, a URI (`s3://`) as a string, or a `Store`."""
+"""A path, a URI (`s3://`, `hdfs://`) as a string, or a `Store`."""
 
 
 def stores_by_name(stores: StorePath | Sequence[StorePath]) -> dict[str, Store]:
@@ -113,7 +113,7 @@ def store_files(
     storage: Mapping[str, str] | None,
     on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
 ) -> list[StoreFile]:
-    """The files of a store; `storage` has the options of S3; errors as of `rocket_spark.files.find_files`."""
+    """The files of a store; `storage` has the options of S3 and HDFS; errors as of `rocket_spark.files.find_files`."""
     try:
         return find_files(store, options=storage, on_skip=on_skip)
     except UsageError as error:

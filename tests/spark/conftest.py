@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from far_storage import s3  # noqa: F401 - started once a run
+from far_storage import hdfs, s3  # noqa: F401 - started once a run
 from short_lived import SHORT_LIVED
 from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, put, record, unit
 

@@ -1,4 +1,4 @@
-"""Jobs over stores on S3: what they find and write is what they do of the same stores under a path."""
+"""Jobs over stores on S3 and HDFS: what they find and write is what they do of the same stores under a path."""
 
 from __future__ import annotations
 
@@ -97,11 +97,17 @@ def test_rebuilt_files_that_stores_lack_are_those_of_one_machine(
         assert 2 <= len(done[name].files) <= 4
 
 
+@pytest.fixture(params=["s3", "hdfs"])
+def far(request: pytest.FixtureRequest) -> Far:
+    found: Far = request.getfixturevalue(request.param)
+    return found
+
+
 def test_a_rebuild_and_an_audit_far_away(
-    spark: SparkSession, hand_made: Path, tmp_path: Path, s3: Far, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, hand_made: Path, tmp_path: Path, far: Far, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rebuild fails at its queues, then when all files are in place and the manifest is not; it is resumed."""
-    store, out = s3.upload(hand_made, "rebuild/store"), f"{s3.root}/rebuild/out"
+    store, out = far.upload(hand_made, "rebuild/store"), f"{far.root}/rebuild/out"
 
     def run() -> dict[str, int]:
         totals: dict[str, int] = {}
@@ -110,7 +116,7 @@ def test_a_rebuild_and_an_audit_far_away(
             store,
             out,
             resume=True,
-            storage=s3.options,
+            storage=far.options,
             progress=lambda what, _, total: totals.setdefault(what, total),
         )
         return totals
@@ -128,32 +134,32 @@ def test_a_rebuild_and_an_audit_far_away(
             with pytest.raises(UsageError, match="a fault"):
                 run()
     with pytest.raises(UsageError, match="a job is writing there, or was killed"):
-        rebuild_stores(spark, store, out, storage=s3.options)
+        rebuild_stores(spark, store, out, storage=far.options)
     assert run() == {"commit logs": 0, "index files and queues": indexes + 1}
-    same(fetched(out, s3, tmp_path / "out"), tmp_path / "whole")
+    same(fetched(out, far, tmp_path / "out"), tmp_path / "whole")
     with pytest.raises(UsageError, match="exists and is not an empty directory"):
         run()
-    s3.write(f"{store}/checkpoint", b"short")
+    far.write(f"{store}/checkpoint", b"short")
     short = Path(shutil.copytree(hand_made, tmp_path / "short"))
     (short / "checkpoint").write_bytes(b"short")
-    found = list(audit_stores(spark, store, "quick", storage=s3.options))
+    found = list(audit_stores(spark, store, "quick", storage=far.options))
     assert [finding for _, finding in found] == list(audit(short, "quick")) != []
 
 
-def test_a_decode_far_away(spark: SparkSession, hand_made: Path, tmp_path: Path, s3: Far) -> None:
+def test_a_decode_far_away(spark: SparkSession, hand_made: Path, tmp_path: Path, far: Far) -> None:
     """A file grows once the job is planned: when it is mended, the others are not decoded again."""
-    store, out = s3.upload(hand_made, "decode/store"), f"{s3.root}/decode/out"
+    store, out = far.upload(hand_made, "decode/store"), f"{far.root}/decode/out"
     resume = DecodeOptions(resume=True)
-    plan = plan_decode(store, out, storage=s3.options, options=resume)
+    plan = plan_decode(store, out, storage=far.options, options=resume)
     whole = (hand_made / "checkpoint").read_bytes()
-    s3.write(f"{store}/checkpoint", whole + bytes(4))
+    far.write(f"{store}/checkpoint", whole + bytes(4))
     with pytest.raises(MalformedError, match=r"4,100 bytes, expected 4,096, as when the job began"):
         run_decode(spark, plan)
-    s3.write(f"{store}/checkpoint", whole)
+    far.write(f"{store}/checkpoint", whole)
     totals: list[int] = []
     run_decode(spark, plan, progress=lambda _what, _done, total: totals.append(total))
     assert set(totals) == {1}
     decode_stores(spark, hand_made, tmp_path / "near")
-    same(fetched(out, s3, tmp_path / "out"), tmp_path / "near")
+    same(fetched(out, far, tmp_path / "out"), tmp_path / "near")
     with pytest.raises(UsageError, match="exists and is not an empty directory"):
-        plan_decode(hand_made, out, storage=s3.options)
+        plan_decode(hand_made, out, storage=far.options)

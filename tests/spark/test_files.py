@@ -1,4 +1,4 @@
-"""Stores under paths and on S3: found and read alike."""
+"""Stores under paths, on S3 and on HDFS: found and read alike."""
 
 import pickle
 import shutil
@@ -170,12 +170,33 @@ def test_local_globs_take_an_existing_name_as_it_is(tmp_path: Path) -> None:
         ("s3://", {}, "s3://: names no bucket"),
         ("s3://key:secret@b/k", {}, "s3: a URI with credentials is refused; use the options s3.accessKey"),
         ("s3a://key@b/k", {}, "s3a: a URI with credentials is refused"),
-        ("hdfs://user:secret@n/k", {}, "n/k: scheme hdfs is not read"),
+        ("hdfs://n/k", {"hdfs.usr": "x"}, "option hdfs.usr: unknown"),
+        ("hdfs:///k", {}, "hdfs:///k: names no host"),
+        ("hdfs://user:secret@n/k", {}, "hdfs: a URI with credentials is refused"),
+        ("hdfs:///k", {"hdfs.webhdfs": "n:http"}, "option hdfs.webhdfs: 'n:http' is not HOST:PORT"),
     ],
 )
 def test_what_cannot_be_said_is_named(uri: str, options: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=f"^{said}"):
         storage_for(uri, options)[0].stat(uri)
+
+
+def test_an_unreachable_server_is_named() -> None:
+    options = {"hdfs.webhdfs": "127.0.0.1:1"}
+    with pytest.raises(OSError, match=r"WebHDFS at 127\.0\.0\.1:1") as caught:
+        find_files("hdfs://name/store", options=options)
+    assert caught.value.filename == "hdfs://name/store"
+    assert caught.value.strerror == "WebHDFS at 127.0.0.1:1: Connection refused"
+
+
+def test_a_store_on_hdfs(hdfs: Far, store: Path) -> None:
+    uri = hdfs.upload(store, "fleet/broker-a/store")
+    assert find_roots(f"{hdfs.root}/fleet", hdfs.options) == [uri]
+    files = find_files(uri, options=hdfs.options)
+    assert facts(files) == facts(find_local(store))
+    assert rows(files) == rows(find_local(store))
+    with pytest.raises(FileNotFoundError, match="No such file or directory"):
+        find_files(f"{hdfs.root}/nowhere", options=hdfs.options)
 
 
 def test_slashes_at_the_end_of_a_place() -> None:
@@ -184,6 +205,6 @@ def test_slashes_at_the_end_of_a_place() -> None:
 
 
 def test_a_misspelt_storage_option_is_named() -> None:
-    check_settings({"s3.endPoint": "x", "s3.Region": "y"})
+    check_settings({"s3.endPoint": "x", "hdfs.user": "y"})
     with pytest.raises(UsageError, match=r"^storage option s3\.endpont: unknown; there are s3\.accessKey, "):
         check_settings({"s3.endpont": "x"})

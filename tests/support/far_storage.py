@@ -1,10 +1,14 @@
-"""A real storage on loopback, started once a run: an S3 server (moto)."""
+"""Real storages on loopback, started once a run: an S3 server (moto) and HDFS (Hadoop's MiniDFSCluster)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
+from mini_cluster import mini_cluster
+
+HDFS = Path(__file__).parents[1] / "spark" / "hdfs"
 
 
 @dataclass(frozen=True)
@@ -25,18 +29,28 @@ class Far:
 
     def write(self, uri: str, data: bytes) -> None:
         """Makes or replaces one file."""
-        from pyarrow.fs import S3FileSystem
+        if uri.startswith("s3"):
+            from pyarrow.fs import S3FileSystem
 
-        endpoint = self.options["s3.endpoint"].removeprefix("http://")
-        files = S3FileSystem(
-            access_key="testing",
-            secret_key="testing",  # noqa: S106 - moto takes any
-            endpoint_override=endpoint,
-            scheme="http",
-            region="us-east-1",
-        )
-        with files.open_output_stream(uri.removeprefix("s3://")) as stream:
-            stream.write(data)
+            endpoint = self.options["s3.endpoint"].removeprefix("http://")
+            files = S3FileSystem(
+                access_key="testing",
+                secret_key="testing",  # noqa: S106 - moto takes any
+                endpoint_override=endpoint,
+                scheme="http",
+                region="us-east-1",
+            )
+            with files.open_output_stream(uri.removeprefix("s3://")) as stream:
+                stream.write(data)
+            return
+        from fsspec.implementations.webhdfs import WebHDFS
+
+        host, _, port = self.options["hdfs.webhdfs"].partition(":")
+        hdfs: Any = WebHDFS(host, int(port), user="tester")
+        path = "/" + uri.partition("://")[2].partition("/")[2]
+        hdfs.makedirs(path.rpartition("/")[0], exist_ok=True)
+        with hdfs.open(path, "wb") as file:
+            file.write(data)
 
 
 @pytest.fixture(scope="session")
@@ -66,3 +80,12 @@ def s3() -> Iterator[Far]:
         yield Far("s3://broker", options)
     finally:
         server.stop()
+
+
+@pytest.fixture(scope="session")
+def hdfs(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Far]:
+    """HDFS with one data node."""
+    folder = tmp_path_factory.mktemp("hdfs")
+    with mini_cluster(maven, java, HDFS / "MiniHdfs.java", folder, folder / "dfs", megabytes=256) as line:
+        name_node, web = line.split()
+        yield Far(f"hdfs://127.0.0.1:{name_node}", {"hdfs.webhdfs": f"127.0.0.1:{web}"})

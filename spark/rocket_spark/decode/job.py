@@ -106,12 +106,12 @@ def decode_stores(
 
     Args:
         spark: the session that runs the tasks; they see `stores` and `out` under the same paths as the driver.
-        stores: one or several; each a file, a directory of one kind, or a whole store; a path, or a URI of S3.
-        out: a directory, missing or empty; a path, or a URI of S3.
+        stores: one or several; each a file, a directory of one kind, or a whole store; a path, or a URI of S3 or HDFS.
+        out: a directory, missing or empty; a path, or a URI of S3 or HDFS.
         tables: names from `rocket_spec.tables.TABLES`; None for every table that the stores have files of.
         geometry: of the index files; inferred store by store when None.
         overwrite: replaces what an earlier job wrote to `out`, once everything is written.
-        storage: options of S3; see `rocket_spark.files.storage_for`.
+        storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
         options: how the output is treated.
         progress: see `rocket_spark.tasks.Progress`.
 

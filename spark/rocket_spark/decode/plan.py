@@ -32,7 +32,7 @@ class DecodePlan:
     Attributes:
         out: the output folder.
         overwrite: whether its content is replaced.
-        storage: options of S3.
+        storage: options of S3 and HDFS.
         stores: path or URI of each store, by name.
         plans: of the stores that can be decoded.
         failed: errors of the others.

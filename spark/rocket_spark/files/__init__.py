@@ -1,4 +1,4 @@
-"""Files wherever they are: local paths and S3-compatible stores, listed and read by ranges."""
+"""Files wherever they are: local paths, S3-compatible stores and HDFS, listed and read by ranges."""
 
 from rocket_spark.files.copies import disk_bytes, local_copy, range_source, size_now, state_of
 from rocket_spark.files.finding import COMMITLOG, commit_logs, expand, find_files, find_roots

@@ -1,9 +1,11 @@
-"""Which storage holds a URI, and its options.
+"""Which storage holds a URI, and the options of each.
 
 Each option may stand in the environment instead:
 
 - `s3.endpoint` (`AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`), `s3.region` (`AWS_REGION`, `AWS_DEFAULT_REGION`),
   `s3.accessKey`, `s3.secretKey`, `s3.sessionToken` (`AWS_ACCESS_KEY_ID`, ...), `s3.anonymous`
+- `hdfs.webhdfs` (`ROCKETSPEC_WEBHDFS`): `HOST:PORT` of the name node's HTTP; `hdfs.user` (`HADOOP_USER_NAME`),
+  `hdfs.kerberos`
 """
 
 from collections.abc import Mapping
@@ -11,29 +13,30 @@ from urllib.parse import unquote, urlsplit
 
 from rocket_spec.errors import UsageError
 
-from rocket_spark.files import s3
+from rocket_spark.files import hdfs, s3
 from rocket_spark.files.storage import LocalStorage, Settings, Storage, scheme_of
 
 
 def check_settings(options: Mapping[str, str]) -> None:
     """Raises UsageError for a name that is no storage's."""
-    known = {name.lower() for name in s3.NAMES}
+    names = [*s3.NAMES, *hdfs.NAMES]
+    known = {name.lower() for name in names}
     for name in options:
         if name.lower() not in known:
-            raise UsageError(f"storage option {name}: unknown; there are {', '.join(s3.NAMES)}")
+            raise UsageError(f"storage option {name}: unknown; there are {', '.join(names)}")
 
 
 def _settings_of(options: Mapping[str, str]) -> Settings:
     """Those of `options` that are a storage's."""
     lowered = {name.lower(): value for name, value in options.items()}
-    return tuple(sorted((n, v) for n, v in lowered.items() if n.startswith("s3.")))
+    return tuple(sorted((n, v) for n, v in lowered.items() if n.startswith(("s3.", "hdfs."))))
 
 
 def storage_for(uri: str, options: Mapping[str, str] | None = None) -> tuple[Storage, str]:
     """The storage that holds `uri`, and the URI as that storage takes it.
 
     Args:
-        uri: a path, `file:` or `s3:` (also `s3a:`, `s3n:`) URI.
+        uri: a path, `file:`, `s3:` (also `s3a:`, `s3n:`), `hdfs:` or `webhdfs:` URI.
         options: see the module; other names are ignored, as is case.
 
     Raises:
@@ -45,13 +48,15 @@ def storage_for(uri: str, options: Mapping[str, str] | None = None) -> tuple[Sto
         return LocalStorage(), uri
     if scheme == "file":
         return LocalStorage(), unquote(urlsplit(uri).path)
-    if scheme not in ("s3", "s3a", "s3n"):
-        raise UsageError(f"{uri.rpartition('@')[2]}: scheme {scheme} is not read; there are s3 and file")
-    place = urlsplit(uri).netloc
-    if "@" in place:  # a message would print them
+    named, at, _ = urlsplit(uri).netloc.rpartition("@")
+    if ":" in named or (at and scheme in ("s3", "s3a", "s3n")):  # a message would print them
         raise UsageError(
             f"{scheme}: a URI with credentials is refused; use the options s3.accessKey and s3.secretKey"
         )
-    if not place:
+    if not urlsplit(uri).netloc and scheme in ("s3", "s3a", "s3n"):
         raise UsageError(f"{uri}: names no bucket")
-    return s3.S3Storage(settings), uri
+    if scheme in ("s3", "s3a", "s3n"):
+        return s3.S3Storage(settings), uri
+    if scheme in ("hdfs", "webhdfs"):
+        return hdfs.hdfs_storage(uri, settings), uri
+    raise UsageError(f"{uri}: scheme {scheme} is not read; there are s3, hdfs, webhdfs and file")

@@ -1,4 +1,4 @@
-"""One face for local disks and S3: stat, list, read a range, and write whole files."""
+"""One face for local disks, S3 and HDFS: stat, list, read a range, and write whole files."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Where jobs write: a folder that is complete or absent, on shared disks or S3."""
+"""Where jobs write: a folder that is complete or absent, on shared disks, S3 or HDFS."""
 
 from rocket_spark.output.attempts import WHOLE, Folder, attempt, fetched, journalled_in
 from rocket_spark.output.check import check_out, earlier_manifest

@@ -27,11 +27,11 @@ def check_out(
     """Refuses a folder that contains anything, or is inside a store that is read.
 
     Args:
-        out: the folder: a path, or a URI of S3.
+        out: the folder: a path, or a URI of S3 or HDFS.
         stores: what is read, by name.
         owned: names that this kind of job writes into a folder.
-        storage: options of S3.
-        overwrite: accepts a folder that contains only what such a job wrote; on S3, only without `_SUCCESS`.
+        storage: options of S3 and HDFS.
+        overwrite: accepts a folder that contains only what such a job wrote; on S3 and HDFS, only without `_SUCCESS`.
         resume: accepts a folder that contains only the unfinished work of such a job.
         append: accepts a folder that contains only what such a job wrote.
 
@@ -69,7 +69,7 @@ def check_out(
         raise UsageError(f"{out}: exists and is not an empty directory{killed}; choose a new one")
     if SUCCESS in names and not append and is_remote(str(out)):
         raise UsageError(
-            f"{out}: contains a finished job's output, which is not replaced on S3; remove it first"
+            f"{out}: contains a finished job's output, which is not replaced on S3 and HDFS; remove it first"
         )
     if foreign:
         raise UsageError(

@@ -5,8 +5,8 @@ outcome for each task: of a task that was retried or ran twice, one copy is name
 writes the manifest, and `_SUCCESS` last; the rest is removed. Until then everything stays in `_temporary`, which readers of
 such folders ignore.
 
-On disks, earlier content is moved to `_temporary` meanwhile, and comes back after an error or a kill. S3 has no
-rename: there unfinished content is removed, and finished output is not replaced.
+On disks, earlier content is moved to `_temporary` meanwhile, and comes back after an error or a kill. S3 and HDFS have no
+rename of a folder, and S3 none of an object: there unfinished content is removed, and finished output is not replaced.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ class Output:
 
         Args:
             out: the folder.
-            storage: options of S3.
+            storage: options of S3 and HDFS.
             overwrite: replaces its content.
             resume: keeps and uses the work of a job that was killed or failed.
             append: adds to its content.
@@ -67,7 +67,7 @@ class Output:
         """Makes the folder. On disks finished output stays until the commit; unfinished work only stays with `resume`.
 
         Raises:
-            JobError: something appeared on S3 since the folder was checked.
+            JobError: something appeared on S3 or HDFS since the folder was checked.
         """
         if self.folder.is_near:
             out = Path(self.out)

@@ -24,7 +24,7 @@ def decode(
             "-o",
             "--output",
             metavar="OUT",
-            help="Output directory, or s3://: OUT/TABLE/part-*.parquet.",
+            help="Output directory, s3:// or hdfs://: OUT/TABLE/part-*.parquet.",
         ),
     ],
     master: jobs.Master = None,

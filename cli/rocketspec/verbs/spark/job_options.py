@@ -24,7 +24,7 @@ Stores = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="STORE",
-        help="One or more stores, as the workers see them: a path, or s3://. \\[default: that of --broker-conf]",
+        help="One or more stores, as the workers see them: a path, s3:// or hdfs://. \\[default: that of --broker-conf]",
         show_default=False,
     ),
 ]
@@ -56,7 +56,7 @@ Storage = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        help="Option of S3 (s3.endpoint, ...); repeatable.",
+        help="Option of S3 or HDFS (s3.endpoint, hdfs.webhdfs, ...); repeatable.",
     ),
 ]
 Conf = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Spark property; repeatable.")]
@@ -163,7 +163,7 @@ def _settings(option: str, given: list[str] | None) -> dict[str, str]:
 
 
 def storage_options(given: list[str] | None) -> dict[str, str]:
-    """The options of S3.
+    """The options of S3 and HDFS.
 
     Raises:
         UsageError: an unknown option.
@@ -189,7 +189,7 @@ def named_stores(
         stores: as given; None for the store of a configuration.
         commitlog: PATH for a single store, or STORE=PATH.
         broker_confs: FILE for all stores, or STORE=FILE.
-        storage: options of S3.
+        storage: options of S3 and HDFS.
         rebuilding: whether the configuration's geometry and file size hold for a store that has no such files.
 
     Raises:
@@ -295,7 +295,7 @@ def _store_of(
 
 
 def _far_folders(store: str, conf: BrokerConf) -> Iterator[str]:
-    """The configured directories of the log, as those of a copy of the store on S3."""
+    """The configured directories of the log, as those of a copy of the store on S3 or HDFS."""
     for text in conf.commit_logs:
         folder = PurePosixPath(text)
         if conf.store is None or not folder.is_relative_to(conf.store):

@@ -25,7 +25,7 @@ def rebuild(
             "-o",
             "--output",
             metavar="OUT",
-            help="Output directory, or s3://, outside the stores.",
+            help="Output directory, s3:// or hdfs://, outside the stores.",
         ),
     ],
     master: jobs.Master = None,
