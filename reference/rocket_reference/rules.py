@@ -34,6 +34,8 @@ class Rules:
         refuses_negative: one whose size is negative fails, too (LOG-BLANK-2).
         keeps_buffer: a field may be as long as the longest record that was read before (LOG-DSP-6).
         ends_pairs: properties end in the byte that separates pairs (LOG-PROP-1); only for who compares them.
+        batch_properties: how a batch's own properties follow those of its message: after a separator, at once, or not at all
+            (LOG-PROP-6); only for who compares them.
         one_separator: a property that contains a second separator is dropped (LOG-PROP-3).
     """
 
@@ -54,6 +56,7 @@ class Rules:
     refuses_negative: bool = False
     keeps_buffer: bool = False
     ends_pairs: bool = False
+    batch_properties: Literal["separated", "joined", "none"] = "separated"
     one_separator: bool = False
 
     @property

@@ -38,7 +38,7 @@ LATER_CHECKPOINT: Final = layout_of(
         "logics_physical_offset",
         "i64",
         "logicsPhysicalOffset",
-        "physical offset of the last record that is in a queue; since 5.5.0",
+        "physical offset of the last record that was in a queue at the last thorough flush; since 5.5.0",
     ),
 )
 
@@ -84,7 +84,12 @@ TIERED_HEADER: Final = layout_of(
     "TIX-1",
     ("magic", "i32", "magicCode", "0xBCC50289 while in use, 0xBCC50285 when ended"),
     ("begin_timestamp", "i64", "beginTimestamp", "the number that is the file's name, ms since the epoch"),
-    ("end_timestamp", "i64", "endTimestamp", "greatest store timestamp, ms since the epoch"),
+    (
+        "end_timestamp",
+        "i64",
+        "endTimestamp",
+        "greatest store timestamp of a put since the file was opened, ms since the epoch",
+    ),
     ("hash_slot_count", "i32", "hashSlotCount", "number of slots in use"),
     ("item_count", "i32", "indexItemCount", "number of the last item"),
 )
@@ -97,7 +102,7 @@ TIERED_ITEM: Final = layout_of(
     ("queue_id", "i32", "queueId", "queue number"),
     ("offset", "i64", "offset", "position of the record in the queue's tiered commit log, bytes"),
     ("size", "i32", "size", "length of the record, bytes"),
-    ("time_diff", "i32", "timeDiff", "whole seconds from begin_timestamp"),
+    ("time_diff", "i32", "timeDiff", "(store timestamp - begin_timestamp) / 1000, truncated toward zero"),
     ("prev_item", "i32", "itemIndex", "number of the previous item of the same slot; 0 ends the chain"),
 )
 

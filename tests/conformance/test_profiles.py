@@ -1,5 +1,6 @@
 """Release profiles: each difference is known to the suite, explains what the survey found, and is what the real jars do."""
 
+import base64
 import zipfile
 import zlib
 from dataclasses import replace
@@ -19,6 +20,7 @@ from rocket_reference import DispatchRequest, IndexService, Rules
 from rocket_spec.clauses import clauses
 from rocket_spec.errors import UsageError
 from rocket_spec.profiles import GROUND, Difference, Profile, differences, profile, releases
+from store_bytes import put, record
 
 RUN = [found for found in differences() if found.rules and found.evidence.startswith("case ")]
 """What cases show."""
@@ -144,7 +146,26 @@ def test_the_end_of_its_properties_is_that_of_other_releases(later: Path) -> Non
         "LOG-PROP-1"
     ]
     assert (place.found, place.expected) == ("02", "no 02")
-    assert place.rule == "as releases 4.0.0-incubating to 4.9.0 and 5.0.0 to 5.5.1 do"
+    assert place.rule == "as releases 4.0.0-incubating to 4.9.0 and 5.2.0 to 5.5.1 do"
+
+
+@pytest.mark.parametrize(("own", "held"), [(b"", None), (b"CLUSTER\1c", "4.8.0"), (b"\2CLUSTER\1c", "4.9.3")])
+def test_the_properties_of_a_batch_follow_as_its_release_writes_them(
+    own: bytes, held: str | None, tmp_path: Path
+) -> None:
+    """LOG-PROP-6: not at all in 4.7.1, without a separator in 4.8.0, with one in 4.9.3; a batch may also have none."""
+    put(tmp_path, f"commitlog/{0:020}", record(0, properties=b"KEYS\1k" + own).ljust(4096, b"\0"))
+    raw = base64.b64encode(b"KEYS\1k").decode()
+    sent = Sent("T", 0, 0, 0, "", "k", 4, "raw_batch", body_crc=zlib.crc32(b"body"), raw=raw)
+    broken = {
+        version
+        for version in ("4.7.1", "4.8.0", "4.9.3")
+        if "LOG-PROP-6"
+        in judge_store(
+            tmp_path, manifest=Manifest(1, "4.9.3", sent=[sent]), seen=Observations(profile=profile(version))
+        ).observations.broken
+    }
+    assert broken == ({"4.7.1", "4.8.0", "4.9.3"} - {held} if held else set())
 
 
 def test_a_wrong_key_is_broken_with_the_profile_too(later: Path) -> None:

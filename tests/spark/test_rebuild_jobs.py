@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rocket_columnar.log import RULES_4_9_3
 from rocket_columnar.rebuild import BrokerRules, rebuild
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-RULES = BrokerRules(light=True, tag_keys=False)
+RULES = BrokerRules(light=True, keys=RULES_4_9_3)
 
 
 def files(root: Path) -> list[str]:

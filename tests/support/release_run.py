@@ -50,6 +50,8 @@ STEPS: Final = ("plain", "restarted", "killed", "without queues")
 EXAMPLES: Final = 20
 COUNT: Final = 600
 LOADED: Final = 3.0  # seconds
+OPEN: Final = "transaction.unresolved"
+"""The workload leaves one half message open: with it this finding is true. It is not looked for in stores of 5.x."""
 
 
 def inputs_hash() -> str:
@@ -72,14 +74,18 @@ def content(folder: Path) -> tuple[dict[str, bytes], list[bytes]]:
 def judged(version: str, store: Path, folder: Path, manifest: Manifest | None) -> dict[str, Any]:
     """The verdict, the findings and the comparison of the rebuilt files of a store whose broker stopped."""
     verdict = judge_store(store, manifest=manifest, seen=Observations(profile=profile(version)))
-    report = audit(store, "deep")
-    rebuild(store, folder)
+    named = None if version.startswith("5.") else version  # the bytes of 5.x show it
+    report = audit(store, "deep", release=named)
+    rebuild(store, folder, release=named)
+    left = [found for found in report if found.code == OPEN and found.message.startswith("1 half")]
+    true = {OPEN} if manifest is not None and left else set[str]()
     (queues, indexes), (own_queues, own_indexes) = content(folder), content(store)
     return {
         "records": verdict.records,
         "held": len(verdict.with_outcome("held")),
         "broken": verdict.with_outcome("broken"),
-        "findings": sorted({found.code for found in report if found.severity != "note"}),
+        "findings": sorted({found.code for found in report if found.severity != "note"} - true),
+        "true": sorted(true),
         "notes": sorted({found.code for found in report if found.severity == "note"}),
         "queues": queues == own_queues,
         "index": indexes == own_indexes,
@@ -189,7 +195,7 @@ def render(results: dict[str, Any]) -> str:
         "",
         "Real brokers of these releases received the workload of `rocketspec workload`, were started again, killed under load and",
         "started without their consume queues. `conform --rocketmq-profile` ran on their jars, and `conform --store`, `audit --deep`,",
-        "`rebuild` and `audit --restart` on what they wrote. Made by `python tests/support/release_run.py` from `releases.json`.",
+        "`rebuild` and `audit --restart` on what they wrote, with the release named for 4.x. Made by `python tests/support/release_run.py` from `releases.json`.",
         "",
         "| release | cases that differ | clauses held, broken | audit | rebuilt queues, index | starts foretold |",
         "|---|---|---|---|---|---|",
@@ -204,6 +210,9 @@ def render(results: dict[str, Any]) -> str:
             f"| {_share(list(row['steps'].values())[1:], 'foretold')} |"
         )
     lines += [
+        "",
+        "The workload leaves one transaction open. In the stores of 4.x `audit` reports it, which is true, as `transaction.unresolved`;",
+        "it is not counted here.",
         "",
         "A rebuilt index of the store that was killed differs in the entries that recovery repeats (IDX-SVC-8), which `audit` reports",
         "as the note `index.double_entry`.",

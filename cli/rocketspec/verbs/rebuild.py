@@ -63,15 +63,11 @@ def rebuild(
     from rocket_columnar.rebuild import rebuild as engine
     from rocket_columnar.report import infers_geometry, rebuild_warnings
     from rocket_columnar.store import Unreadable, despite_unreadable
-    from rocket_spec.profiles import profile
 
     from rocketspec._settings import note_release, read_settings
     from rocketspec._store import has_files
     from rocketspec._terminal import note, progress, skipped
 
-    tag_keys = (
-        None if rocketmq_profile is None else profile(rocketmq_profile).rules.get("has_tag_keys", False)
-    )
     option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     path, given, conf = settings.store, settings.geometry, settings.conf
@@ -90,7 +86,7 @@ def rebuild(
                 queue_file_size=queue_file_size,
                 only_missing=only_missing,
                 force=force,
-                tag_keys=tag_keys,
+                release=rocketmq_profile,
                 light_queues=None if conf is None or has_queues else conf.light_queues,
                 commitlog=settings.commitlog,
                 on_progress=step,

@@ -7,12 +7,13 @@ from typing import Final, Literal, get_args
 
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import Geometry
+from rocket_spec.profiles import profile
 
 from rocket_columnar.audit.file_check import stray
 from rocket_columnar.findings import Finding, finding, unread_findings
 from rocket_columnar.formats import LONG_MAX
 from rocket_columnar.index import IndexHeader, read_headers, resolve
-from rocket_columnar.log import Tail, log_tail
+from rocket_columnar.log import RULES_4_9_3, KeyRules, Tail, log_tail
 from rocket_columnar.store import (
     Sign,
     StoreFile,
@@ -86,6 +87,7 @@ class Plan:
         commitlog: further directories of the commit log.
         signs: of 5.x.
         batches: the files of its batch queues.
+        keys: what its release reads in the properties of a record.
     """
 
     store: Path | None
@@ -107,6 +109,7 @@ class Plan:
     commitlog: tuple[Path, ...] = ()
     signs: tuple[Sign, ...] = ()
     batches: tuple[StoreFile, ...] = ()
+    keys: KeyRules = RULES_4_9_3
 
     @property
     def deep(self) -> bool:
@@ -135,6 +138,7 @@ def make_plan(
     geometry: Geometry | None = None,
     range_size: int = _RANGE,
     commitlog: Sequence[Path | str] = (),
+    release: str | None = None,
 ) -> Plan:
     """Lists a store's files and reads where its log ends.
 
@@ -148,9 +152,10 @@ def make_plan(
         geometry: of the index files; by default inferred.
         range_size: maximum bytes of log in a range.
         commitlog: further directories of the commit log, as for `find_files`.
+        release: that wrote the store; by default 4.9.3, or 5.x as the files show.
 
     Raises:
-        UsageError: an unknown level, no store, or a geometry that does not fit.
+        UsageError: an unknown level or release, no store, or a geometry that does not fit.
         OSError: the store cannot be read.
     """
     if level not in LEVELS:
@@ -169,8 +174,16 @@ def make_plan(
     plan = plan_files(files, level, live=live, geometry=geometry, range_size=range_size, end=tail)
     signs = (*plan.signs, *folder_signs(store))
     batches = tuple(list_kind(store, "batch", folders))
+    if release is not None and profile(release).version.startswith("5."):
+        signs = (*signs, Sign("config", f"--rocketmq-profile {release}"))
     return replace(
-        plan, store=store, commitlog=folders, signs=signs, batches=batches, findings=(*strays, *plan.findings)
+        plan,
+        store=store,
+        commitlog=folders,
+        signs=signs,
+        batches=batches,
+        findings=(*strays, *plan.findings),
+        keys=KeyRules(one_separator=release is not None and KeyRules.of(release).one_separator),
     )
 
 

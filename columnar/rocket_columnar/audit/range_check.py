@@ -120,7 +120,7 @@ def _records(
 
     try:
         with file.open() as reader:
-            scan = RequestScan(reader, base, names, check_crc=plan.deep, rows=_ROWS)
+            scan = RequestScan(reader, base, names, check_crc=plan.deep, rows=_ROWS, keys=plan.keys)
             begin, end = (range_.begin if start is None else start) - base, range_.end - base
             parts = list(
                 scan.run(

@@ -7,7 +7,6 @@ not a finding.
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -38,7 +37,7 @@ def audit(
     geometry: Geometry | None = None,
     threads: int | None = None,
     commitlog: Sequence[Path | str] = (),
-    further_signs: Sequence[Sign] = (),
+    release: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     on_signs: Callable[[tuple[Sign, ...]], None] = lambda _: None,
 ) -> Iterator[Finding]:
@@ -50,7 +49,7 @@ def audit(
         geometry: of the index files; by default inferred.
         commitlog: further directories of the commit log, as for `find_files`.
         threads: number of threads; by default the number of processors, at most 4.
-        further_signs: of 5.x, beside those that the files show.
+        release: that wrote the store; by default 4.9.3, or 5.x as the files show.
         on_progress: called with the bytes of files that were read, and those of all; not at the level "quick".
         on_signs: called with the signs that 5.x wrote to the store, before the first finding; findings that its rules
             explain are left out.
@@ -59,8 +58,7 @@ def audit(
         UsageError: an unknown level, no store, or a geometry that does not fit.
         OSError: the store cannot be read.
     """
-    plan = make_plan(Path(store), level, geometry=geometry, commitlog=commitlog)
-    plan = replace(plan, signs=(*plan.signs, *further_signs))
+    plan = make_plan(Path(store), level, geometry=geometry, commitlog=commitlog, release=release)
     if level == "quick" or not plan.logs:  # without a log nothing that points into it can be judged
         on_signs(plan.signs)
         return quick_findings(plan)

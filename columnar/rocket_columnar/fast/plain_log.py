@@ -28,6 +28,10 @@ _COMPLETED: Final = list((ROW.names or ())[-2 * len(_VALUES) - 2 :])
 """The columns that `find_values` fills: places and lengths of these values, and two flags."""
 
 _PAIR: Final = re.compile(rb"\x02(KEYS|UNIQ_KEY|TAGS|DELAY|INNER_MULTI_DISPATCH)\x01([^\x02]+)")
+_PAIR_BEFORE_4_9_1: Final = re.compile(
+    rb"\x02(KEYS|UNIQ_KEY|TAGS|DELAY|INNER_MULTI_DISPATCH)\x01([^\x01\x02]+)\x01*(?![^\x02])"
+)
+"""A pair is dropped if it contains a second `\1`, except at its end (LOG-PROP-3)."""
 
 
 class _Numbers:
@@ -46,7 +50,14 @@ class _Numbers:
 
 
 class PlainLog:
-    """See `LogForm`."""
+    """See `LogForm`.
+
+    Args:
+        one_separator: whether pairs are read as before 4.9.1.
+    """
+
+    def __init__(self, *, one_separator: bool = False) -> None:
+        self._pair = _PAIR_BEFORE_4_9_1 if one_separator else _PAIR
 
     def find_records(
         self, window: NDArray[np.uint8], range_: LogRange, rows: NDArray[np.void]
@@ -73,7 +84,7 @@ class PlainLog:
         for text, at in zip(texts, rows["properties_at"].tolist(), strict=True):
             values: dict[bytes, tuple[int, int]] = dict.fromkeys(_VALUES, (0, 0))
             copied = False
-            for pair in _PAIR.finditer(b"\2" + text):
+            for pair in self._pair.finditer(b"\2" + text):
                 if pair[1] in values:
                     values[pair[1]] = at - 1 + pair.start(2), len(pair[2])
                 else:

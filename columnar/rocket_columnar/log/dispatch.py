@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from rocket_columnar.log.gaps import Gap
 from rocket_columnar.log.request_columns import Requests, TopicNames
-from rocket_columnar.log.request_walk import RequestScan
+from rocket_columnar.log.request_walk import RULES_4_9_3, KeyRules, RequestScan
 from rocket_columnar.store import StoreFile
 
 
@@ -13,11 +13,11 @@ def read_requests(
     names: TopicNames,
     on_gap: Callable[[Gap], None],
     *,
-    tag_keys: bool = False,
+    keys: KeyRules = RULES_4_9_3,
 ) -> Iterator[Requests]:
     """The requests of one commit-log file; `on_gap` is called with each range in which no record verifies.
 
-    With `tag_keys` messages are also indexed under their tags, as since 5.4.0.
+    `keys` are the rules of the release.
 
     Raises:
         OSError: the file cannot be read.
@@ -26,5 +26,5 @@ def read_requests(
         if not reader.size:
             on_gap(Gap(reader.name, file.base_offset, file.base_offset, "an empty file", "a commit log"))
             return
-        scan = RequestScan(reader, file.base_offset, names, tag_keys=tag_keys)
+        scan = RequestScan(reader, file.base_offset, names, keys=keys)
         yield from scan.run(0, reader.size, exact=True, on_gap=on_gap)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from rocket_spec.profiles import profile
 
 from rocket_columnar.fast import LogForm, log_form
 from rocket_columnar.formats import clean_utf8
@@ -21,6 +22,27 @@ if TYPE_CHECKING:
 _ROWS: Final = 1 << 13
 
 
+class KeyRules(NamedTuple):
+    """What a release reads in the properties of a record.
+
+    Attributes:
+        tag_keys: messages are also indexed under their tags, as since 5.4.0.
+        one_separator: a property that contains a second separator is dropped, as before 4.9.1.
+    """
+
+    tag_keys: bool = False
+    one_separator: bool = False
+
+    @staticmethod
+    def of(version: str) -> KeyRules:
+        """Those of a release."""
+        rules = profile(version).rules
+        return KeyRules(rules.get("has_tag_keys", False), rules.get("one_separator", False))
+
+
+RULES_4_9_3: Final = KeyRules()
+
+
 class Dispatch:
     """Makes dispatch requests of records.
 
@@ -28,12 +50,12 @@ class Dispatch:
         names: to which topics are added.
         form: how records are read.
         check_crc: whether bodies and properties are checked against their sums.
-        tag_keys: whether messages are also indexed under their tags, as since 5.4.0.
+        keys: of the release.
     """
 
-    def __init__(self, names: TopicNames, form: LogForm, *, check_crc: bool, tag_keys: bool) -> None:
+    def __init__(self, names: TopicNames, form: LogForm, *, check_crc: bool, keys: KeyRules) -> None:
         self._names = names
-        self._tag_keys = tag_keys
+        self._rules = keys
         self._check_crc = check_crc
         self._topics = RowTopics(form, lambda raw: names.number(clean_utf8(raw).decode()))
 
@@ -42,7 +64,7 @@ class Dispatch:
         sound = np.ones(len(records.rows), np.bool_)
         if self._check_crc:
             sound = bodies_match(records) & properties_match(records)
-        records.find_values()
+        records.find_values(one_separator=self._rules.one_separator)
         rows = records.rows
         numbers = self._topics.numbers(records)
         topics = self._topics.values(numbers).astype(np.int32)
@@ -53,7 +75,7 @@ class Dispatch:
         for name in ("keys", "uniq_key", "tags"):
             rows[f"{name}_length"][silent] = 0
         key_count, key_hash = self._keys(records, topics, topic_code)
-        if self._tag_keys:
+        if self._rules.tag_keys:
             rows["uniq_key_at"], rows["uniq_key_length"] = rows["tags_at"], rows["tags_length"]
             rows["keys_length"] = 0
             counts, hashes = self._keys(records, topics, tag_code)
@@ -90,7 +112,7 @@ class RequestScan:
         names: to which topics are added.
         check_crc: whether bodies are checked against their sums.
         rows: maximum number of records in a batch.
-        tag_keys: see `Dispatch`.
+        keys: of the release.
     """
 
     def __init__(
@@ -101,11 +123,11 @@ class RequestScan:
         *,
         check_crc: bool = False,
         rows: int = _ROWS,
-        tag_keys: bool = False,
+        keys: KeyRules = RULES_4_9_3,
     ) -> None:
         form = log_form(reader.allocated)
         self._scan = Scan(reader, base_offset, form, bodies=check_crc, rows=rows)
-        self._dispatch = Dispatch(names, form, check_crc=check_crc, tag_keys=tag_keys)
+        self._dispatch = Dispatch(names, form, check_crc=check_crc, keys=keys)
 
     @property
     def first(self) -> int:

@@ -40,8 +40,16 @@ class Records:
     rows: NDArray[np.void]
     form: LogForm
 
-    def find_values(self) -> None:
-        """Completes the rows with what their properties contain, malformed text replaced as Java replaces it."""
+    def find_values(self, *, one_separator: bool = False) -> None:
+        """Completes the rows with what their properties contain, malformed text replaced as Java replaces it.
+
+        With `one_separator` the properties are read as before 4.9.1.
+        """
+        self._clean()
+        if one_separator:
+            PlainLog(one_separator=True).find_values(self.window, self.rows)
+
+    def _clean(self) -> None:
         self.form.find_values(self.window, self.rows)
         bad = np.flatnonzero(~self.rows["readable"])
         if not bad.size:

@@ -8,6 +8,7 @@ import numpy as np
 from rocket_spec.layout import RECORD_FIXED_V4, Geometry
 
 from rocket_columnar.formats import ENTRY_DTYPE, Record, hash_key, parse_properties, parse_record, tag_key
+from rocket_columnar.log import KeyRules
 from rocket_columnar.store import StoreFile, read_at
 
 _SAMPLE: Final = 256
@@ -19,12 +20,12 @@ class BrokerRules(NamedTuple):
 
     Attributes:
         light: whether light queues have the number 0 (`enableLmq`).
-        tag_keys: whether messages are also indexed under their tags, as since 5.4.0.
+        keys: what is read in the properties.
         batched: topics of batch queues, which are not rebuilt: beside them a broker of 5.x takes no other queue (BCQ-2).
     """
 
     light: bool
-    tag_keys: bool
+    keys: KeyRules
     batched: tuple[str, ...] = ()
 
 

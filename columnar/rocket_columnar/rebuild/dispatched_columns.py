@@ -198,7 +198,7 @@ def dispatch_log(
         _Columns(directory, {**KEYS, **RECORDS}) as columns,
         _Buckets(directory, buckets, rules.batched) as dealt,
     ):
-        for batch in joined_batches(read_requests(file, topics, gaps.add, tag_keys=rules.tag_keys), _AT_ONCE):
+        for batch in joined_batches(read_requests(file, topics, gaps.add, keys=rules.keys), _AT_ONCE):
             gaps.pass_over(batch)
             counted.add(gaps.end - done)
             done = gaps.end

@@ -12,7 +12,7 @@ from rocket_spec.layout import DEFAULT_GEOMETRY, QUEUE_UNIT, Geometry
 
 from rocket_columnar.findings import Finding, check_log_files, unread_findings
 from rocket_columnar.index import plain, resolve
-from rocket_columnar.log import has_light_queues
+from rocket_columnar.log import KeyRules, has_light_queues
 from rocket_columnar.rebuild.broker_rules import BrokerRules, batch_topics, has_tag_keys
 from rocket_columnar.rebuild.dispatched_columns import Dispatched
 from rocket_columnar.store import StoreFile, find_files, usual_size
@@ -98,7 +98,7 @@ def plan_rebuild(
     size = -(-size // QUEUE_UNIT.size) * QUEUE_UNIT.size
     held = sum(file.size() for file in logs)
     buckets = min(-(-held // _BUCKET_BYTES) or 1, _MOST_BUCKETS)
-    rules = BrokerRules(has_light_queues(files), has_tag_keys(files, shape), batched)
+    rules = BrokerRules(has_light_queues(files), KeyRules(has_tag_keys(files, shape)), batched)
     return RebuildPlan(tuple(files), tuple(left_out), logs, shape, size, buckets, rules)
 
 

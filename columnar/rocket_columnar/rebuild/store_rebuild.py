@@ -19,7 +19,7 @@ from pathlib import Path
 from rocket_spec.layout import Geometry
 
 from rocket_columnar.findings import Finding
-from rocket_columnar.rebuild.broker_rules import BrokerRules
+from rocket_columnar.log import KeyRules
 from rocket_columnar.rebuild.dispatched_columns import Dispatched, LeftOut, dispatch_log, left_out_findings
 from rocket_columnar.rebuild.holes import log_holes
 from rocket_columnar.rebuild.index_writer import keys_of, name_indexes, write_index
@@ -61,7 +61,7 @@ def rebuild(
     only_missing: bool = False,
     force: bool = False,
     light_queues: bool | None = None,
-    tag_keys: bool | None = None,
+    release: str | None = None,
     commitlog: Sequence[Path | str] = (),
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Rebuilt:
@@ -77,20 +77,21 @@ def rebuild(
         only_missing: skips the files that the store already has, byte for byte.
         force: replaces the output of an earlier rebuild, which stays in place until the new one is complete.
         light_queues: the broker's `enableLmq`; by default what the names of the queues show.
-        tag_keys: whether messages are also indexed under their tags, as since 5.4.0; by default what the newest entries show.
+        release: that reads the properties and indexes; by default 4.9.3, or a later one if the newest entries show it.
         commitlog: further directories of the commit log, as for `find_files`.
         on_progress: called with the bytes of the log that were read, and those of the whole log.
 
     Raises:
-        UsageError: no commit log, a geometry that does not fit or cannot be inferred, or a directory that cannot be used.
+        UsageError: no commit log, an unknown release, a geometry that does not fit or cannot be inferred, or a directory that cannot be used.
         OSError: reading or writing fails.
     """
     store, directory = Path(store), Path(directory)
     plan = plan_rebuild(store, geometry, queue_file_size, commitlog=commitlog)
-    light, tagged, batched = plan.rules
-    rules = BrokerRules(
-        light if light_queues is None else light_queues, tagged if tag_keys is None else tag_keys, batched
-    )
+    rules = plan.rules
+    if light_queues is not None:
+        rules = rules._replace(light=light_queues)
+    if release is not None:
+        rules = rules._replace(keys=KeyRules.of(release))
     plan = replace(plan, rules=rules)
     prepare([store, *map(Path, commitlog)], directory, force=force)
     with staged(directory) as staging:

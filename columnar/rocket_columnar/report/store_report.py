@@ -62,7 +62,7 @@ def audit(
     commitlog: Sequence[Path | str] = (),
     broker_conf: BrokerConf | Path | str | None = None,
     options: Sequence[str] | None = None,
-    further_signs: Sequence[Sign] = (),
+    release: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """The report on a store; it has no findings for a healthy one.
@@ -75,7 +75,7 @@ def audit(
         commitlog: further directories of the commit log, as for `find_files`.
         broker_conf: the configuration of the broker, with which the files are compared.
         options: of the verbs in the cures' commands; by default those that name the values above.
-        further_signs: of 5.x, beside those that the files show.
+        release: that wrote the store; by default 4.9.3, or 5.x as the files show.
         on_progress: called with the bytes of files that were read, and those of all; not at the level "quick".
 
     Raises:
@@ -95,7 +95,7 @@ def audit(
             geometry=geometry,
             threads=threads,
             commitlog=folders,
-            further_signs=further_signs,
+            release=release,
             on_progress=on_progress,
             on_signs=signs.extend,
         )

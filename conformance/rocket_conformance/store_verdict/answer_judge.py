@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from rocket_reference import IndexService, JavaError, UnspecifiedError, java, key_hash
+from rocket_reference import IndexService, JavaError, UnspecifiedError, key_hash
 from rocket_spec.layout import DEFAULT_GEOMETRY
 
 from rocket_conformance.misreadings import Mutant
@@ -180,7 +180,11 @@ class AnswerJudge:
     def _kept(self, hits: Iterable[int], topic: str, key: str) -> list[int]:
         """Those of the messages with topic and key, in ascending order."""
         records = (self.log.at(offset) for offset in sorted(hits))
-        return [stored.position for stored in records if stored is not None and _has_key(stored, topic, key)]
+        return [
+            stored.position
+            for stored in records
+            if stored is not None and self.log.has_key(stored, topic, key)
+        ]
 
     def judge_queries(self) -> None:
         """Takes down the wrong answers: under the clause whose wrong reading gives every answer, else under QRY-1.
@@ -330,10 +334,6 @@ def _nearest(times: Sequence[int], wanted: int) -> int:
     if right < 0:
         return left
     return right if wanted - times[left] > times[right] - wanted else left
-
-
-def _has_key(stored: StoredRecord, topic: str, key: str) -> bool:
-    return stored.request.topic == topic and key in java.split_one_space(stored.request.keys or "")
 
 
 def _is_clear(answer: dict[str, Any], times: Iterable[int]) -> bool:

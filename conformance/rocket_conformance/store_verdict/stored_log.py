@@ -7,7 +7,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from rocket_reference import DispatchRequest, JavaError, Record, base_offset, index_keys, key_hash, record
+from rocket_reference import (
+    DispatchRequest,
+    JavaError,
+    Record,
+    base_offset,
+    index_keys,
+    java,
+    key_hash,
+    record,
+)
 from rocket_spec.layout import LONG_TOPIC_MAGIC
 
 from rocket_conformance.store_verdict.record_table import RecordTable, StoredRecord
@@ -77,6 +86,13 @@ class StoredLog:
     def row_of(self, stored: StoredRecord) -> Record:
         """All fields of a record, read from its file again."""
         return record(self._bytes_of(stored), rules=self.records.rules)
+
+    def has_key(self, stored: StoredRecord, topic: str, key: str) -> bool:
+        """Whether the workload's client, which is that of 4.9.3, keeps a record in the answer to a query by topic and key."""
+        keys = stored.request.keys
+        if self.records.rules.one_separator:  # the client does not read as the broker does
+            keys = record(self._bytes_of(stored)).keys
+        return stored.request.topic == topic and key in java.split_one_space(keys or "")
 
     def properties_of(self, stored: StoredRecord) -> bytes:
         """The properties of a record as they are stored: what is left of its length (LOG-REC-3)."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
 
+from rocket_reference import RULES_4_9_3
 from rocket_spec.layout import ENTRY
 from rocket_spec.profiles import differences
 
@@ -133,8 +134,9 @@ def _judge_content(sent: Sent, stored: StoredRecord, log: StoredLog, seen: Obser
     properties = log.properties_of(stored)
     if sent.raw is not None:
         raw = base64.b64decode(sent.raw)
-        rest = properties[len(raw) :]
-        whole = properties.startswith(raw) and (not rest or raw.endswith(b"\x02") or rest[:1] == b"\x02")
+        rest, own = properties[len(raw) :], seen.rules.batch_properties
+        separated = raw.endswith(b"\x02") or (rest[:1] == b"\x02") == (own == "separated")
+        whole = properties.startswith(raw) and (not rest or (own != "none" and separated))
         place = Place(where, None, "properties", properties.hex(" "), f"{raw.hex(' ')}, then the batch's own")
         seen.hold("LOG-PROP-6") if whole else seen.breaks("LOG-PROP-6", place)
         return
@@ -176,7 +178,7 @@ def _judge_batch(batch: Sequence[Sent], log: StoredLog, seen: Observations) -> N
 
 
 def _judge_shown(manifest: Manifest, log: StoredLog, seen: Observations) -> None:
-    """A message of a raw batch is found by the key that 4.9.3 reads in its properties."""
+    """A message of a raw batch is found by the key that 4.9.3 reads in its properties, unless the release reads another."""
     answers = {
         (answer["topic"], answer["key"]): [row[0] for row in answer["answer"]["messages"]]
         for answer in reversed(manifest.answers)
@@ -184,7 +186,11 @@ def _judge_shown(manifest: Manifest, log: StoredLog, seen: Observations) -> None
     }
     for sent in manifest.sent:
         found = answers.get((sent.topic, sent.shows[1])) if sent.shows else None
-        if found is None or sent.shows is None or log.at(sent.phy_offset or 0) is None:
+        stored = log.at(sent.phy_offset or 0)
+        if found is None or sent.shows is None or stored is None:
             continue  # not asked, or not judged since the index is wrong
         clause, key = sent.shows
-        seen.compare(clause, Place(f"query of key {key!r}", None, "offsets", found, [sent.phy_offset]))
+        indexed = f"{sent.topic}#{key}" in stored.keys and log.has_key(stored, sent.topic, key)
+        reads = seen.rules == RULES_4_9_3 or indexed
+        expected = [sent.phy_offset] if reads else []
+        seen.compare(clause, Place(f"query of key {key!r}", None, "offsets", found, expected))

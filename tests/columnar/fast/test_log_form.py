@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from rocket_columnar.fast import ROW, SLACK, LogForm, forced, log_form
+from rocket_columnar.fast import ROW, SLACK, LogForm, PlainLog, forced, log_form
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,3 +51,24 @@ def test_properties_are_readable_if_python_can_decode_them(form: LogForm, middle
     rows["properties_at"], rows["properties_length"] = at, lengths
     form.find_values(window, rows)
     assert rows["readable"].tolist() == [text.decode(errors="replace").encode() == text for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("properties", "key"),
+    [
+        (b"KEYS\1a\1", b"a"),
+        (b"KEYS\1a\1b", b""),
+        (b"KEYS\1a\1\1\2x\1y", b"a"),
+        (b"KEYS\1\1a", b""),
+        (b"\1KEYS\1a", b""),
+        (b"KEYS\1a\2KEYS\1b\1c", b"a"),
+    ],
+)
+def test_a_pair_with_a_second_separator_before_4_9_1(properties: bytes, key: bytes) -> None:
+    """LOG-PROP-3: it is split at each, empty last pieces are dropped, and two must be left."""
+    window, at, lengths = placed([properties])
+    rows = np.zeros(1, ROW)
+    rows["properties_at"], rows["properties_length"] = at, lengths
+    PlainLog(one_separator=True).find_values(window, rows)
+    (begin,), (length,) = rows["keys_at"].tolist(), rows["keys_length"].tolist()
+    assert window[begin : begin + length].tobytes() == key

@@ -17,6 +17,9 @@ from rocket_columnar.describe import byte_at
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import Report, audit
 from rocket_columnar.store import find_files
+from rocket_spec.layout import Geometry
+from store_bytes import put as put_file
+from store_bytes import record
 from verb_run import Run, runner
 
 LATER = Path(__file__).with_name("store-5.5.0.zip")
@@ -287,3 +290,20 @@ def test_a_start_is_predicted_without_a_cure(
     assert "delete index/" in ended.out
     assert "cure" not in ended.out
     assert "written by 5.x" in ended.err
+
+
+def test_a_key_with_a_second_separator_is_none_before_4_9_1(tmp_path: Path) -> None:
+    """LOG-PROP-3: `KEYS`, byte 1, `a`, byte 1, `b` is dropped, so that only the key `c` is indexed."""
+    first = record(0, properties=b"KEYS\1a\1b\2TAGS\1t\1u")
+    second = record(len(first), queue_offset=1, properties=b"KEYS\1c")
+    store = tmp_path / "store"
+    put_file(store, f"commitlog/{0:020}", (first + second).ljust(4096, b"\0"))
+    rebuild(store, tmp_path / "new", geometry=Geometry(7, 20), queue_file_size=200, release="4.8.0")
+    for part in ("index", "consumequeue"):
+        (tmp_path / "new" / part).rename(store / part)
+    (index,) = (store / "index").iterdir()
+    assert int.from_bytes(index.read_bytes()[36:40]) == 2  # one entry
+    (queue,) = (store / "consumequeue" / "T" / "0").iterdir()
+    assert queue.read_bytes()[12:20] == bytes(8)  # no tag
+    assert list(audit(store, release="4.8.0")) == []
+    assert {found.code for found in audit(store)} == {"index.missing_key", "queue.tags_code"}

@@ -14,7 +14,6 @@ from rocketspec import _options as option
 if TYPE_CHECKING:
     from rocket_columnar.audit import Level
     from rocket_columnar.report import Report
-    from rocket_columnar.store import Sign
 
     from rocketspec._settings import Settings
 
@@ -104,7 +103,7 @@ def audit(
             commitlog=settings.commitlog,
             broker_conf=settings.conf,
             options=settings.options,
-            further_signs=_named(rocketmq_profile),
+            release=rocketmq_profile,
             on_progress=step,
         )
     counts = found.counts
@@ -148,20 +147,6 @@ def _outputs(
         return [f"page: {page}"]
 
     return write
-
-
-def _named(release: str | None) -> tuple[Sign, ...]:
-    """A named release of 5.x as the sign that it wrote the store.
-
-    Raises:
-        UsageError: for a release that was not compared.
-    """
-    from rocket_columnar.store import Sign
-    from rocket_spec.profiles import profile
-
-    if release is None or int(profile(release).version[0]) < 5:
-        return ()
-    return (Sign("config", f"--rocketmq-profile {release}"),)
 
 
 def _level(*, quick: bool, deep: bool) -> Level:
