@@ -3,8 +3,7 @@
 Read beside `DefaultMessageStore.ReputMessageService` 1984-2180 of 4.9.3.
 
 Theory of operation. One pass takes the rest of a file as one buffer, and asks `checkMessageAndReturnSize`
-what comes next; what it does then stands in `dispatch_steps`. After a length mismatch the count of bytes
-read does not move, so the pass reads off the buffer's end, fails there, and a master jumps by all that was
+what comes next. After a length mismatch the count of bytes read does not move, so the pass reads off the buffer's end, fails there, and a master jumps by all that was
 not counted: beyond the end of the log. What is appended up to there is never dispatched.
 """
 
@@ -13,7 +12,6 @@ from collections.abc import Callable, Sequence
 from rocket_reference._cursor import Cursor
 from rocket_reference.commit_log_store import CommitLogFiles
 from rocket_reference.dispatch import DELAY_LEVELS, DispatchRequest, next_request
-from rocket_reference.dispatch_steps import MASTER, SLAVE, Move, Reading, met
 from rocket_reference.java import to_i64
 from rocket_reference.mapped_file import MappedFile
 
@@ -43,7 +41,7 @@ class Reput:
     ) -> None:
         self._log = log
         self._dispatch = dispatch
-        self._turns = MASTER if master else SLAVE
+        self._master = master
         self._delay_levels = delay_levels
         self.confirm_offset = confirm_offset
         self.reput_from_offset = 0
@@ -84,22 +82,17 @@ class Reput:
         read_size = 0
         while read_size < size:
             request = next_request(cursor, read_body=False, delay_levels=self._delay_levels)
-            turn = self._turns[met(request)]
-            if turn.dispatches:
+            if request.success and request.msg_size > 0:
                 self._dispatch(request)
-            self._move(turn.move, request.msg_size, size - read_size)
-            if turn.counts:
+                self.reput_from_offset = to_i64(self.reput_from_offset + request.msg_size)
                 read_size += request.msg_size
-            if turn.then in {Reading.NEXT_BUFFER, Reading.STOPPED}:
-                return turn.then is Reading.NEXT_BUFFER
+            elif request.success:  # a blank
+                self.reput_from_offset = to_i64(self._log.roll_next_file(self.reput_from_offset))
+                return True
+            elif request.msg_size > 0:  # LOG-DSP-10: lengths that do not add up; read on after the fields
+                self.reput_from_offset = to_i64(self.reput_from_offset + request.msg_size)
+            else:  # LOG-DSP-11
+                if self._master:
+                    self.reput_from_offset = to_i64(self.reput_from_offset + size - read_size)
+                return False
         return True
-
-    def _move(self, move: Move, size: int, unread: int) -> None:
-        offset = self.reput_from_offset
-        targets = {
-            Move.SIZE: offset + size,
-            Move.NEXT_FILE: self._log.roll_next_file(offset),
-            Move.UNREAD: offset + unread,
-            Move.STAY: offset,
-        }
-        self.reput_from_offset = to_i64(targets[move])

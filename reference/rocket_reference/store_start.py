@@ -2,7 +2,7 @@
 
 Read beside `DefaultMessageStore` 190-353 of 4.9.3: load, start, shutdown.
 
-Theory of operation. The order is the point; it stands as a table in `start_steps`, which is walked here:
+Theory of operation. The order is the point:
 
     1. `abort` is there: the last exit was unclean.
     2. commit log and consume queues are mapped; a file of a wrong length ends the start here.
@@ -32,7 +32,6 @@ from rocket_reference.index_service import IndexService
 from rocket_reference.mapped_file import wall_clock
 from rocket_reference.queue_table import QueueTable, RunningFlags
 from rocket_reference.reput import Reput
-from rocket_reference.start_steps import START, Outcome, Step
 from rocket_reference.store_checkpoint import StoreCheckpoint
 
 
@@ -135,26 +134,6 @@ class Store:
             master=not config.slave,
             confirm_offset=-1 if config.duplication else None,
         )
-        self._last_exit_ok = True
-        self._greatest = -1  # the queues' max_physic_offset after their recovery
-        self._process_offset = 0  # the log's end after its recovery
-        self._steps: dict[Step, Callable[[], Outcome]] = {
-            Step.LOAD_LOG: lambda: Outcome.DONE if self.log.load() else Outcome.WRONG_LENGTH,
-            Step.LOAD_QUEUES: lambda: Outcome.DONE if self.queues.load() else Outcome.WRONG_LENGTH,
-            Step.OPEN_CHECKPOINT: self._open_checkpoint,
-            Step.LOAD_INDEX: self._load_index,
-            Step.RECOVER_QUEUES: self._recover_queues,
-            Step.DESTROY_QUEUES: self._destroy_queues,
-            Step.RECOVER_LOG: self._recover_log,
-            Step.RECOVER_LOG_AGAIN: self._recover_log_again,
-            Step.TRUNCATE_QUEUES: self._truncate_queues,
-            Step.CORRECT_MINIMUMS: self._correct_minimums,
-            Step.LOADED: lambda: Outcome.DONE,
-            Step.FIND_POSITION: self._find_position,
-            Step.DISPATCH: self._dispatch_rest,
-            Step.CORRECT_AGAIN: self._correct_minimums,
-            Step.MAKE_ABORT: self._make_abort,
-        }
         self._on_dispatch = on_dispatch
         self._bit_map = bit_map
         for directory in (*(config.commit_log_paths or ("commitlog",)), "consumequeue"):
@@ -183,11 +162,44 @@ class Store:
 
         Source: load 190-227, recover 1457-1467. Clauses STORE-1, STORE-3, STORE-5.
         """
-        self._last_exit_ok = not (self.root / "abort").exists()
         try:
-            return self._walk(Step.LOAD_LOG, until=Step.LOADED) is Step.LOADED
+            return self._load(last_exit_ok=not (self.root / "abort").exists())
         except JavaError:
             return False
+
+    def _load(self, *, last_exit_ok: bool) -> bool:
+        if not (self.log.load() and self.queues.load()):
+            return False
+        self.checkpoint = self.index.checkpoint = StoreCheckpoint(self.root / "checkpoint")
+        self.index.load(last_exit_ok=last_exit_ok)  # whatever it returns (STORE-5)
+        greatest = self.queues.recover()
+        if not self.log.files.mapped_files:
+            self.queues.destroy()  # STORE-10
+        else:
+            process_offset = self._recover_log(last_exit_ok=last_exit_ok)
+            if greatest >= process_offset:  # STORE-9: equal too, so every clean start does
+                self.queues.truncate(process_offset)
+        self.queues.correct_min(self.log.min_offset())  # STORE-13
+        return True
+
+    def _recover_log(self, *, last_exit_ok: bool) -> int:
+        """The log's end after its recovery; the delay levels are not known yet."""
+        config = self.config
+        if last_exit_ok:
+            return self.log.recover_normally(check_crc=config.check_crc_on_recover, delay_levels=())
+        times = self.checkpoint.times()
+        safe = config.message_index_enable and config.message_index_safe
+        return self.log.recover_abnormally(
+            self._dispatch_confirmed,
+            safe_timestamp=times.min_timestamp_index if safe else times.min_timestamp,
+            check_crc=config.check_crc_on_recover,
+            delay_levels=(),
+        )
+
+    def _dispatch_confirmed(self, request: DispatchRequest) -> None:
+        limit = self.reput.confirm_offset
+        if limit is None or request.commit_log_offset < limit:  # STORE-18
+            self.dispatch(request)
 
     def start(self) -> None:
         """Steps 7 and 8.
@@ -200,85 +212,12 @@ class Store:
         Source: start 232-305. Clauses STORE-2, STORE-14.
         """
         (self.root / "lock").write_bytes(b"lock")
-        self._walk(Step.LOADED, until=Step.RUNNING)
-
-    def _walk(self, step: Step, *, until: Step) -> Step:
-        while step is not until and step in START:
-            step = START[step][self._steps[step]()].to
-        return step
-
-    # --- the steps ------------------------------------------------------------------------------------
-
-    def _open_checkpoint(self) -> Outcome:
-        self.checkpoint = self.index.checkpoint = StoreCheckpoint(self.root / "checkpoint")
-        return Outcome.DONE
-
-    def _load_index(self) -> Outcome:
-        self.index.load(last_exit_ok=self._last_exit_ok)
-        return Outcome.DONE
-
-    def _recover_queues(self) -> Outcome:
-        self._greatest = self.queues.recover()
-        if not self.log.files.mapped_files:
-            return Outcome.NO_LOG
-        return Outcome.CLEAN if self._last_exit_ok else Outcome.UNCLEAN
-
-    def _destroy_queues(self) -> Outcome:
-        self.queues.destroy()  # STORE-10
-        return Outcome.DONE
-
-    def _recover_log(self) -> Outcome:
-        return self._log_ends_at(
-            self.log.recover_normally(check_crc=self.config.check_crc_on_recover, delay_levels=())
-        )
-
-    def _recover_log_again(self) -> Outcome:
-        """The delay levels are not known yet."""
-        config = self.config
-        times = self.checkpoint.times()
-        safe = config.message_index_enable and config.message_index_safe
-        return self._log_ends_at(
-            self.log.recover_abnormally(
-                self._dispatch_confirmed,
-                safe_timestamp=times.min_timestamp_index if safe else times.min_timestamp,
-                check_crc=config.check_crc_on_recover,
-                delay_levels=(),
-            )
-        )
-
-    def _dispatch_confirmed(self, request: DispatchRequest) -> None:
-        limit = self.reput.confirm_offset
-        if limit is None or request.commit_log_offset < limit:  # STORE-18
-            self.dispatch(request)
-
-    def _log_ends_at(self, process_offset: int) -> Outcome:
-        self._process_offset = process_offset
-        reach = self._greatest >= process_offset  # STORE-9: equal too, so every clean start does
-        return Outcome.QUEUES_REACH_END if reach else Outcome.QUEUES_END_BEFORE
-
-    def _truncate_queues(self) -> Outcome:
-        self.queues.truncate(self._process_offset)
-        return Outcome.DONE
-
-    def _correct_minimums(self) -> Outcome:
-        self.queues.correct_min(self.log.min_offset())  # STORE-13
-        return Outcome.DONE
-
-    def _find_position(self) -> Outcome:
         greatest = max((queue.max_physic_offset for queue in self.queues), default=-1)
         self.reput.reput_from_offset = max(0, greatest, self.log.min_offset())
-        return self._behind()
-
-    def _dispatch_rest(self) -> Outcome:
-        self._reput_once()
-        return self._behind()
-
-    def _behind(self) -> Outcome:
-        return Outcome.BEHIND if self.reput.behind() > 0 else Outcome.DONE
-
-    def _make_abort(self) -> Outcome:
+        while self.reput.behind() > 0:
+            self._reput_once()
+        self.queues.correct_min(self.log.min_offset())
         (self.root / "abort").touch()
-        return Outcome.DONE
 
     def _reput_once(self) -> None:
         before, why = self.reput.reput_from_offset, "bytes that are not a record, or are not confirmed"
