@@ -3,5 +3,5 @@
 
 from rocket_conformance.attribution.causes import MOST_RUNS, Cause, find_causes, part_of
 from rocket_conformance.attribution.evidence import Evidence, Failure
-from rocket_conformance.attribution.places import example_of, place_of
+from rocket_conformance.attribution.places import elsewhere, example_of, place_of
 from rocket_conformance.attribution.simulation import Simulation, can_be_run, is_same

@@ -19,9 +19,9 @@ from rocket_conformance.attribution.simulation import can_be_run, distance, is_s
 from rocket_conformance.cases import Observation
 from rocket_conformance.misreadings import Mutant
 
-MOST_RUNS: Final = 6_000
-"""Runs of a case on the reference that a report takes: a few seconds."""
-_MOST_TOGETHER: Final = 3
+MOST_RUNS: Final = 30_000
+"""Runs of a case on the reference that each step takes at most: some ten seconds, if faults are many."""
+_MOST_TOGETHER: Final = 8
 _FEWEST_CASES: Final = 2
 """How many misreadings a cause may have, and how many cases it needs."""
 _MOST_MISREADINGS: Final = 12
@@ -177,6 +177,7 @@ class _Search:
                 self._refuted.add(best)
             else:
                 self.found.append(best)
+                self._refuted.clear()  # what is found now may hide what spoke against them
 
     def _surest(self, suspects: Sequence[Mutant], rest: Sequence[Failure]) -> Mutant | None:
         """Of the first clause with one that explains the smallest cases written for it, the one that explains most of them."""

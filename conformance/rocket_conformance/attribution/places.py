@@ -1,6 +1,7 @@
 """Where a case differs: the operation or kind of file, and the field; and which clauses such a place is about."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -8,6 +9,7 @@ from rocket_conformance.attribution.evidence import Failure
 from rocket_conformance.comparison import Difference, FileKind, kind_of
 from rocket_conformance.protocol import Op
 
+_MOST_PLACES: Final = 3
 _NUMBER: Final = re.compile(r"\[\d+\]")
 _FILE_NAMES: Final[dict[FileKind, str]] = {
     "index": "index file",
@@ -48,10 +50,28 @@ def place_of(difference: Difference, ops: Sequence[Op]) -> str:
     return f"{where} {_NUMBER.sub('[]', difference.field)}"
 
 
-def _is_about(clause: str, place: str) -> bool:
-    family = clause.rpartition("-")[0]
+def _first_place(failure: Failure) -> str | None:
+    """Where it differs first; None of a crash or a hang."""
+    found = failure.judgement.found
+    return place_of(found[0], failure.case.ops) if found else None
+
+
+def _is_shown(failure: Failure) -> bool:
+    """Whether it differs first in what its clause is about."""
+    family = failure.clauses[0].rpartition("-")[0]
     known = _ABOUT.get(family) or _ABOUT.get(family.partition("-")[0], ("",))
-    return place.startswith(known)
+    place = _first_place(failure)
+    return place is not None and place.startswith(known)
+
+
+def elsewhere(failures: Sequence[Failure]) -> list[str]:
+    """Where failures of a clause first differ, the most frequent first, if none does in what the clause is about.
+
+    It is empty of a clause with one that does, or with a crash or a hang.
+    """
+    if any(_is_shown(failure) or not failure.judgement.found for failure in failures):
+        return []
+    return [str(place) for place, _ in Counter(map(_first_place, failures)).most_common(_MOST_PLACES)]
 
 
 def example_of(failures: Iterable[Failure]) -> Failure:
@@ -62,7 +82,7 @@ def example_of(failures: Iterable[Failure]) -> Failure:
 
     def order(failure: Failure) -> tuple[Any, ...]:
         found, case = failure.judgement.found, failure.case
-        is_about = bool(found) and _is_about(failure.clauses[0], place_of(found[0], case.ops))
-        return not is_about, not found, not failure.directed, bool(case.files), len(case.ops), failure.id
+        size = bool(case.files), len(case.ops), failure.id
+        return not _is_shown(failure), not found, not failure.directed, *size
 
     return min(failures, key=order)

@@ -13,7 +13,7 @@ from rocket_conformance.pages.layout import render_page
 from rocket_conformance.report import (
     CaseLine,
     Report,
-    cause_title,
+    cause_lines,
     causes_of,
     clause_title,
     conclusions,
@@ -75,8 +75,8 @@ def render_report(report: Report, folder: Path | None = None) -> str:
             ],
             "failing": list(_failing(report, folder)),
             "causes": [
-                printable(cause_title(cause, sum(row.failed + row.known for row in families)))
-                for cause in causes_of(report)
+                printable(text)
+                for text in cause_lines(causes_of(report), sum(row.failed + row.known for row in families))
             ],
             "others": list(_others(report)),
         },

@@ -27,7 +27,7 @@ from rocket_conformance.report.lines import (
 from rocket_conformance.report.markdown import render_markdown
 from rocket_conformance.report.terminal import print_summary
 from rocket_conformance.report.wording import (
-    cause_title,
+    cause_lines,
     clause_title,
     describe_divergence,
     describe_operations,

@@ -152,12 +152,14 @@ class FailingClause(NamedTuple):
         level: MUST if a failing case is of that level, else OBSERVED.
         cases: those that fail, the one that shows it best first.
         ran: the number of its cases that apply to the implementation.
+        elsewhere: where its cases first differ, if none of them differs first in what the clause is about.
     """
 
     clause: str
     level: str
     cases: Sequence[CaseLine]
     ran: int
+    elsewhere: Sequence[str] = ()
 
     @property
     def known(self) -> bool:
@@ -167,7 +169,9 @@ class FailingClause(NamedTuple):
 
 def failing_clauses(report: Report) -> list[FailingClause]:
     """The clauses that cases fail of, in the order in which one rests on another; each case under its own clause."""
-    examples: Mapping[str, str] = (report.footer or {}).get("examples", {})
+    footer = report.footer or {}
+    examples: Mapping[str, str] = footer.get("examples", {})
+    elsewhere: Mapping[str, Sequence[str]] = footer.get("elsewhere", {})
     failing: dict[str, list[CaseLine]] = {}
     ran: dict[str, int] = {}
     for line in report.cases:
@@ -180,7 +184,7 @@ def failing_clauses(report: Report) -> list[FailingClause]:
         example = examples.get(clause)
         lines = sorted(failing[clause], key=lambda line: (line.id != example, "/prop-" in line.id, line.id))
         level = "MUST" if any(line.level == "MUST" for line in lines) else "OBSERVED"
-        found.append(FailingClause(clause, level, lines, ran[clause]))
+        found.append(FailingClause(clause, level, lines, ran[clause], elsewhere.get(clause, ())))
     return found
 
 

@@ -8,7 +8,7 @@ from rocket_spec.printable import printable
 from rocket_conformance.judging import FAILING, VERDICTS
 from rocket_conformance.report.conclusion import causes_of, conclusions, failing_clauses, family_counts
 from rocket_conformance.report.lines import Report
-from rocket_conformance.report.wording import cause_title, clause_line
+from rocket_conformance.report.wording import cause_lines, clause_line
 
 
 def render_markdown(report: Report) -> str:
@@ -34,7 +34,7 @@ def render_markdown(report: Report) -> str:
     clauses = failing_clauses(report)
     lines += ["", *(f"- {_cell(clause_line(item), 400)}" for item in clauses)]
     count = sum(len(item.cases) for item in clauses)
-    lines += ["", *(f"- {_cell(cause_title(cause, count), 400)}" for cause in causes_of(report))]
+    lines += ["", *(f"- {_cell(text, 400)}" for text in cause_lines(causes_of(report), count))]
     failed = [line for line in report.cases if line.verdict in FAILING or line.verdict == "disputed"]
     if failed:
         lines += [

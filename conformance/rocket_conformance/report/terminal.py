@@ -20,7 +20,7 @@ from rocket_conformance.report.conclusion import (
 )
 from rocket_conformance.report.lines import CaseLine, Report
 from rocket_conformance.report.wording import (
-    cause_title,
+    cause_lines,
     clause_line,
     describe_divergence,
     describe_operations,
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _MOST_OPS: Final = 12
 _LONGEST_DETAIL: Final = 600
+_MOST_NAMED: Final = 8
+"""Failing clauses that the verdict names; of more it gives the number, and each has its own line."""
 
 
 def print_summary(report: Report, console: Console, *, folder: Path | None = None) -> None:
@@ -46,10 +48,11 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
     if failing:
         console.print()
     for item in failing:
-        console.print(Text(clause_line(item)), soft_wrap=True)
+        text = Text(clause_line(item))
+        console.print(text, no_wrap=True, overflow="ellipsis" if console.is_terminal else "ignore", crop=False)
     failed = sum(line.verdict in FAILING for line in report.cases)
-    for cause in causes_of(report):
-        console.print(Text(cause_title(cause, failed), style="bold"), soft_wrap=True)
+    for text in cause_lines(causes_of(report), failed):
+        console.print(Text(text, style="bold"), soft_wrap=True)
     if failing:
         _print_example(failing[0].cases[0], console, folder)
     for line in report.cases:
@@ -60,7 +63,7 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
             console.print(Text(f"stale baseline line: {text}"), soft_wrap=True)
     style = {"good": "bold green", "bad": "bold red", "unclear": "bold yellow"}[tone_of(report)]
     console.print()
-    for text in conclusions(report):
+    for text in conclusions(report, named=len(failing) <= _MOST_NAMED):
         console.print(Text(text, style=style), soft_wrap=True)
 
 

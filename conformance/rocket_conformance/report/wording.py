@@ -4,7 +4,7 @@ What an adapter or a case file chose, keys, file names, messages, is shown escap
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from rocket_spec.clauses import clauses
@@ -83,8 +83,10 @@ def clause_title(failing: FailingClause) -> str:
 
 
 def clause_line(failing: FailingClause) -> str:
-    """A failing clause in one line, with what its example shows first."""
+    """A failing clause in one line: what its example shows first, or where else its cases first differ."""
     line = failing.cases[0]
+    if failing.elsewhere:
+        return f"{clause_title(failing)}; first differences: {', '.join(map(value_text, failing.elsewhere))}"
     first = describe_divergence(line.divergence[:1])
     happened = line.detail.partition("\n")[0].removesuffix("; the end of its stderr:")
     shown = first[0].partition(": ")[2] if first else printable(happened, limit=_LONGEST_VALUE)
@@ -92,26 +94,54 @@ def clause_line(failing: FailingClause) -> str:
     return f"{clause_title(failing)}; {line.id.partition('/')[2]}: {verdict}{shown}"
 
 
-def cause_title(cause: Mapping[str, Any], failing: int) -> str:
-    """A cause in one line.
-
-    Args:
-        cause: of the footer of a report.
-        failing: the number of cases that fail in that report.
-    """
+def _readings(cause: Mapping[str, Any]) -> list[str]:
+    """The misreadings of a cause of a report's footer, each with those that come to the same."""
     names = [str(name).replace("-", " ") for name in cause["misreadings"]]
     none: Sequence[Sequence[str]] = ((),) * len(names)
     others: Sequence[Sequence[str]] = cause.get("alternatives", none)
-    readings = " together with ".join(
+    return [
         " or ".join((f"{name} ({clause})", *alike))
         for name, clause, alike in zip(names, cause["clauses"], others, strict=True)
-    )
-    hidden: Sequence[str] = cause.get("hidden", ())
+    ]
+
+
+def _besides(hidden: Collection[str], there: str) -> str:
+    """What misreadings would make no difference; empty without any."""
     listed = (
         " or ".join(hidden) if len(hidden) <= _MOST_HIDDEN else f"each of {len(hidden)} other misreadings"
     )
-    besides = f"; {listed} would make no difference there" if hidden else ""
-    return (
-        f"exactly as: {readings}: same answers and bytes in {len(cause['cases'])} of {failing} failing cases"
-        f"{besides}"
+    return f"{listed} would make no difference {there}" if hidden else ""
+
+
+def cause_title(cause: Mapping[str, Any]) -> str:
+    """A cause of a failing case in one line: all its misreadings."""
+    besides = _besides(cause.get("hidden", ()), "there")
+    return "exactly as: " + " together with ".join(_readings(cause)) + (f"; {besides}" if besides else "")
+
+
+def cause_lines(causes: Sequence[Mapping[str, Any]], failing: int) -> list[str]:
+    """A line for each misreading that causes name, with the cases in which it matters; then what these may hide.
+
+    Args:
+        causes: of the footer of a report.
+        failing: the number of cases that fail in that report.
+    """
+    alone: dict[str, int] = {}
+    shared: dict[str, int] = {}
+    for cause in causes:
+        readings = _readings(cause)
+        for reading in readings:
+            counts = alone if len(readings) == 1 else shared
+            counts[reading] = counts.get(reading, 0) + len(cause["cases"])
+    lines: list[str] = []
+    for reading in dict.fromkeys((*alone, *shared)):
+        if reading in alone:
+            more = f", and in {shared[reading]} with others of these" if reading in shared else ""
+            same = f": same answers and bytes in {alone[reading]} of {failing} failing cases{more}"
+        else:
+            same = f", with others of these: same answers and bytes in {shared[reading]} of {failing} failing cases"
+        lines.append(f"exactly as: {reading}{same}")
+    besides = _besides(
+        dict.fromkeys(name for cause in causes for name in cause.get("hidden", ())), "in some of these cases"
     )
+    return [*lines, *([besides] if besides else [])]

@@ -11,6 +11,7 @@ from rocket_conformance.attribution import (
     Evidence,
     Failure,
     Simulation,
+    elsewhere,
     example_of,
     find_causes,
     place_of,
@@ -74,6 +75,7 @@ class Concluder:
         self._small: set[str | None] = set()
         self.causes: list[dict[str, Any]] = []
         self.examples: dict[str, str] = {}
+        self.elsewhere: dict[str, list[str]] = {}
 
     def stop(self) -> None:
         """Leaves further inputs as they are, looks for no cause, and runs nothing any more."""
@@ -107,6 +109,9 @@ class Concluder:
         for failure in failures:
             by_clause.setdefault(failure.clauses[0], []).append(failure)
         self.examples = {clause: example_of(group).id for clause, group in by_clause.items()}
+        self.elsewhere = {
+            clause: places for clause, group in by_clause.items() if (places := elsewhere(group))
+        }
         self.causes = self._causes(failures, passed) if self._most_runs else []
         for state in states:
             yield self._failed_line(state, smallest[state.planned.id])

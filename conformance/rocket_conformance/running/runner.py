@@ -128,8 +128,9 @@ class _Progress:
 
     @property
     def known(self) -> Mapping[str, Any]:
-        """What the footer holds of the failures: the causes, and an example of each clause."""
-        return {"causes": self._concluder.causes, "examples": self._concluder.examples}
+        """What the footer holds of the failures: the causes, and of each clause an example, or where its cases differ instead."""
+        known = self._concluder
+        return {"causes": known.causes, "examples": known.examples, "elsewhere": known.elsewhere}
 
     def _is_known(self, state: CaseState) -> bool:
         return self._execution.options.baseline.excuses(state.planned.id, state.verdict)
