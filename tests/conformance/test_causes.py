@@ -37,6 +37,23 @@ def test_another_hash_is_named_beside_faults_that_nearly_every_case_shows(names:
     assert names.split(maxsplit=1)[0] in found.named
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        # the second hides what speaks for the third, until it is found
+        "count-is-the-number-of-entries flush-writes-nothing header-fields-read-one-too-early",
+        "crc32-without-a-sign count-starts-at-0 time-diff-is-the-timestamp slot-count-on-every-put header-wiped-when-reopened",
+        "count-starts-at-0 number-written-over-the-key-hash begin-of-the-file-exclusive",
+    ],
+)
+def test_each_fault_that_ports_have_together_is_named(names: str) -> None:
+    found = score([mutant for mutant in MISREADINGS if mutant.name in names.split()])
+    assert not found.false
+    assert not found.others
+    assert found.shown == set(names.split())
+    assert found.named >= found.shown
+
+
 @pytest.mark.parametrize("most_runs", [0, 40, 400])
 def test_claims_that_few_runs_allow_hold(most_runs: int) -> None:
     """A port with many failures uses the runs up: what is printed then is proved all the same."""

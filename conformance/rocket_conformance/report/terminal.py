@@ -48,8 +48,12 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
     if failing:
         console.print()
     for item in failing:
-        text = Text(clause_line(item))
-        console.print(text, no_wrap=True, overflow="ellipsis" if console.is_terminal else "ignore", crop=False)
+        console.print(
+            Text(clause_line(item)),
+            no_wrap=True,
+            overflow="ellipsis" if console.is_terminal else "ignore",
+            crop=False,
+        )
     failed = sum(line.verdict in FAILING for line in report.cases)
     for text in cause_lines(causes_of(report), failed):
         console.print(Text(text, style="bold"), soft_wrap=True)
