@@ -25,6 +25,7 @@ def places(exchanges: list[Exchange]) -> list[tuple[str, str]]:
         ("send({'id': message['id'], 'results': [], 'files': []})", "rule 4", "0 results for 1 operations"),
         ("send({'id': message['id']})", "rule 4", "results of the answer: missing"),
         ("send({'id': message['id'], 'results': [{'hash': '97'}]})", "rule 2", "'97' is not a 32-bit number"),
+        ("send({'id': message['id'], 'results': [{'hash': 'geometry'}]})", "rule 2", "'geometry' is not a 32-bit number"),
         ("send({'id': message['id'], 'results': [{}]})", "Operations", "result 0 (key.hash) has no hash"),
         ("send({'id': message['id'], 'results': [1]})", "Operations", "result 0 (key.hash) is not an object"),
         ("send(answer(message) | {'files': ['x']})", "rule 7", "'x' is not a role and a path"),

@@ -16,7 +16,6 @@ from rocket_conformance.adapter_check.line_faults import (
     about_answer,
     about_end,
     about_hello,
-    fault_of,
     text_of,
     token_of,
 )
@@ -163,7 +162,7 @@ class _Check:
             answer = decode_line(line)
             hello = parse_hello(answer)
         except ProtocolError as error:
-            broken.append(fault_of(str(error)))
+            broken.append(Broken(error.place, str(error)))
         else:
             broken += about_hello(hello)
         return Exchange("hello", text_of(sent), text_of(line), (*broken, *self._unasked())), hello

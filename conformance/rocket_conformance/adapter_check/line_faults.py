@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from rocket_conformance.protocol import (
     FEATURES,
@@ -15,22 +15,6 @@ from rocket_conformance.protocol import (
 )
 from rocket_conformance.transport import Job
 
-_PLACES: Final = (
-    ("64-bit integers", "rule 2"),
-    ("decimal integer", "rule 2"),
-    ("64 bits", "rule 2"),
-    ("32-bit", "rule 2"),
-    ("geometry", "rule 9"),
-    ("max_in_flight", "rule 10"),
-    ("hello", "rule 3"),
-    ("results for", "rule 4"),
-    ("results of the answer", "rule 4"),
-    ("files of the answer", "rule 7"),
-    ("line", "rule 1"),
-    ("result", "Operations"),
-)
-"""Words in the errors of the protocol's readers, and the places in PROTOCOL.md that they concern."""
-
 
 @dataclass(frozen=True, slots=True)
 class Broken:
@@ -38,11 +22,6 @@ class Broken:
 
     place: str
     text: str
-
-
-def fault_of(text: str) -> Broken:
-    """An error of the protocol's readers, with the place in PROTOCOL.md."""
-    return Broken(next(place for word, place in (*_PLACES, ("", "rule 1")) if word in text), text)
 
 
 def about_hello(hello: Hello) -> Iterator[Broken]:
@@ -66,7 +45,7 @@ def about_answer(line: bytes, job: Job) -> tuple[Broken, ...]:
     try:
         answer = decode_line(line)
     except ProtocolError as error:
-        return (fault_of(str(error)),)
+        return (Broken(error.place, str(error)),)
     found: list[Broken] = []
     if answer.get("id") != job.token or not isinstance(answer["id"], str):
         found.append(Broken("rule 4", f"id is {answer.get('id')!r}, not {job.token!r} as it was sent"))
@@ -83,9 +62,9 @@ def about_answer(line: bytes, job: Job) -> tuple[Broken, ...]:
 
 def _about(answer: dict[str, Any], ops: Sequence[Op], place: int) -> Iterator[Broken]:
     try:
-        parse_answer(answer, ops)
+        parse_answer(answer, ops, start=place)
     except ProtocolError as error:
-        yield fault_of(str(error).replace("result 0 (", f"result {place} (", 1))
+        yield Broken(error.place, str(error))
 
 
 def about_end(fate: str) -> tuple[Broken, ...]:

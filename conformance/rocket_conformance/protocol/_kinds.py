@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 from rocket_conformance.protocol._operations import OBJECTS, Kind
 from rocket_conformance.protocol._paths import check_folder, check_path
-from rocket_conformance.protocol._values import to_i64
+from rocket_conformance.protocol._values import NumberError, to_i64
 
 _I32_MIN: Final = -(1 << 31)
 _I32_MAX: Final = (1 << 31) - 1
@@ -17,7 +17,7 @@ def checked(kind: Kind, value: Any) -> Any:
     """The value of a result field, of objects only the fields that the protocol knows.
 
     Raises:
-        ValueError: when it is not of that kind.
+        ValueError: when it is not of that kind; NumberError of an integer.
     """
     if kind in OBJECTS:
         if kind.endswith("?") and value is None:
@@ -40,7 +40,7 @@ def _object(kind: Kind, value: Any) -> dict[str, Any]:
         try:
             kept[name] = checked(field_kind, given[name])
         except ValueError as error:
-            raise ValueError(f"{name}: {error}") from None
+            raise type(error)(f"{name}: {error}") from None
     return kept
 
 
@@ -50,7 +50,7 @@ def is_i32(value: object) -> bool:
 
 def _check_i32(value: object) -> None:
     if not is_i32(value):
-        raise ValueError(f"{value!r:.80} is not a 32-bit number")
+        raise NumberError(f"{value!r:.80} is not a 32-bit number")
 
 
 def _check_bool(value: object) -> None:

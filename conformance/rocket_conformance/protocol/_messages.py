@@ -12,7 +12,7 @@ from rocket_conformance.protocol._features import FEATURES
 from rocket_conformance.protocol._kinds import checked, is_i32
 from rocket_conformance.protocol._operations import OPERATIONS, Operation
 from rocket_conformance.protocol._paths import check_path
-from rocket_conformance.protocol._values import Op, Result
+from rocket_conformance.protocol._values import NumberError, Op, Result
 
 PROTOCOL: Final = 1
 """The version that this suite speaks."""
@@ -27,14 +27,21 @@ _MOST_IN_FLIGHT: Final = 1024
 _MOST_SHOWN: Final = 400
 _LONGEST_NAME: Final = 100
 _MOST_LISTED: Final = 1_000
+_HELLO, _GEOMETRY, _FILES, _OPERATIONS = "rule 3", "rule 9", "rule 7", "Operations"
+"""Places in PROTOCOL.md."""
 _OUTCOMES: Final = ("rejected", "errored", "unsupported", "skipped")
 
 
 class ProtocolError(ValueError):
-    """A message that breaks the protocol; the text, safe to show, describes how."""
+    """A message that breaks the protocol; the text, safe to show, describes how.
 
-    def __init__(self, text: str) -> None:
+    Attributes:
+        place: the place in PROTOCOL.md that it breaks: `rule 2`, `Operations`.
+    """
+
+    def __init__(self, text: str, place: str = "rule 1") -> None:
         super().__init__(printable(text, limit=_MOST_SHOWN))
+        self.place = place
 
 
 def suite_version() -> str:
@@ -125,16 +132,20 @@ def parse_hello(message: Mapping[str, Any]) -> Hello:
     """
     protocol = message.get("protocol")
     if protocol != PROTOCOL:
-        raise ProtocolError(f"hello answered with protocol {protocol!r:.80}; this suite speaks {PROTOCOL}")
+        raise ProtocolError(
+            f"hello answered with protocol {protocol!r:.80}; this suite speaks {PROTOCOL}", _HELLO
+        )
     in_flight = message.get("max_in_flight", 1)
     if not isinstance(in_flight, int) or isinstance(in_flight, bool) or in_flight < 1:
-        raise ProtocolError(f"hello: max_in_flight is {in_flight!r:.80}, not a number of at least 1")
+        raise ProtocolError(
+            f"hello: max_in_flight is {in_flight!r:.80}, not a number of at least 1", "rule 10"
+        )
     texts = {name: message.get(name, "") for name in ("name", "version", "language")}
     for name, text in texts.items():
         if not isinstance(text, str):
-            raise ProtocolError(f"hello: {name} is not a text")
+            raise ProtocolError(f"hello: {name} is not a text", _HELLO)
     if not texts["name"]:
-        raise ProtocolError("hello: name is missing")
+        raise ProtocolError("hello: name is missing", _HELLO)
     return Hello(
         **{name: printable(text, limit=_LONGEST_NAME) for name, text in texts.items()},
         ops=_names("ops", message.get("ops")),
@@ -148,63 +159,70 @@ def _names(field: str, value: object) -> frozenset[str]:
     items = cast("list[object]", value) if isinstance(value, list) else [None]
     names = [printable(item, limit=_LONGEST_NAME) for item in items if isinstance(item, str)]
     if len(names) != len(items):
-        raise ProtocolError(f"hello: {field} is not a list of names")
-    _check_count(f"hello: {field}", len(names))
+        raise ProtocolError(f"hello: {field} is not a list of names", _HELLO)
+    _check_count(f"hello: {field}", len(names), _HELLO)
     return frozenset(names)
 
 
-def _check_count(what: str, count: int) -> None:
+def _check_count(what: str, count: int, place: str) -> None:
     if count > _MOST_LISTED:
-        raise ProtocolError(f"{what} lists {count:,} items; at most {_MOST_LISTED:,} are read")
+        raise ProtocolError(f"{what} lists {count:,} items; at most {_MOST_LISTED:,} are read", place)
 
 
 def _geometries(value: object) -> tuple[tuple[int, int], ...] | None:
     if value == "any":
         return None
     pairs: list[tuple[int, int]] = []
-    _check_count("hello: geometry", len(cast("list[object]", value)) if isinstance(value, list) else 1)
-    for item in cast("list[object]", value) if isinstance(value, list) else [value]:
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    _check_count("hello: geometry", len(items), _GEOMETRY)
+    for item in items:
         pair = cast("list[object]", item) if isinstance(item, list) else []
         if len(pair) != 2 or not all(is_i32(number) for number in pair):
-            raise ProtocolError(f'hello: geometry is {value!r:.80}, not "any" or a list of [slots, entries]')
+            text = f'hello: geometry is {value!r:.80}, not "any" or a list of [slots, entries]'
+            raise ProtocolError(text, _GEOMETRY)
         pairs.append((cast("int", pair[0]), cast("int", pair[1])))
     return tuple(pairs)
 
 
-def parse_answer(message: Mapping[str, Any], ops: Sequence[Op]) -> Answer:
+def parse_answer(message: Mapping[str, Any], ops: Sequence[Op], *, start: int = 0) -> Answer:
     """The answer to a case with these operations; fields that the protocol does not know are dropped.
+
+    Args:
+        message: the answer.
+        ops: the operations.
+        start: the number of the first one in its case.
 
     Raises:
         ProtocolError: naming the first result that is missing or of the wrong form.
     """
-    listed = _list(message.get("results"), "results of the answer")
+    listed = _list(message.get("results"), "results of the answer", "rule 4")
     if len(listed) != len(ops):
-        raise ProtocolError(f"{len(listed)} results for {len(ops)} operations")
+        raise ProtocolError(f"{len(listed)} results for {len(ops)} operations", "rule 4")
     checked = tuple(
-        _result(index, op, result) for index, (op, result) in enumerate(zip(ops, listed, strict=True))
+        _result(index, op, result) for index, (op, result) in enumerate(zip(ops, listed, strict=True), start)
     )
     return Answer(checked, _files(message.get("files", [])))
 
 
-def _list(value: object, what: str) -> list[Any]:
+def _list(value: object, what: str, place: str) -> list[Any]:
     if not isinstance(value, list):
-        raise ProtocolError(f"{what}: missing, or not a list")
+        raise ProtocolError(f"{what}: missing, or not a list", place)
     return value  # pyright: ignore[reportUnknownVariableType] # its items are checked one by one
 
 
 def _files(value: object) -> tuple[tuple[str, str], ...]:
     files: list[tuple[str, str]] = []
-    listed = _list(value, "files of the answer")
-    _check_count("files of the answer", len(listed))
+    listed = _list(value, "files of the answer", _FILES)
+    _check_count("files of the answer", len(listed), _FILES)
     for item in listed:
         entry = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
         role, path = entry.get("role"), entry.get("path")
         if not isinstance(role, str) or not isinstance(path, str):
-            raise ProtocolError(f"files of the answer: {item!r:.80} is not a role and a path")
+            raise ProtocolError(f"files of the answer: {item!r:.80} is not a role and a path", _FILES)
         try:
             files.append((role, check_path(path)))
         except ValueError as error:
-            raise ProtocolError(f"files of the answer: {error}") from None
+            raise ProtocolError(f"files of the answer: {error}", _FILES) from None
     return tuple(files)
 
 
@@ -217,7 +235,7 @@ def _reason(value: object) -> str | bool:
 
 def _result(index: int, op: Op, value: Any) -> Result:
     if not isinstance(value, dict):
-        raise ProtocolError(f"result {index} ({op['op']}) is not an object")
+        raise ProtocolError(f"result {index} ({op['op']}) is not an object", _OPERATIONS)
     result = cast("Result", value)
     for outcome in _OUTCOMES:
         if outcome in result:
@@ -226,9 +244,10 @@ def _result(index: int, op: Op, value: Any) -> Result:
     kept: Result = {}
     for name, kind in operation.result.items():
         if name not in result:
-            raise ProtocolError(f"result {index} ({op['op']}) has no {name}")
+            raise ProtocolError(f"result {index} ({op['op']}) has no {name}", _OPERATIONS)
         try:
             kept[name] = checked(kind, result[name])
         except ValueError as error:
-            raise ProtocolError(f"result {index} ({op['op']}): {name}: {error}") from None
+            place = "rule 2" if isinstance(error, NumberError) else _OPERATIONS
+            raise ProtocolError(f"result {index} ({op['op']}): {name}: {error}", place) from None
     return kept

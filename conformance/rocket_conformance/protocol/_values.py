@@ -14,19 +14,23 @@ _I64_MIN: Final = -(1 << 63)
 _I64_MAX: Final = (1 << 63) - 1
 
 
+class NumberError(ValueError):
+    """An integer that does not travel as the protocol asks, or does not fit."""
+
+
 def to_i64(text: object) -> int:
     """The integer that a decimal string stands for.
 
     Raises:
-        ValueError: when it is not a string, not canonical (`+5`, `007`, `-0`), or beyond 64 bits.
+        NumberError: when it is not a string, not canonical (`+5`, `007`, `-0`), or beyond 64 bits.
     """
     if not isinstance(text, str):
-        raise ValueError(f"{text!r:.80} is not a string; 64-bit integers travel as decimal strings")  # noqa: TRY004 - one error for one wrong value
+        raise NumberError(f"{text!r:.80} is not a string; 64-bit integers travel as decimal strings")
     if not _DECIMAL.match(text) or text == "-0":
-        raise ValueError(f"{text!r:.80} is not a decimal integer")
+        raise NumberError(f"{text!r:.80} is not a decimal integer")
     value = int(text)
     if not _I64_MIN <= value <= _I64_MAX:
-        raise ValueError(f"{text} does not fit 64 bits")
+        raise NumberError(f"{text} does not fit 64 bits")
     return value
 
 
@@ -34,10 +38,10 @@ def from_i64(value: int) -> str:
     """The decimal string of a 64-bit integer.
 
     Raises:
-        ValueError: when it does not fit 64 bits.
+        NumberError: when it does not fit 64 bits.
     """
     if not _I64_MIN <= value <= _I64_MAX:
-        raise ValueError(f"{value} does not fit 64 bits")
+        raise NumberError(f"{value} does not fit 64 bits")
     return str(value)
 
 
