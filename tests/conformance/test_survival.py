@@ -1,6 +1,7 @@
 """A run survives its implementation: one restart per hang, whole reports, no process and no scratch left."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from rocket_conformance.files import scratch
 from rocket_conformance.report import Report, conclusion
 from rocket_conformance.running import Options, run
 from rocket_conformance.transport import Failed, Job, open_command
+from rocket_spec.data import find_data
 from rocket_spec.temporary_folders import remove_tree
 
 POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and sessions")
@@ -120,6 +122,31 @@ def test_a_crash_or_hang_names_its_operation_and_is_shrunk(
     document = json.loads((tmp_path / "out" / str(line.replay)).read_bytes())
     assert len(document["ops"]) == 2
     assert document["actual"]["verdict"] == verdict
+
+
+def test_a_port_whose_selects_hang_runs_to_the_end(tmp_path: Path) -> None:
+    """The walk of a chain never ends: more cases hang than a family may have restarts, and each names its select."""
+    starter = find_data("conformance/adapters/python/adapter.py").read_text("utf-8")
+    line = "        offsets = self.index.select("
+    assert line in starter
+    path = tmp_path / "adapter.py"
+    path.write_text(
+        starter.replace(
+            line, f"        while self.index.header().index_count > 2:\n            pass\n{line}"
+        ),
+        "utf-8",
+    )
+    options = Options(select=["IDX-PUT-1/one-*", "IDX-SEL-3/*"], examples=1, restarts=4, shrink_seconds=4)
+    with open_command([sys.executable, str(path)], case_timeout=1.0) as transport:
+        report = run(transport, options, report=tmp_path / "out")
+    hung = [item for item in report.cases if item.verdict == "timeout"]
+    assert len(hung) > options.restarts
+    assert report.footer is not None
+    assert report.footer["cut_short"] is None
+    for item in hung:
+        ops = json.loads((tmp_path / "out" / str(item.replay)).read_bytes())["ops"]
+        [place] = re.findall(r"operation (\d+) \(index\.select\): no answer", item.detail)
+        assert "/prop-" not in item.id or int(place) == len(ops) - 1
 
 
 def test_fail_fast_ends_at_the_first_failure(adapter: AdapterMaker) -> None:
