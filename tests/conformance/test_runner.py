@@ -194,6 +194,27 @@ def test_every_line_of_a_report_follows_its_schema(tmp_path: Path) -> None:
     assert {line.id: line.verdict for line in again.cases} == {line.id: line.verdict for line in report.cases}
 
 
+def test_a_cause_of_five_misreadings_follows_the_schema() -> None:
+    five = ["a-name"] * 5
+    cause = {"misreadings": five, "clauses": ["IDX-PUT-2"] * 5, "cases": ["IDX-PUT-2/any"]}
+    footer = {
+        "type": "footer",
+        "counts": {},
+        "coverage": {},
+        "stale": [],
+        "missing": [],
+        "cut_short": None,
+        "ops": [],
+    }
+    footer |= {
+        "families": [],
+        "exit_code": 1,
+        "causes": [cause],
+        "elsewhere": {"IDX-SEL-2": ["index.put put"]},
+    }
+    assert problems("report_line", footer) == []
+
+
 @pytest.mark.parametrize("cut", ["footer", "middle"])
 def test_a_report_without_a_footer_was_cut_off(tmp_path: Path, cut: str) -> None:
     run_on(Adapter(), tmp_path)

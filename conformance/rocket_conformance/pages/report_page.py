@@ -25,6 +25,7 @@ from rocket_conformance.report import (
 from rocket_conformance.rocketmq import difference_of, releases_alike
 
 _LONGEST: Final = 160
+_MOST_OPEN: Final = 3
 _COLUMNS: Final = (
     {"field": "passed", "name": "passed", "tone": "good"},
     {"field": "failed", "name": "failed", "tone": "bad"},
@@ -85,7 +86,9 @@ def render_report(report: Report, folder: Path | None = None) -> str:
 
 def _failing(report: Report, folder: Path | None) -> Iterator[Mapping[str, Any]]:
     known = clauses()
-    for item in failing_clauses(report):
+    failing = failing_clauses(report)
+    opened = [item.clause for item in failing if not item.elsewhere][:_MOST_OPEN]
+    for item in failing:
         clause = known.get(item.clause)
         first = [difference_of(line.id, line.divergence[0]) for line in item.cases if line.divergence]
         yield {
@@ -95,6 +98,8 @@ def _failing(report: Report, folder: Path | None) -> Iterator[Mapping[str, Any]]
             "source": clause.source if clause is not None else "",
             "releases": releases_alike(first),
             "known": item.known,
+            "open": item.clause in opened,
+            "elsewhere": printable(", ".join(item.elsewhere)),
             "example": counterexample_of(item.cases[0], folder, report.header["command"]),
             "cases": [_case(line) for line in item.cases],
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +13,7 @@ from rocket_spec.printable import printable
 
 from rocket_conformance.judging import FAILING, VERDICTS
 from rocket_conformance.report.conclusion import (
+    FailingClause,
     causes_of,
     conclusions,
     failing_clauses,
@@ -58,7 +60,7 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
     for text in cause_lines(causes_of(report), failed):
         console.print(Text(text, style="bold"), soft_wrap=True)
     if failing:
-        _print_example(failing[0].cases[0], console, folder)
+        _print_example(_example(report, failing), console, folder)
     for line in report.cases:
         if line.verdict == "disputed":
             console.print(Text(f"\ndisputed {line.id}: {printable(line.detail)}"))
@@ -69,6 +71,13 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
     console.print()
     for text in conclusions(report, named=len(failing) <= _MOST_NAMED):
         console.print(Text(text, style=style), soft_wrap=True)
+
+
+def _example(report: Report, failing: Sequence[FailingClause]) -> CaseLine:
+    """The smallest case of the first cause; without one, the case that shows the first clause that any shows."""
+    names = {cause["cases"][0] for cause in causes_of(report)[:1]}
+    shown = [item.cases[0] for item in failing if not item.elsewhere]
+    return next((line for line in report.cases if line.id in names), (shown or failing[0].cases)[0])
 
 
 def _table(report: Report) -> Table:
@@ -84,7 +93,7 @@ def _table(report: Report) -> Table:
 
 
 def _print_example(line: CaseLine, console: Console, folder: Path | None) -> None:
-    """The case that shows the first failing clause best: its first differences and its input."""
+    """A case: its first differences and its input."""
     console.print(Text(f"\nfor example, {line.verdict} {line.id}"))
     if line.detail:
         console.print(Text(f"  {printable(line.detail, limit=_LONGEST_DETAIL, lines=True)}"), soft_wrap=True)
