@@ -1,7 +1,10 @@
 """The report of a judged store, its baseline, and the command."""
 
 import json
+import os
 import shutil
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,3 +95,44 @@ def test_records_that_the_disk_has_no_room_for(
     assert done.err.splitlines() == [
         "rocketspec: temporary file: No space left on device; set TMPDIR to a directory with room for all records of the log"
     ]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_leaves_no_torn_report(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store("small-roll", tmp_path / "store")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "report.jsonl").symlink_to("/dev/full")
+    ended = runner("conform", capfd, monkeypatch)("--store", store, "--report", tmp_path / "out")
+    assert ended.code == 3
+    assert len(ended.err.splitlines()) == 1
+    assert "no space left on device" in ended.err.lower()
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes and links of POSIX")
+@pytest.mark.parametrize(
+    ("put", "found"),
+    [
+        (os.mkfifo, "not a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "a link"),
+        (lambda path: path.symlink_to(path.name), "a link"),
+        (Path.mkdir, "a directory"),
+    ],
+    ids=["FIFO", "/dev/zero", "a link to itself", "directory"],
+)
+def test_a_first_log_file_that_is_none_is_one_line(
+    put: Callable[[Path], object],
+    found: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = open_store("mixed", tmp_path)
+    first = min((store / "commitlog").iterdir())
+    first.unlink()
+    put(first)
+    ended = runner("conform", capfd, monkeypatch, width=1000)("--store", store)
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err == f"rocketspec: {first}: found {found}, expected a regular file of the commit log\n"

@@ -34,6 +34,16 @@ GEOMETRY: Final = Geometry(7, 20)
 _FAR: Final = (0, (1 << 20) - 20, 1 << 23, 1 << 30, 1 << 40)
 _TOPICS: Final = (b"T", b"SCHEDULE_TOPIC_XXXX", b"%RETRY%g", b"U")
 
+CONFIG: Final = {
+    "config/consumerOffset.json": b'{\n\t"offsetTable":{"T@g":{0:3},"%RETRY%g@g":{0:9},"U@g":{0:1,1:0}}\n}',
+    "config/delayOffset.json": b'{\n\t"offsetTable":{1:2,3:1,18:99}\n}',
+    "config/topics.json": b'{"dataVersion":{"counter":1,"timestamp":7},"topicConfigTable":{"T":{"order":false,"perm":6,"readQueueNums":1,'
+    b'"topicFilterType":"SINGLE_TAG","topicName":"T","topicSysFlag":0,"writeQueueNums":1}}}',
+    "config/subscriptionGroup.json": b'{"dataVersion":{"counter":1},"subscriptionGroupTable":{"g":{"brokerId":0,"consumeEnable":true,'
+    b'"groupName":"g","retryMaxTimes":16,"retryQueueNums":1,"whichBrokerWhenConsumeSlowly":1}}}',
+}
+"""What the broker of the small stores keeps beside them, in its own form of JSON."""
+
 
 class Damage(NamedTuple):
     """One change to one file of a store.
@@ -100,7 +110,7 @@ def small() -> dict[str, dict[str, bytes]]:
             path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()
         }
     sound = _log() | {name: data for name, data in made.items() if not name.startswith("_")}
-    sound["checkpoint"] = checkpoint(BEGIN + 20_000, BEGIN + 20_000, BEGIN + 9_000)
+    sound |= CONFIG | {"checkpoint": checkpoint(BEGIN + 20_000, BEGIN + 20_000, BEGIN + 9_000)}
     units = ext_unit(1, BEGIN, b"abc") + ext_unit(3, BEGIN, b"") + b"\xff\xff"
     ext = {f"consumequeue_ext/T/0/{0:020}": units.ljust(200, b"\0")}
     return {"small": sound, "small, running": sound | {"abort": b""}, "small, with ext files": sound | ext}

@@ -1,26 +1,44 @@
 """The verbs of the engine, of `conform --store` and the Spark sources as targets of the fuzzer, over the stores of `fuzz_stores`."""
 
 import json
+import re
+import shutil
 from collections.abc import Callable, Hashable
 from functools import cache, partial
 from pathlib import Path
+from pkgutil import resolve_name
 from tempfile import mkdtemp
 from typing import Any, Final
 
 from fuzz_inputs import Samples, Target
 from fuzz_parsers import MANIFEST
 from fuzz_stores import ERRORS, GEOMETRY, Verb, change, check, make_input, packed, small, write
+from rocket_columnar import repair
 from rocket_columnar.audit import audit
+from rocket_columnar.consumers import offset_at, progress
 from rocket_columnar.decode import decode
-from rocket_columnar.describe import byte_at, diff, digest, look_at, occupancy, summarise
+from rocket_columnar.describe import byte_at, compare_stores, diff, digest, look_at, occupancy, summarise
 from rocket_columnar.query import query
 from rocket_columnar.rebuild import rebuild
+from rocket_columnar.report import audit as report
 from rocket_columnar.restart import restarts
 from rocket_columnar.store import StoreFile, find_files
 from rocket_conformance.store_verdict import judge_store
 from rocket_conformance.workload import read_manifest
 from rocket_spec.layout import Geometry
 from rocketspec import find
+from store_bytes import BEGIN
+
+_LARGEST_COPY: Final = 1 << 24
+_METRIC: Final = re.compile(r"# (HELP|TYPE) \w+ .+|\w+\{\w+=\"([^\"\\]|\\.)*\"(,\w+=\"[^\"\\]*\")*\} \d+")
+_write_metrics: Any = resolve_name("rocketspec.verbs.audit.metrics:write_metrics")
+
+
+@cache
+def _sound() -> Path:
+    root = Path(mkdtemp())
+    write(root, small()["small"])
+    return root
 
 
 def _each_file(
@@ -109,6 +127,62 @@ def _source(root: Path, _: Path, geometry: Geometry | None, *, name: str) -> Has
     return sum(batch.num_rows for part in reader.partitions() for batch in reader.read(part))
 
 
+def _held(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
+    }
+
+
+def _repair(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
+    """A repair of a copy and its undoing, which gives all bytes back; so does a repair that is refused."""
+    if sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) > _LARGEST_COPY:
+        return str(repair.plan_repair(repair.Target(root, geometry=geometry)).left)
+    store = scratch / "store"
+    shutil.copytree(root, store)
+    before = _held(store)
+    try:
+        done = repair.repair(repair.Target(store, geometry=geometry))
+        if done.folder and not done.worse:
+            repair.undo(store)
+        return str(
+            (
+                done.plan.index,
+                done.plan.queues,
+                done.plan.aside,
+                dict(done.plan.topics),
+                done.replaced,
+                done.placed,
+            )
+        )
+    finally:
+        left = {
+            name: data for name, data in _held(store).items() if not name.startswith("rocketspec-repair-")
+        }
+        assert left == before, "the repair left another store"
+
+
+def _at(root: Path, _: Path, geometry: Geometry | None) -> Hashable:
+    """The logical offsets at three times in each queue of two topics."""
+    del geometry
+    found: list[str] = []
+    for topic, queue in (("T", 0), ("U", 0), ("SCHEDULE_TOPIC_XXXX", 0)):
+        for time in (0, BEGIN + 7000, 1 << 62):
+            try:
+                found.append(str(offset_at(root, topic, queue, time)))
+            except ERRORS as error:
+                found.append(type(error).__name__)
+    return tuple(found)
+
+
+def _metrics(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
+    """What `audit --prometheus` writes, each line in the form that the collector reads; without the time."""
+    path = scratch / "audit.prom"
+    _write_metrics(path, root, report(root, geometry=geometry))
+    lines = path.read_text("utf-8").splitlines()
+    assert all(map(_METRIC.fullmatch, lines)), lines
+    return "\n".join(lines[:-1])
+
+
 def _conform(root: Path, _: Path, geometry: Geometry | None) -> Hashable:
     verdict = judge_store(root, geometry=geometry)
     return str((verdict.observations.kinds, verdict.observations.notes))
@@ -127,6 +201,11 @@ VERBS: Final[dict[str, Verb]] = {
     "store: rebuild only missing": partial(_rebuild, only_missing=True),
     "store: digest": lambda root, _, geometry: str(list(digest(root, geometry=geometry))),
     "store: diff": _diff,
+    "store: repair": _repair,
+    "store: consumers": lambda root, _, __: str(progress(root, sizes=True)),
+    "store: offset at a time": _at,
+    "store: metrics": _metrics,
+    "store: diff of two stores": lambda root, _, __: str(list(compare_stores(root, _sound()))),
     "store: inspect": lambda root, _, geometry: str(look_at(root, geometry=geometry)),
     "store: summary": partial(_each_file, run=_summary),
     "store: bytes": partial(_each_file, run=_bytes),
@@ -135,13 +214,6 @@ VERBS: Final[dict[str, Verb]] = {
         for name in ("index", "index-headers", "consumequeue", "consumequeue-ext", "commitlog", "checkpoint")
     },
 }  # fmt: skip
-
-
-@cache
-def _sound() -> Path:
-    root = Path(mkdtemp())
-    write(root, small()["small"])
-    return root
 
 
 def _judge(data: bytes, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -149,8 +150,15 @@ class ReportWriter:
 
     def _write(self, value: Mapping[str, Any]) -> None:
         if self._file is not None:
-            self._file.write(json.dumps(value) + "\n")
-            self._file.flush()
+            try:
+                self._file.write(json.dumps(value) + "\n")
+                self._file.flush()
+            except OSError:  # a full disk: no torn report stays
+                file, self._file = self._file, None
+                with suppress(OSError):
+                    file.close()
+                Path(file.name).unlink(missing_ok=True)
+                raise
 
     def header(self, value: Mapping[str, Any]) -> None:
         """Writes the header."""

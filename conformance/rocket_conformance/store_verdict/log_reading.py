@@ -52,7 +52,7 @@ def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = (
         directories: of the commit log, in addition to `commitlog/` (STORE-17).
 
     Raises:
-        MalformedError: the files are those of several DLedger members, or one ends beyond 64 bits.
+        MalformedError: the files are those of several DLedger members, one is not a regular file, or ends beyond 64 bits.
         OSError: a file cannot be read.
     """
     member = dledger_member(store)
@@ -63,10 +63,8 @@ def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = (
         dledger=member is not None,
     )
     folders = (store / "commitlog", *directories)
-    plain = sorted(
-        (item for folder in folders for item in numbered_files(folder)), key=lambda item: item[1].name
-    )
-    entries = [] if member is None else numbered_files(member / "data")
+    plain = sorted((item for folder in folders for item in _log_files(folder)), key=lambda item: item[1].name)
+    entries = [] if member is None else _log_files(member / "data")
     paths = [path for _, path in (*plain, *entries)]
     for base, path in (*plain, *entries):
         name = path.relative_to(store).as_posix() if path.is_relative_to(store) else str(path)
@@ -86,6 +84,15 @@ def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = (
             reading.check_end()
     _check_queue_offsets(log, seen)
     return log
+
+
+def _log_files(folder: Path) -> list[tuple[int, Path]]:
+    """The numbered files of a directory of the log; MalformedError for a link, a directory, a pipe or a device among them."""
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.name.isdecimal() and (path.is_symlink() or not path.is_file()):
+            kind = "a link" if path.is_symlink() else "a directory" if path.is_dir() else "not a regular file"
+            raise MalformedError(file=str(path), found=kind, expected="a regular file of the commit log")
+    return numbered_files(folder)
 
 
 def dledger_member(store: Path) -> Path | None:
