@@ -215,6 +215,7 @@ _CONF: Final = (
     b"maxHashSlotNum=61\nmaxIndexNum = 200\nstorePathRootDir=/a/b\nenableLmq=true\nstorePathCommitLog=/a,/b\n",
     b"# c\n! d\nmappedFileSizeConsumeQueue:400\nmappedFileSizeCommitLog 32768\\\n  0\nstorePathRootDir=\\u0041\\t\\\n",
 )
+_ESCAPED: Final = rb'{"a":"\n\t\b\f\r\/\u00e9\ud83d\ude00","b":[1,-2.5e3,null,true,{}]}'
 _OPTIONS: Final = {
     "path": "/a", "hashSlotNum": "7", "indexNum": "20", "columns": "topic,keys", "maxPartitionRows": "10", "mode": "PERMISSIVE",
     "timestamps": "utc", "filters": '[["topic", "=", "T"], ["phy_offset", ">=", 7]]', "recursiveFileLookup": "true",
@@ -259,7 +260,7 @@ def _targets() -> dict[str, Target]:
             partial(_handle, adapter=adapters["reference"]), *samples["message"],
             errors=(*_FAILURES, UnspecifiedOperationError, OverflowError),
         ),
-        "configuration in JSON": _target(_lenient, *CONFIG.values()),
+        "configuration in JSON": _target(_lenient, *CONFIG.values(), _ESCAPED),
         "broker configuration": _target(_configuration, *_CONF, errors=usage),
         "operation of a case": _target(_operation, *ops, errors=(ValueError,)),
         "path of a case file": _target(_path, b"a/b", b"index/20260101000000000", b"consumequeue/T/0/000", errors=(ValueError,)),

@@ -86,7 +86,8 @@ class _Search:
     def __init__(self, file: StoreFile, queue: QueueView, log: CommitLog, time: int) -> None:
         written = min(queue.max_offset * QUEUE_UNIT.size - file.base_offset, size_of(file) or 0)
         self._low = max(0, queue.min_offset * QUEUE_UNIT.size - file.base_offset)
-        self._units = read_at(file, 0, max(written, 0))
+        self._file = file
+        self._written = max(written, 0) // QUEUE_UNIT.size * QUEUE_UNIT.size
         self._log = log
         self._time = time
         bounds = log.range
@@ -95,12 +96,12 @@ class _Search:
 
     def run(self) -> tuple[int | None, str]:
         """The position of the unit found, -1 for none, None where a record cannot be read; and the reason."""
-        size, low, high = QUEUE_UNIT.size, self._low, len(self._units) - QUEUE_UNIT.size
+        size, low, high = QUEUE_UNIT.size, self._low, self._written - QUEUE_UNIT.size
         left = right = -1
         before = after = None
         while high >= low:
             middle = (low + high) // (2 * size) * size
-            phy_offset, length, _ = _UNIT.unpack_from(self._units, middle)
+            phy_offset, length, _ = self._unit(middle)
             if phy_offset < self._begin:
                 low, left = middle + size, middle
                 continue
@@ -128,6 +129,12 @@ class _Search:
             return left, "all records of the file were stored before"
         nearer = right if self._time - before > after - self._time else left
         return nearer, f"its record was stored nearest: its neighbours at {before} and {after} ms"
+
+    def _unit(self, position: int) -> tuple[int, int, int]:
+        """One unit: the file may be terabytes of holes."""
+        with self._file.open() as reader:
+            phy_offset, length, code = _UNIT.unpack(reader.read(position, QUEUE_UNIT.size).tobytes())
+        return phy_offset, length, code
 
     def _stored(self, phy_offset: int, length: int) -> int | None:
         """Store timestamp at its place in the record, whatever else the bytes are; None outside the log."""

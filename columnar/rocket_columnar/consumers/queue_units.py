@@ -30,17 +30,27 @@ def queues_of(store: Path) -> dict[tuple[str, int], list[StoreFile]]:
 def units(files: Sequence[StoreFile], begin: int, end: int) -> Iterator[tuple[int, NDArray[Any]]]:
     """The units with logical offsets from `begin` up to `end`, some at a time, each time with the first offset.
 
-    Units that no file has, and pre-blank ones, are left out.
+    Units that no file has, those in holes, and pre-blank ones are left out.
     """
     for file in files:
         first = file.base_offset // QUEUE_UNIT.size
-        count = (size_of(file) or 0) // QUEUE_UNIT.size
-        low, high = max(begin, first), min(end, first + count)
-        for at in range(low, high, _AT_ONCE):
-            length = (min(at + _AT_ONCE, high) - at) * QUEUE_UNIT.size
-            raw = read_at(file, (at - first) * QUEUE_UNIT.size, length)
-            found = np.frombuffer(raw, UNIT_DTYPE, len(raw) // QUEUE_UNIT.size)
-            blank = (found["size"] == PRE_BLANK_SIZE) | (found["size"] <= 0)
-            skipped = int(np.argmax(~blank)) if not blank.all() else len(found)
-            if skipped < len(found):
-                yield at + skipped, found[skipped:]
+        for low, high in _data(file, max(begin - first, 0), end - first):
+            for at in range(low, high, _AT_ONCE):
+                raw = read_at(file, at * QUEUE_UNIT.size, (min(at + _AT_ONCE, high) - at) * QUEUE_UNIT.size)
+                found = np.frombuffer(raw, UNIT_DTYPE, len(raw) // QUEUE_UNIT.size)
+                blank = (found["size"] == PRE_BLANK_SIZE) | (found["size"] <= 0)
+                skipped = int(np.argmax(~blank)) if not blank.all() else len(found)
+                if skipped < len(found):
+                    yield first + at + skipped, found[skipped:]
+
+
+def _data(file: StoreFile, low: int, high: int) -> list[tuple[int, int]]:
+    """The ranges of numbers of units in a file, from `low` up to `high`, that are not in a hole."""
+    if size_of(file) is None:
+        return []
+    size = QUEUE_UNIT.size
+    with file.open() as reader:
+        return [
+            (max(begin // size, low), stop // size)
+            for begin, stop in reader.aligned(size, min(max(high, 0), reader.size // size) * size)
+        ]
