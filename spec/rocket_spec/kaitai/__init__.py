@@ -10,7 +10,6 @@ raises `ValidationFailedError`, what ends too early `EOFError`. Regenerate them 
 from rocket_spec.kaitai._generated.batchconsumequeue import Batchconsumequeue
 from rocket_spec.kaitai._generated.checkpoint import Checkpoint
 from rocket_spec.kaitai._generated.commitlog import Commitlog
-from rocket_spec.kaitai._generated.commitlog_lenient import CommitlogLenient
 from rocket_spec.kaitai._generated.consumequeue import Consumequeue
 from rocket_spec.kaitai._generated.consumequeue_ext import ConsumequeueExt
 from rocket_spec.kaitai._generated.dledger import Dledger
