@@ -11,34 +11,11 @@ import rocket_golden
 from golden_truth import lines
 from rocket_reference import java
 
-WITHOUT_RESTART = ("mixed", "ext", "default-geometry")
-"""A restart dispatches messages again, which other clauses speak of."""
-
 
 @pytest.fixture(params=rocket_golden.stores())
 def store(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
-
-
-@pytest.fixture(params=WITHOUT_RESTART)
-def unbroken(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
-
-
-def test_units_follow_the_dispatch_requests(unbroken: str) -> None:
-    """CQ-UNIT-1, LOG-DSP-7: a unit for each request of type NOT and COMMIT, at its queue offset."""
-    expected = {
-        (r["topic"], r["queue_id"], r["consume_queue_offset"]): (r["commit_log_offset"], r["msg_size"])
-        for r in lines(unbroken)["dispatch"]
-        if r["sys_flag"] & 12 in (0, 8)
-    }
-    units = {
-        (u["topic"], u["queue_id"], u["logical_offset"]): (u["phy_offset"], u["size"])
-        for u in lines(unbroken)["queue_unit"]
-    }
-    assert units == expected
 
 
 def test_ext_files(tmp_path: Path) -> None:

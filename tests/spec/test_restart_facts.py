@@ -91,27 +91,6 @@ def test_multi_dispatch_after_a_restart(stores: dict[str, list[State]]) -> None:
     assert [queue(state)[1] for state in sent] == [1, 2, 3, 4, 5, 6, 7]
 
 
-# --- query --------------------------------------------------------------------------------------------
-
-
-def test_message_query_over_damage(stores: dict[str, list[State]]) -> None:
-    """QRY-4."""
-
-    def found(what: str) -> list[int]:
-        offsets: list[int] = stores[f"query, {what}"][-1]["result"]["phy_offsets"]
-        return offsets
-
-    assert found("lowest hit does not decode") == [101, 202, 202]
-    assert found("another hit does not decode") == [0, 101, 202, 202]
-    assert found("magic of the lowest hit") == [0, 101, 202, 202]
-    assert (
-        found("size of another hit leaves the log") == found("negative size of another hit") == [0, 202, 202]
-    )
-    assert found("only hit does not decode") == []
-    result = stores["query, only hit does not decode"][-1]["result"]
-    assert (result["last_update_timestamp"], result["last_update_phy_offset"]) == (T, 0)
-
-
 # --- errors -------------------------------------------------------------------------------------------
 
 
@@ -129,17 +108,6 @@ def test_huge_sizes_end_dispatch(stores: dict[str, list[State]]) -> None:
     assert ended["result"] is True
     assert (queue(later), log(later)) == ([0, 1, 111], [0, 333])
     assert indexed(later) == doubled([0])
-
-
-def test_huge_sizes_fail_the_load(stores: dict[str, list[State]]) -> None:
-    """STORE-16: wherever recovery reads such a record; in the fourth file from the end a clean start does not."""
-    for exit_ in ("clean", "unclean"):
-        (state,) = stores[f"huge size, {exit_}"]
-        assert state["thrown"] == "OutOfMemoryError"
-        assert log(state) == [0, 400]  # nothing of the log was cut off
-        assert units(state) == [(0, 111, 0)]
-    assert indexed(stores["huge size, unclean"][0]) == doubled([0])
-    assert stores["huge size, clean, in the fourth file from the end"][0]["result"] is True
 
 
 # --- settings that change the store -------------------------------------------------------------------
