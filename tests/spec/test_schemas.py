@@ -1,7 +1,6 @@
 """Layout tables, Kaitai readers and Construct schemas against bytes written by hand."""
 
 import struct
-import zlib
 from typing import Any
 
 import pytest
@@ -18,8 +17,8 @@ from rocket_spec.kaitai import (
 )
 from rocket_spec.layout import (
     Geometry,
-    Layout,
 )
+from store_bytes import record
 
 HEADER = struct.pack(">qqqqii", 1700000000123, -5, 7, 1 << 40, 2, 4)
 ENTRY_1 = struct.pack(">iqii", 97, 7, 0, 0)
@@ -34,35 +33,9 @@ EXT_8 = struct.pack(">hqqh", 28, 2598919, 1700000000123, 8) + b"bit map!"
 POINT = struct.pack(">qqq", 1, -2, 3) + bytes(4072)
 
 
-def packed_record(
-    *,
-    sys_flag: int = 0,
-    body: bytes = b"123456789",
-    topic: bytes = b"TopicTest",
-    properties: bytes = b"KEYS\1k1",
-) -> bytes:
-    born = (bytes(15) + b"\1" if sys_flag & 16 else b"\x0a\1\2\3") + struct.pack(">i", 54321)
-    store = (bytes(15) + b"\2" if sys_flag & 32 else b"\x7f\0\0\1") + struct.pack(">i", 10911)
-    rest = (
-        struct.pack(">iiiqqiq", zlib.crc32(body) & 0x7FFFFFFF, 2, -7, 3, 4096, sys_flag, 1699999999999)
-        + born + struct.pack(">q", 1700000000123) + store + struct.pack(">iq", 3, 77)
-        + struct.pack(">i", len(body)) + body + struct.pack(">b", len(topic)) + topic
-        + struct.pack(">h", len(properties)) + properties
-    )  # fmt: skip
-    return struct.pack(">iI", 8 + len(rest), 0xDAA320A7) + rest
-
-
-RECORD_V4 = packed_record()
-
-
-def values(data: bytes, layout: Layout) -> dict[str, int]:
-    return dict(
-        zip(
-            (field.name for field in layout.fixed),
-            struct.unpack_from(layout.struct_format, data),
-            strict=True,
-        )
-    )
+RECORD_V4 = record(
+    4096, topic=b"TopicTest", body=b"123456789", properties=b"KEYS\1k1", queue_id=2, queue_offset=3
+)
 
 
 # Construct: the same values, and the same bytes again.
