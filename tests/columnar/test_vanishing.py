@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from rocket_columnar.decode import decode
+from rocket_columnar.describe import compare_stores
 from rocket_columnar.store import StoreFile, find_files
 from rocket_golden import open_store
 from verb_run import Outcome, runner
@@ -64,3 +65,20 @@ def test_a_file_that_is_gone_when_it_is_opened(
         ended = run(root, *options)
         assert ended.code in (0, 1)
         assert last > 1 or gone.path.exists() or undated(ended) == undated(before)
+
+
+def test_two_stores_when_a_queue_is_deleted_after_the_look_at_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A queue with units in one store alone differs where they begin."""
+    stores = [open_store("small-roll", tmp_path / name) for name in ("first", "second")]
+    queue = next(file for file in find_files(stores[0]) if file.kind == "queue")
+    listed = find_files
+
+    def gone(store: Path, **options: Any) -> list[StoreFile]:
+        files = listed(store, **options)
+        return [file for file in files if store != stores[0] or file.name != queue.name]
+
+    monkeypatch.setattr("rocket_columnar.describe.replicas.find_files", gone)
+    (found,) = compare_stores(*stores)
+    assert (found.part, found.what, found.offset) == (f"{queue.topic}/{queue.queue_id}", "content", 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -80,11 +81,10 @@ def compare_stores(
 
 
 def _by_part(store: Path) -> _Files:
-    parts: _Files = {}
+    """The files of the log and of each queue; none of a queue that is deleted after the look at the store."""
+    parts: _Files = defaultdict(list)
     for file in find_files(store, kinds=("log", "queue")):
-        parts.setdefault("log" if file.kind == "log" else (file.topic or "", file.queue_id or 0), []).append(
-            file
-        )
+        parts["log" if file.kind == "log" else (file.topic or "", file.queue_id or 0)].append(file)
     return parts
 
 
