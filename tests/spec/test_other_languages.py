@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pytest
 import rocket_golden
+from golden_readers import FIELDS, split_properties
 from short_lived import COMPILER, SHORT_LIVED
 
 from tools.make_readers import compiler
@@ -21,6 +22,17 @@ HERE: Final = Path(__file__).parent / "readers"
 BUILD: Final = Path(__file__).parents[2] / "build" / "schema-readers"
 STORES: Final = [*rocket_golden.stores(log=None), *rocket_golden.stores(unclean=True, log=None)]
 LANGUAGES: Final = ("java", "javascript")
+ENTRY_FIELDS: Final = [
+    "pos",
+    "size",
+    "index",
+    "term",
+    "channel",
+    "chain_crc",
+    "body_crc",
+    "body_size",
+    "phy_offset",
+]
 Line = dict[str, Any]
 Rows = dict[str, list[list[str]]]
 
@@ -111,11 +123,6 @@ def host(text: str) -> list[Any]:
     return [ipaddress.ip_address(address.strip("[]")).packed.hex(), port]
 
 
-def properties(data: str) -> dict[str, str]:
-    pairs = (pair.split("\1", 1) for pair in bytes.fromhex(data).decode("utf-8").split("\2") if pair)
-    return {name: value for name, value in pairs if name and value}
-
-
 def record(line: Line) -> list[str]:
     """A record as Java decoded it, in the form of a dump, all but its properties."""
     fields = ("size", "phy_offset", "queue_id", "queue_offset", "sys_flag", "flag", "born_timestamp", "store_timestamp",
@@ -129,13 +136,17 @@ def record(line: Line) -> list[str]:
     ]
 
 
+def of(line: Line) -> list[Any]:
+    """The fields that the readers know of a line."""
+    return [line[field] for field in FIELDS[line["type"]]]
+
+
 def expected(name: str) -> tuple[dict[str, str], dict[str, list[list[str]]], dict[str, list[dict[str, str]]]]:
     """By file: its kind, what Java says of it in the form of a dump, and the properties of its records."""
     kinds: dict[str, str] = {}
     rows: dict[str, list[list[str]]] = defaultdict(list)
     texts: dict[str, list[dict[str, str]]] = defaultdict(list)
     begin: dict[str, int] = {}
-    names: tuple[str, ...]
 
     def add(line: Line, kind: str, *fields: object) -> None:
         kinds[line["file"]] = kind
@@ -145,19 +156,10 @@ def expected(name: str) -> tuple[dict[str, str], dict[str, list[list[str]]], dic
         match line["type"]:
             case "index_header":
                 begin[line["file"]] = line["begin_timestamp"]
-                names = (
-                    "begin_timestamp",
-                    "end_timestamp",
-                    "begin_phy_offset",
-                    "end_phy_offset",
-                    "hash_slot_count",
-                    "index_count",
-                )
-                add(line, "index", "header", *(line[name] for name in names))
+                add(line, "index", "header", *of(line))
             case "index_entry":
                 time = begin[line["file"]] + 1000 * line["time_diff"]
-                names = ("key_hash", "phy_offset", "time_diff", "prev_entry")
-                add(line, "index", "index", *(line[name] for name in names), time)
+                add(line, "index", "index", *of(line)[1:], time)
             case "queue_unit":
                 code = line["tags_code"]
                 ext = code <= -(1 << 31) - 1
@@ -167,25 +169,13 @@ def expected(name: str) -> tuple[dict[str, str], dict[str, list[list[str]]], dic
                 bit_map = b64decode(line["bit_map"] or "").hex()
                 add(line, "ext", "ext", line["size"], line["tags_code"], line["store_timestamp"], bit_map)
             case "log_entry":
-                names = (
-                    "pos",
-                    "size",
-                    "index",
-                    "term",
-                    "channel",
-                    "chain_crc",
-                    "body_crc",
-                    "body_size",
-                    "phy_offset",
-                )
-                add(line, "dledger", "entry", *(line[name] for name in names))
+                add(line, "dledger", "entry", *(line[name] for name in ENTRY_FIELDS))
             case "log_record":
                 kind = "dledger" if line["file"].startswith("dledger-") else "log"
                 add(line, kind, *record(line))
                 texts[line["file"]].append(line["properties"])
             case "checkpoint":
-                names = ("physic_msg_timestamp", "logics_msg_timestamp", "index_msg_timestamp")
-                add(line, "checkpoint", "checkpoint", *(line[name] for name in names))
+                add(line, "checkpoint", "checkpoint", *of(line))
             case _:
                 pass
     return kinds, rows, texts
@@ -207,7 +197,9 @@ def test_it_reads_what_java_says_of_a_store(command: list[str], name: str, tmp_p
         seen = found[str(store / file)]
         plain = [row[:-1] if row[0] == "record" else row for row in seen]
         assert plain == wanted, file
-        assert [properties(row[-1]) for row in seen if row[0] == "record"] == texts.get(file, [])
+        assert [split_properties(bytes.fromhex(row[-1])) for row in seen if row[0] == "record"] == texts.get(
+            file, []
+        )
         compared += len(wanted)
     assert compared > 200
 
