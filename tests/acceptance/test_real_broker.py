@@ -20,6 +20,7 @@ from real_broker import Acknowledged, RealBroker
 from rocket_columnar.formats import OffsetId, make_offset_id, parse_offset_id, parse_unique_key
 from rocket_columnar.query import OpenStore, find_by_offset_id, find_by_unique_key, topics_of
 from rocket_columnar.rebuild import rebuild
+from store_bytes import contents
 
 pytestmark = pytest.mark.java
 
@@ -136,16 +137,10 @@ def restored(broker: RealBroker, live: Live, tmp_path_factory: pytest.TempPathFa
     return live.acknowledged
 
 
-def content(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
-    }
-
-
 def test_rebuilt_files_are_the_brokers_own_byte_for_byte(live: Live, tmp_path: Path) -> None:
     rebuild(live.own, tmp_path)
-    assert content(tmp_path / "consumequeue") == content(live.own / "consumequeue")
-    ours, theirs = content(tmp_path / "index"), content(live.own / "index")
+    assert contents(tmp_path / "consumequeue") == contents(live.own / "consumequeue")
+    ours, theirs = contents(tmp_path / "index"), contents(live.own / "index")
     assert [ours[name] for name in sorted(ours)] == [theirs[name] for name in sorted(theirs)]
 
 

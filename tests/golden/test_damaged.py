@@ -11,6 +11,7 @@ import pytest
 import rocket_golden
 from finding_codes import FINDING_CODES
 from rocket_golden import Damaged, DamagedError, damaged, open_damaged, stores
+from store_bytes import contents
 
 PACKAGE = Path(rocket_golden.__file__).parent
 MAKE = Path(__file__).parents[2] / "golden" / "generator" / "damage" / "make.py"
@@ -36,14 +37,6 @@ UNDAMAGED = {
 def variant(request: pytest.FixtureRequest) -> Damaged:
     found: Damaged = request.param
     return found
-
-
-def contents(directory: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(directory).as_posix(): path.read_bytes()
-        for path in directory.rglob("*")
-        if path.is_file()
-    }
 
 
 def test_every_kind_of_damage_is_there_twice() -> None:

@@ -11,7 +11,7 @@ import pytest
 from rocket_columnar.audit import audit
 from rocket_columnar.rebuild import rebuild
 from rocket_spec.layout import Geometry
-from store_bytes import BEGIN, record
+from store_bytes import BEGIN, contents, record
 
 if TYPE_CHECKING:
     RealClasses = Callable[[str, Sequence[str]], list[str]]
@@ -98,11 +98,3 @@ def test_queues_of_multi_dispatch(real_classes: RealClasses, tmp_path: Path) -> 
         theirs, ours = (contents(root / "consumequeue") for root in (store, out))
         assert (number, ours.keys()) == (number, theirs.keys())
         assert (number, [name for name in ours if ours[name] != theirs[name]]) == (number, [])
-
-
-def contents(directory: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(directory).as_posix(): path.read_bytes()
-        for path in directory.rglob("*")
-        if path.is_file()
-    }

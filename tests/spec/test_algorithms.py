@@ -9,6 +9,7 @@ import rocket_golden
 from page_port import PagePort
 from rocket_golden import zstd
 from spec_blocks import headings
+from store_bytes import contents
 
 Vector = dict[str, Any]
 QUEUE_OPS = {"queue.open", "queue.put", "queue.recover", "queue.bounds", "queue.get"}
@@ -34,11 +35,8 @@ def differing(vectors: list[Vector], folder: Path, **changes: str) -> list[str]:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_bytes(data)
         results = answers(port.run(vector["ops"], root))
-        left = {
-            path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
-        }
         expected = vector["expected"]
-        if (results, left) != (answers(expected["results"]), unpacked(expected["files"])):
+        if (results, contents(root)) != (answers(expected["results"]), unpacked(expected["files"])):
             wrong.append(vector["id"])
     return wrong
 

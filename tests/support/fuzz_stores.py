@@ -22,7 +22,7 @@ from rocket_columnar.rebuild import rebuild
 from rocket_golden import manifest, open_store
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import CHECKPOINT, ENTRY, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT, Geometry
-from store_bytes import BEGIN, blank, checkpoint, ext_unit, record
+from store_bytes import BEGIN, blank, checkpoint, contents, ext_unit, record
 
 Verb = Callable[[Path, Path, Geometry | None], Hashable]
 
@@ -106,9 +106,7 @@ def small() -> dict[str, dict[str, bytes]]:
         root, out = Path(folder) / "store", Path(folder) / "out"
         write(root, _log())
         rebuild(root, out, geometry=GEOMETRY, queue_file_size=100)
-        made = {
-            path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()
-        }
+        made = contents(out)
     sound = _log() | {name: data for name, data in made.items() if not name.startswith("_")}
     sound |= CONFIG | {"checkpoint": checkpoint(BEGIN + 20_000, BEGIN + 20_000, BEGIN + 9_000)}
     units = ext_unit(1, BEGIN, b"abc") + ext_unit(3, BEGIN, b"") + b"\xff\xff"

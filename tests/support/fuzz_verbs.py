@@ -27,7 +27,7 @@ from rocket_conformance.store_verdict import judge_store
 from rocket_conformance.workload import read_manifest
 from rocket_spec.layout import Geometry
 from rocketspec import find
-from store_bytes import BEGIN
+from store_bytes import BEGIN, contents
 
 _LARGEST_COPY: Final = 1 << 24
 _METRIC: Final = re.compile(r"# (HELP|TYPE) \w+ .+|\w+\{\w+=\"([^\"\\]|\\.)*\"(,\w+=\"[^\"\\]*\")*\} \d+")
@@ -127,19 +127,13 @@ def _source(root: Path, _: Path, geometry: Geometry | None, *, name: str) -> Has
     return sum(batch.num_rows for part in reader.partitions() for batch in reader.read(part))
 
 
-def _held(root: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
-    }
-
-
 def _repair(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
     """A repair of a copy and its undoing, which gives all bytes back; so does a repair that is refused."""
     if sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) > _LARGEST_COPY:
         return str(repair.plan_repair(repair.Target(root, geometry=geometry)).left)
     store = scratch / "store"
     shutil.copytree(root, store)
-    before = _held(store)
+    before = contents(store)
     try:
         done = repair.repair(repair.Target(store, geometry=geometry))
         if done.folder and not done.worse:
@@ -156,7 +150,7 @@ def _repair(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
         )
     finally:
         left = {
-            name: data for name, data in _held(store).items() if not name.startswith("rocketspec-repair-")
+            name: data for name, data in contents(store).items() if not name.startswith("rocketspec-repair-")
         }
         assert left == before, "the repair left another store"
 

@@ -4,15 +4,12 @@
 - `<!-- edit: NAME -->` before a `diff` block: each run of lines with `-` occurs once in that file and becomes those with `+`.
 - A block whose first line begins with `$ `: commands, each with its output below. `...` on a line of its own stands for any
   lines, elsewhere for any text. A command ends with `# exit code N` if that is not 0.
-
-`python tests/support/page_run.py PAGE` runs a page in a new directory and prints it with what the commands really printed.
 """
 
 import os
 import re
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -135,22 +132,3 @@ def run_page(page: str, folder: Path, *, commands: Path = _COMMANDS) -> None:
                 assert matches(output, printed), f"{line}\nprinted\n{printed}\nthe page shows\n{output}"
                 ran += 1
     assert ran
-
-
-def main() -> None:
-    """Prints what each command of a page really prints."""
-    page = Path(sys.argv[1]).read_text("utf-8")
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        for step in steps(page):
-            match step:
-                case File() | Edit():
-                    write(step, folder)
-                case Command(line, _, output):
-                    code, printed = run_command(line, folder)
-                    same = "as shown" if matches(output, printed) else "DIFFERS"
-                    sys.stdout.write(f"$ {line}  # exit code {code}, {same}\n{printed}\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -119,6 +119,12 @@ def blank(size: int, *, filled: bool = True) -> bytes:
     return (struct.pack(">i", size) + _BLANK).ljust(size if filled else 8, b"\0")
 
 
+def contents(directory: Path) -> dict[str, bytes]:
+    """The bytes of all files below a directory, by their names there."""
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}
+
+
 def put(directory: Path, name: str, data: bytes) -> Path:
     """Writes a file below `directory`, with the folders on the way."""
     path = directory / name
