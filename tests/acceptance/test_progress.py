@@ -23,19 +23,8 @@ def asked(broker: RealBroker, java: str, what: str, answer: Path) -> dict[str, A
     jars, flags = generator_jars()
     program = str(Path(__file__).with_name("Progress.java"))
     home = f"-Duser.home={answer.parent / 'home'}"
-    command = [
-        java,
-        *flags,
-        home,
-        "-cp",
-        ":".join(jars),
-        program,
-        broker.namesrv,
-        NAME,
-        what,
-        str(answer),
-        broker.address,
-    ]
+    command = [java, *flags, home, "-cp", ":".join(jars), program]
+    command += [broker.namesrv, NAME, what, str(answer), broker.address]
     ran = subprocess.run(command, check=False, capture_output=True, timeout=180)
     assert ran.returncode == 0, ran.stderr.decode("utf-8", "replace")
     found: dict[str, Any] = json.loads(answer.read_bytes())

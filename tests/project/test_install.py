@@ -69,17 +69,8 @@ def make_venv(path: Path) -> tuple[Path, Path]:
 
 def install(python: Path, *arguments: str | Path) -> None:
     """Installs into the environment of `python`, with the pip that runs these tests."""
-    pip = (
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        python,
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-    )
-    run(*pip, *arguments, cwd=python.parent)
+    pip = (sys.executable, "-m", "pip", "--python", python, "install", "--quiet")
+    run(*pip, "--disable-pip-version-check", *arguments, cwd=python.parent)
 
 
 @pytest.fixture(scope="module")
@@ -118,18 +109,8 @@ def test_the_base_install_tests_an_adapter(base: tuple[Path, Path], tmp_path: Pa
     run(rocketspec, "adapter", "new", "python", "-o", tmp_path / "adapter", cwd=tmp_path)
     adapter = tmp_path / "adapter" / "adapter.py"
     report = tmp_path / "report"
-    tested = run(
-        rocketspec,
-        "conform",
-        "--select",
-        "IDX-HASH-*",
-        "--report",
-        report,
-        "--",
-        python,
-        adapter,
-        cwd=tmp_path,
-    )
+    options = ("--select", "IDX-HASH-*", "--report", report)
+    tested = run(rocketspec, "conform", *options, "--", python, adapter, cwd=tmp_path)
     assert tested.splitlines()[-1].startswith("conformant for index")
     assert (report / "report.html").exists()
     assert "all as recorded" in run(rocketspec, "golden", "verify", cwd=tmp_path)

@@ -14,13 +14,7 @@ OPENED = [text for name in PACKAGES for text in ("--add-opens", f"java.base/{nam
 EXPORTED = [text for name in PACKAGES for text in ("--add-exports", f"java.base/{name}=ALL-UNNAMED")]
 
 
-PROGRAMS = (
-    "Compare.java",
-    "StoreDriver.java",
-    "StartCompare.java",
-    "ExtCompare.java",
-    "DledgerRecoveries.java",
-)
+PROGRAMS = sorted(path.name for path in Path(__file__).parent.glob("*.java"))
 
 RunProgram = Callable[..., None]
 RealClasses = Callable[[str, "Sequence[str]"], list[str]]
@@ -33,21 +27,8 @@ def run_program(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory)
     here, classes = Path(__file__).parent, tmp_path_factory.mktemp("classes")
     jars = os.pathsep.join(str(path) for path in resolve(ORACLE_VERSION).jars)
     compiler = Path(java).with_name("javac") if Path(java).is_absolute() else Path("javac")
-    subprocess.run(
-        [
-            compiler,
-            *COMPILER,
-            "-nowarn",
-            *EXPORTED,
-            "-cp",
-            jars,
-            "-d",
-            classes,
-            *(here / name for name in PROGRAMS),
-        ],
-        check=True,
-        capture_output=True,
-    )
+    command: list[str | Path] = [compiler, *COMPILER, "-nowarn", *EXPORTED, "-cp", jars, "-d", classes]
+    subprocess.run([*command, *(here / name for name in PROGRAMS)], check=True, capture_output=True)
     flags = [
         "-Xmx512m",
         "-Djava.security.manager=allow",

@@ -89,16 +89,7 @@ def _watched(names: list[str], seconds: float, seed: int) -> tuple[int, int]:
         folder = Path(directory)
         (folder / "numbers").write_text("0 0", "ascii")
         (folder / "input").touch()
-        command = [
-            sys.executable,
-            __file__,
-            "--seconds",
-            str(seconds),
-            "--seed",
-            str(seed),
-            "--work",
-            directory,
-        ]
+        command = [sys.executable, __file__, f"--seconds={seconds}", f"--seed={seed}", f"--work={directory}"]
         with subprocess.Popen([*command, *(word for name in names for word in ("--target", name))]) as child:
             while child.poll() is None:
                 with suppress(subprocess.TimeoutExpired):

@@ -79,17 +79,8 @@ def driver_classes(jars: Sequence[str]) -> Path:
     with one_at_a_time():
         if not classes.exists():
             made = classes.with_suffix(".new")
-            command = [
-                "javac",
-                *COMPILER,
-                "-nowarn",
-                "-cp",
-                os.pathsep.join(jars),
-                "-d",
-                str(made),
-                str(DRIVER),
-            ]
-            subprocess.run(command, check=True, capture_output=True)
+            path = ["-cp", os.pathsep.join(jars), "-d", str(made)]
+            subprocess.run(["javac", *COMPILER, "-nowarn", *path, DRIVER], check=True, capture_output=True)
             made.rename(classes)
     return classes
 
@@ -99,20 +90,8 @@ def broker_jars(version: str, folder: Path) -> Path:
     folder.mkdir(parents=True)
     (folder / "pom.xml").write_text(_POM.format(version=version), "ascii")
     plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-    subprocess.run(
-        [
-            "mvn",
-            "-q",
-            "-B",
-            "-ntp",
-            "-f",
-            str(folder / "pom.xml"),
-            plugin,
-            f"-DoutputDirectory={folder / 'jars'}",
-        ],
-        check=True,
-        capture_output=True,
-    )
+    maven = ["mvn", "-q", "-B", "-ntp", "-f", str(folder / "pom.xml")]
+    subprocess.run([*maven, plugin, f"-DoutputDirectory={folder / 'jars'}"], check=True, capture_output=True)
     return folder / "jars"
 
 
