@@ -197,7 +197,7 @@ def test_every_line_of_a_report_follows_its_schema(tmp_path: Path) -> None:
 def test_a_cause_of_five_misreadings_follows_the_schema() -> None:
     five = ["a-name"] * 5
     cause = {"misreadings": five, "clauses": ["IDX-PUT-2"] * 5, "cases": ["IDX-PUT-2/any"]}
-    footer = {
+    footer: dict[str, object] = {
         "type": "footer",
         "counts": {},
         "coverage": {},
