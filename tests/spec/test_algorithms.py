@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 import rocket_golden
-from page_port import PagePort
+from page_port import page_library
+from rocket_conformance.reference_adapter import run_operations
 from rocket_golden import zstd
 from spec_blocks import headings
 from store_bytes import contents
@@ -25,16 +26,16 @@ def answers(results: list[Vector]) -> list[Vector]:
 
 
 def differing(vectors: list[Vector], folder: Path, **changes: str) -> list[str]:
-    """Ids of the vectors on which the page's code gives other results or leaves other bytes; `changes` as of PagePort."""
+    """Ids of the vectors on which the page's code gives other results or leaves other bytes; `changes` as of page_library."""
     wrong: list[str] = []
-    port = PagePort(changes)
+    library = page_library(changes)
     for number, vector in enumerate(vectors):
         root = folder / str(number)
         root.mkdir()
         for name, data in unpacked(vector["files"]).items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_bytes(data)
-        results = answers(port.run(vector["ops"], root))
+        results = answers(run_operations(vector["ops"], root, library=library)[0])
         expected = vector["expected"]
         if (results, contents(root)) != (answers(expected["results"]), unpacked(expected["files"])):
             wrong.append(vector["id"])

@@ -6,16 +6,16 @@ What is here beside the blocks is only what they call: an open index file, and a
 import contextlib
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from mmap import mmap
 from pathlib import Path
-from typing import Any, Final
+from types import SimpleNamespace
+from typing import Any, Final, cast
 
-from rocket_reference import JavaError, java, key_hash
+from rocket_conformance.reference_adapter import Library
+from rocket_reference import QueueBounds, QueueUnit, java, key_hash, queue_file_size
 from spec_blocks import code
-
-Op = dict[str, Any]
 
 HEADER: Final = (
     "begin_timestamp", "end_timestamp", "begin_phy_offset", "end_phy_offset", "hash_slot_count", "index_count",
@@ -24,10 +24,13 @@ CODES: Final[dict[str, str]] = dict(zip(HEADER, "qqqqii", strict=True))
 PLACES: Final[dict[str, int]] = dict(zip(HEADER, (0, 8, 16, 24, 32, 36), strict=True))
 
 
-def key_of(op: Op) -> str:
-    if "key_utf16" in op:
-        return bytes.fromhex(op["key_utf16"]).decode("utf-16-be", "surrogatepass")
-    return str(op["key"])
+@contextlib.contextmanager
+def _no_slots() -> Iterator[None]:
+    """IDX-PUT-10, IDX-SEL-10."""
+    try:
+        yield
+    except ZeroDivisionError as error:
+        raise LookupError(str(error)) from error
 
 
 class OpenFile:
@@ -37,9 +40,19 @@ class OpenFile:
         JavaError, IndexError: rejected: a name or a size that no file has, a header outside the mapping.
     """
 
-    def __init__(self, path: Path, op: Op) -> None:
+    def __init__(
+        self,
+        path: Path,
+        hash_slot_num: int,
+        index_num: int,
+        *,
+        blocks: Mapping[str, Any],
+        load: bool,
+        **seeds: int,
+    ) -> None:
         java.parse_long(path.name)
-        self.S, self.N = op["hash_slot_num"], op["index_num"]
+        self.blocks = blocks
+        self.S, self.N = hash_slot_num, index_num
         self.limit = java.to_i32(40 + 4 * self.S + 20 * self.N)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
@@ -52,12 +65,25 @@ class OpenFile:
         for name in HEADER:
             object.__setattr__(self, name, int(name == "index_count"))
         for end in ("phy_offset", "timestamp"):
-            seed = int(op[f"end_{end}"])
+            seed = seeds[f"end_{end}"]
             if seed > 0:
                 setattr(self, f"begin_{end}", seed)
                 setattr(self, f"end_{end}", seed)
-        if op["load"]:
+        if load:
             self.load()
+
+    def put(self, *entry: Any) -> bool:
+        with _no_slots():
+            try:
+                return bool(self.blocks["put"](self, *entry))
+            except IndexError:
+                return False  # IDX-PUT-9
+
+    def select(self, *query: Any, initial: Iterable[int]) -> list[int]:
+        found = list(initial)
+        with _no_slots(), contextlib.suppress(IndexError):  # IDX-SEL-8
+            self.blocks["select"](self, *query, found)
+        return found
 
     def load(self) -> None:
         for name in HEADER:
@@ -68,11 +94,14 @@ class OpenFile:
         for name in HEADER:
             setattr(self, name, getattr(self, name))
 
-    def header(self) -> Op:
-        values = {name: getattr(self, name) for name in HEADER}
-        return {name: str(value) if CODES[name] == "q" else value for name, value in values.items()}
+    def header(self) -> "OpenFile":
+        return self
 
-    def matches(self, begin: int, end: int) -> bool:
+    def full(self) -> bool:
+        count: int = getattr(self, "index_count")  # noqa: B009 - set by name
+        return count >= self.N
+
+    def time_matched(self, begin: int, end: int) -> bool:
         """IDX-TIME-1 to IDX-TIME-3."""
         first: int = getattr(self, "begin_timestamp")  # noqa: B009 - set by name
         last: int = getattr(self, "end_timestamp")  # noqa: B009 - set by name
@@ -136,17 +165,25 @@ class Queue:
 
     folder: Path
     file_size: int
+    blocks: Mapping[str, Any]
     files: list[QueueFile] = field(default_factory=list[QueueFile])
     minimum: int = 0
     end: int = -1
 
-    def load(self) -> None:
-        """Raises ValueError for a file of another length or a name that is no number."""
+    def load(self) -> bool:
+        """False for a file of another length."""
         for path in sorted(self.folder.iterdir()) if self.folder.is_dir() else ():
             data = bytearray(path.read_bytes())
             if len(data) != self.file_size:
-                raise ValueError(f"{path.name}: {len(data)} bytes")
+                return False
             self.files.append(QueueFile(int(path.name), data, self.file_size))
+        return True
+
+    def put(self, *unit: int) -> bool:
+        return bool(self.blocks["queue_put"](self, *unit))
+
+    def recover(self) -> None:
+        self.blocks["queue_recover"](self)
 
     def last_file(self) -> QueueFile | None:
         return self.files[-1] if self.files else None
@@ -159,135 +196,44 @@ class Queue:
         self.files.remove(file)
         self._path(file).unlink()
 
-    def get(self, number: int) -> Op:
+    def get(self, number: int) -> QueueUnit | None:
         place = java.to_i64(20 * number)
         for file in self.files:
             if max(file.start, self.minimum) <= place < file.start + file.position:
-                offset, size, tags_code = file.unit(java.rem(place, self.file_size))
-                return {"unit": {"offset": str(offset), "size": size, "tags_code": str(tags_code)}}
-        return {"unit": None}
+                return QueueUnit(*file.unit(java.rem(place, self.file_size)))
+        return None
 
-    def bounds(self) -> Op:
+    def bounds(self) -> QueueBounds:
         last = self.last_file()
-        return {
-            "min": str(java.div(self.minimum, 20)),
-            "max": str(java.div(last.start + last.position, 20) if last else 0),
-            "max_physic_offset": str(self.end),
-        }
+        end = java.div(last.start + last.position, 20) if last else 0
+        return QueueBounds(java.div(self.minimum, 20), end, self.end)
 
     def _path(self, file: QueueFile) -> Path:
         return self.folder / (f"{file.start:020}" if file.start >= 0 else f"-{-file.start:020}")
 
-    def write(self) -> None:
+    def close(self) -> None:
         for file in self.files:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._path(file).write_bytes(file.data)
 
 
-# --- operations ---------------------------------------------------------------------------------------
+# --- the port -----------------------------------------------------------------------------------------
 
 
-class PagePort:
-    """The port; `changes` replace texts in the blocks."""
+def page_library(changes: Mapping[str, str]) -> Library:
+    """What runs cases, with the page's blocks for put, select, queue put and recovery; `changes` replace texts in them."""
+    blocks = {
+        name: function
+        for heading in ("Put", "Select", "Queue put", "Queue recovery")
+        for name, function in code(f"{heading}, step by step", changes=changes).items()
+    }
 
-    def __init__(self, changes: Mapping[str, str]) -> None:
-        self.blocks = {
-            name: function
-            for heading in ("Put", "Select", "Queue put", "Queue recovery")
-            for name, function in code(f"{heading}, step by step", changes=changes).items()
-        }
-        self.file: OpenFile | None = None
-        self.queue: Queue | None = None
+    @contextlib.contextmanager
+    def open_index_file(path: Path, *geometry: int, rules: object, **how: Any) -> Iterator[OpenFile]:
+        yield OpenFile(path, *geometry, blocks=blocks, **how)
 
-    def run(self, ops: list[Op], root: Path) -> list[Op]:
-        """The results of a case's operations, whose files are written when it returns."""
-        results: list[Op] = []
-        for op in ops:
-            try:
-                results.append(getattr(self, op["op"].replace(".", "_"))(op, root))
-            except (JavaError, IndexError, ZeroDivisionError, ValueError, OSError) as error:
-                results.append({"rejected": str(error)})
-        self._leave_queue()
-        self.file = None
-        return results
+    def open_queue(folder: Path, topic: str, queue_id: int, file_size: int, *, rules: object) -> Queue:
+        return Queue(folder / topic / str(queue_id), file_size, blocks)
 
-    def _leave_queue(self) -> None:
-        if self.queue is not None:
-            self.queue.write()
-        self.queue = None
-
-    def _opened(self) -> OpenFile:
-        if self.file is None:
-            raise ValueError("no file is open")
-        return self.file
-
-    def _queue(self) -> Queue:
-        if self.queue is None:
-            raise ValueError("no queue is open")
-        return self.queue
-
-    def key_hash(self, op: Op, _root: Path) -> Op:
-        return {"hash": key_hash(key_of(op))}
-
-    def index_open(self, op: Op, root: Path) -> Op:
-        self.file = None
-        self.file = OpenFile(root / op["file"], op)
-        return {}
-
-    def index_put(self, op: Op, _root: Path) -> Op:
-        file = self._opened()
-        try:
-            return {
-                "put": self.blocks["put"](file, key_of(op), int(op["phy_offset"]), int(op["store_timestamp"]))
-            }
-        except IndexError:
-            return {"put": False}  # IDX-PUT-9
-
-    def index_select(self, op: Op, _root: Path) -> Op:
-        found = [int(offset) for offset in op.get("initial", ())]
-        file = self._opened()
-        with contextlib.suppress(IndexError):  # IDX-SEL-8
-            self.blocks["select"](file, key_of(op), op["max_num"], int(op["begin"]), int(op["end"]), found)
-        return {"offsets": [str(offset) for offset in found]}
-
-    def index_time_matched(self, op: Op, _root: Path) -> Op:
-        return {"matched": self._opened().matches(int(op["begin"]), int(op["end"]))}
-
-    def index_header(self, _op: Op, _root: Path) -> Op:
-        return self._opened().header()
-
-    def index_full(self, _op: Op, _root: Path) -> Op:
-        file = self._opened()
-        return {"full": getattr(file, "index_count") >= file.N}  # noqa: B009 - by name
-
-    def index_flush(self, _op: Op, _root: Path) -> Op:
-        self._opened().flush()
-        return {}
-
-    def index_close(self, _op: Op, _root: Path) -> Op:
-        self._opened()
-        self.file = None
-        return {}
-
-    def queue_open(self, op: Op, root: Path) -> Op:
-        self._leave_queue()
-        folder = root / "consumequeue" / op["topic"] / str(op["queue_id"])
-        queue = Queue(folder, -(-op["file_size"] // 20) * 20)
-        if op["load"]:
-            queue.load()
-        self.queue = queue
-        return {}
-
-    def queue_put(self, op: Op, _root: Path) -> Op:
-        place = int(op["offset"]), op["size"], int(op["tags_code"]), int(op["cq_offset"])
-        return {"put": self.blocks["queue_put"](self._queue(), *place)}
-
-    def queue_get(self, op: Op, _root: Path) -> Op:
-        return self._queue().get(int(op["cq_offset"]))
-
-    def queue_recover(self, _op: Op, _root: Path) -> Op:
-        self.blocks["queue_recover"](self._queue())
-        return self._queue().bounds()
-
-    def queue_bounds(self, _op: Op, _root: Path) -> Op:
-        return self._queue().bounds()
+    names = {"key_hash": key_hash, "queue_file_size": queue_file_size}
+    return cast("Library", SimpleNamespace(open_index_file=open_index_file, ConsumeQueue=open_queue, **names))
