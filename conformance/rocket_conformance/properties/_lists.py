@@ -8,7 +8,7 @@ from typing import Final
 from rocket_reference import java
 
 from rocket_conformance.files import FileImage
-from rocket_conformance.properties._drawn import MOST_OPERATIONS, Drawn
+from rocket_conformance.properties._drawn import MOST_OPERATIONS, Drawn, ListBuilder
 from rocket_conformance.properties._keys import (
     I64_MAX,
     I64_MIN,
@@ -20,7 +20,7 @@ from rocket_conformance.properties._keys import (
     draw_offset,
     times,
 )
-from rocket_conformance.protocol import Op, from_i64, key_fields
+from rocket_conformance.protocol import from_i64, key_fields
 
 FILE: Final = "20260101000000000"
 _OTHER_FILE: Final = "20260102030405006"
@@ -55,7 +55,7 @@ class Profile:
     most: int = 1_000_000
 
 
-class _Builder:
+class _Builder(ListBuilder):
     """Grows one list, and remembers its puts so that windows can begin and end at their times."""
 
     def __init__(
@@ -67,11 +67,10 @@ class _Builder:
         *,
         from_file: bool,
     ) -> None:
-        self.rng = rng
+        super().__init__(rng, "index")
         self.profile = profile
         self.geometry = geometry
         self.keys = keys
-        self.ops: list[Op] = []
         self.length = self._length()
         self.times = times(rng, rng.choice(profile.times), self.length)
         self.put_count = 0
@@ -84,15 +83,12 @@ class _Builder:
             return MOST_OPERATIONS
         return min(MOST_OPERATIONS, 4 + int(rng.expovariate(1 / 40)))
 
-    def add(self, name: str, **fields: object) -> None:
-        self.ops.append({"op": name, **fields})
-
     def open(self, *, load: bool, file: str = FILE) -> None:
         rng, seeds = self.rng, (0, 0)
         if rng.random() < self.profile.seeded:
             seeds = (rng.choice((0, 1, -1, 5_000)), rng.choice((0, 1, -5, NOON - 7_500, NOON, I64_MAX)))
         self.add(
-            "index.open",
+            "open",
             file=file,
             hash_slot_num=self.geometry[0],
             index_num=self.geometry[1],
@@ -106,7 +102,7 @@ class _Builder:
     def put(self) -> None:
         when = self.times[min(self.put_count, self.length - 1)]
         self.add(
-            "index.put",
+            "put",
             **key_fields(self.rng.choice(self.keys)),
             phy_offset=from_i64(draw_offset(self.rng, self.put_count)),
             store_timestamp=from_i64(when),
@@ -143,27 +139,23 @@ class _Builder:
         extra: dict[str, object] = {}
         if rng.random() < 0.15:
             extra["initial"] = [from_i64(any_i64(rng)) for _ in range(rng.randrange(4))]
-        self.add("index.select", **key_fields(key), max_num=limit, **self.window(), **extra)
+        self.add("select", **key_fields(key), max_num=limit, **self.window(), **extra)
 
     def reopen(self) -> None:
         rng = self.rng
         if rng.random() < 0.4:
-            self.add("index.flush")
+            self.add("flush")
         if rng.random() < 0.6:
-            self.add("index.close")
+            self.add("close")
         self.open(
             load=rng.random() >= self.profile.unloaded, file=_OTHER_FILE if rng.random() < 0.1 else FILE
         )
 
-    def step(self, move: str) -> None:
-        if move == "time_matched":
-            self.add("index.time_matched", **self.window())
-        elif move == "hash":
-            self.add("key.hash", **key_fields(self.rng.choice(self.keys)))
-        elif move in {"header", "full", "flush"}:
-            self.add(f"index.{move}")
-        else:
-            {"put": self.put, "select": self.select, "reopen": self.reopen}[move]()
+    def time_matched(self) -> None:
+        self.add("time_matched", **self.window())
+
+    def hash(self) -> None:
+        self.ops.append({"op": "key.hash", **key_fields(self.rng.choice(self.keys))})
 
 
 def draw_list(
@@ -178,10 +170,7 @@ def draw_list(
     if geometry is None:
         geometry = (rng.choice(profile.slots), rng.choice(profile.entries))
     builder = _Builder(rng, profile, geometry, keys or draw_keys(rng, profile.keys), from_file=bool(files))
+    builder.files = dict(files or {})
     builder.open(load=bool(files) and rng.random() < 0.9)
-    moves = rng.choices(list(profile.weights), weights=list(profile.weights.values()), k=builder.length)
-    for move in moves:
-        if len(builder.ops) >= MOST_OPERATIONS - 3:  # a reopen is up to three
-            break
-        builder.step(move)
-    return Drawn(tuple(builder.ops), files or {})
+    most = MOST_OPERATIONS - 3  # a reopen is up to three
+    return builder.drawn(profile.weights, builder.length, most=most)

@@ -8,11 +8,11 @@ from typing import Final
 
 from rocket_reference import PRE_BLANK, QueueUnit, encode_queue_unit, file_name, queue_file_size
 
-from rocket_conformance.files import FileImage, image_of
-from rocket_conformance.properties._drawn import Drawn, list_length
+from rocket_conformance.files import image_of
+from rocket_conformance.properties._drawn import Drawn, ListBuilder, list_length
 from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON, clamped
 from rocket_conformance.properties._property import Geometry
-from rocket_conformance.protocol import Op, from_i64
+from rocket_conformance.protocol import from_i64
 
 _UNIT: Final = 20
 _I32_MIN: Final = -(1 << 31)
@@ -59,26 +59,21 @@ class QueueProfile:
     mean: int = 22
 
 
-class _Builder:
+class _Builder(ListBuilder):
     """Grows one list, and keeps roughly what 4.9.3 would: where the queue begins and ends."""
 
     def __init__(self, rng: Random, profile: QueueProfile) -> None:
-        self.rng = rng
+        super().__init__(rng, "queue")
         self.profile = profile
         self.topic, self.queue_id = rng.choice(_PLACES)
         self.size = rng.choice(profile.sizes)
         self.per_file = max(1, queue_file_size(self.size) // _UNIT)
-        self.ops: list[Op] = []
-        self.files: dict[str, FileImage] = {}
         self.first = 0
         """Logical offset of the first unit."""
         self.starts: list[int] = []
         """Physical offsets of the units, and so logical offsets from `first` on."""
         self.end = -1
         self.next_offset = rng.choice((0, 0, 100, 5_000))
-
-    def add(self, name: str, **fields: object) -> None:
-        self.ops.append({"op": f"queue.{name}", **fields})
 
     # --- files that exist at the start --------------------------------------------------------------------
 
@@ -205,15 +200,11 @@ class _Builder:
         self.starts = [start for start in self.starts if start < offset]
         self.end = self.starts[-1] + 100 if self.starts else offset
 
-    def step(self, move: str) -> None:
-        if move in {"bounds", "recover", "last_offset"}:
-            self.add(move)
-        elif move == "correct_min":
-            self.add(move, phy_min_offset=from_i64(self.offset_at_an_edge()))
-        elif move == "delete_expired":
-            self.add(move, phy_offset=from_i64(self.offset_at_an_edge()))
-        else:
-            {"put": self.put, "get": self.get, "truncate": self.truncate, "reopen": self.reopen}[move]()
+    def correct_min(self) -> None:
+        self.add("correct_min", phy_min_offset=from_i64(self.offset_at_an_edge()))
+
+    def delete_expired(self) -> None:
+        self.add("delete_expired", phy_offset=from_i64(self.offset_at_an_edge()))
 
 
 def draw_queue(rng: Random, profile: QueueProfile, _geometry: Geometry | None = None) -> Drawn:
@@ -223,9 +214,4 @@ def draw_queue(rng: Random, profile: QueueProfile, _geometry: Geometry | None = 
         builder.lay()
     builder.open(load=bool(builder.files) and rng.random() < 0.97)
     length = list_length(rng, profile.mean)
-    moves = rng.choices(list(profile.weights), weights=list(profile.weights.values()), k=length)
-    for move in moves:
-        if len(builder.ops) >= length:
-            break
-        builder.step(move)
-    return Drawn(tuple(builder.ops), builder.files)
+    return builder.drawn(profile.weights, length, most=length)

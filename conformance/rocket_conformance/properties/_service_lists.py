@@ -6,12 +6,12 @@ from random import Random
 from typing import Final
 
 from rocket_conformance.files import FileImage, image_of
-from rocket_conformance.properties._drawn import Drawn, list_length
+from rocket_conformance.properties._drawn import Drawn, ListBuilder, list_length
 from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON, any_i64, clamped
 from rocket_conformance.properties._property import Geometry
 from rocket_conformance.properties._service_files import lay_file
 from rocket_conformance.properties._texts import draw_text
-from rocket_conformance.protocol import Op, from_i64, key_fields
+from rocket_conformance.protocol import from_i64, key_fields
 
 _I32_MIN: Final = -(1 << 31)
 _TOPICS: Final = ("T", "AaTopic", "BBTopic", "%RETRY%g", "\u4e3b\u9898", "t\U0001f680")
@@ -71,17 +71,15 @@ class ServiceProfile:
     mean: int = 18
 
 
-class _Builder:
+class _Builder(ListBuilder):
     """Grows one list, and remembers the edges of what it has built."""
 
     def __init__(self, rng: Random, profile: ServiceProfile, geometry: Geometry | None) -> None:
-        self.rng = rng
+        super().__init__(rng, "service")
         self.profile = profile
         self.geometry = geometry or (rng.choice(profile.slots), rng.choice(profile.entries))
         self.topics = rng.sample(_TOPICS, rng.choice((1, 1, 2)))
         self.words = rng.sample(list(profile.words), min(len(profile.words), rng.choice((1, 2, 3, 5))))
-        self.ops: list[Op] = []
-        self.files: dict[str, FileImage] = {}
         self.offset = rng.choice((0, 0, 100))
         self.now = NOON if rng.random() < 0.9 else rng.choice((1, 1_000, 0, -5_000))
         self.times = [self.now]
@@ -90,9 +88,6 @@ class _Builder:
         self.end_offsets: list[int] = [self.offset]
         self.room = 0
         """Entries that still fit into the last file."""
-
-    def add(self, name: str, **fields: object) -> None:
-        self.ops.append({"op": f"service.{name}", **fields})
 
     # --- files that exist at the start --------------------------------------------------------------------
 
@@ -157,7 +152,7 @@ class _Builder:
 
     # --- moves --------------------------------------------------------------------------------------------
 
-    def open(self) -> None:
+    def reopen(self) -> None:
         rng = self.rng
         last_exit_ok = rng.random() >= self.profile.unclean
         index_time = rng.choice(self.ends) + rng.choice((-1, 0, 0, 1, 1000))
@@ -260,26 +255,12 @@ class _Builder:
             offset = rng.choice((I64_MAX, I64_MIN, 0))
         self.add("delete_expired", offset=from_i64(clamped(offset)))
 
-    def step(self, move: str) -> None:
-        if move == "settle":
-            self.add(move)
-            return
-        {
-            "build": self.build,
-            "query": self.query,
-            "delete_expired": self.delete_expired,
-            "reopen": self.open,
-        }[move]()
-
 
 def draw_service(rng: Random, profile: ServiceProfile, geometry: Geometry | None = None) -> Drawn:
     """One list on an index service, over no files or over ones that an earlier run may have left."""
     builder = _Builder(rng, profile, geometry)
     if rng.random() < profile.laid:
         builder.lay()
-    builder.open()
+    builder.reopen()
     length = list_length(rng, profile.mean)
-    moves = rng.choices(list(profile.weights), weights=list(profile.weights.values()), k=length)
-    for move in moves:
-        builder.step(move)
-    return Drawn(tuple(builder.ops[:length]), builder.files)
+    return builder.drawn(profile.weights, length, most=length)
