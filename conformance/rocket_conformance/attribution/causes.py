@@ -170,13 +170,16 @@ class _Search:
                 and mutant not in self.found
                 and mutant not in self._refuted
             ]
-            best = self._surest(suspects, rest) or self._best(suspects, rest)
+            sure = self._surest(suspects, rest)
+            best = sure or self._best(suspects, rest)
             if best is None:
                 return
-            if self._is_refuted(best, self.found):
+            against = self._refuting(best, self.found)
+            partner = self._partner(best, against, suspects, rest) if sure and against else None
+            if against and partner is None:
                 self._refuted.add(best)
             else:
-                self.found.append(best)
+                self.found += [best] if partner is None else [best, partner]
                 self._refuted.clear()  # what is found now may hide what spoke against them
 
     def _surest(self, suspects: Sequence[Mutant], rest: Sequence[Failure]) -> Mutant | None:
@@ -232,25 +235,42 @@ class _Search:
                 gain += max(-0.5, (before.distance - after.distance) / before.distance / 2)
         return gain
 
-    def _is_refuted(self, mutant: Mutant, others: Iterable[Mutant]) -> bool:
-        """Whether others with this misreading fail a case that the implementation passes."""
+    def _partner(
+        self, best: Mutant, against: str, suspects: Sequence[Mutant], rest: Sequence[Failure]
+    ) -> Mutant | None:
+        """The misreading that hides best in the passing case that speaks against it, and explains most beside it."""
+        self.found.append(best)
+        try:
+            gains = {
+                mutant: self._gain(mutant, rest[:_COMPARED])
+                for mutant in suspects
+                if mutant not in self.found
+                and not self._failing({*self.found, mutant}, [against])
+                and not self._refuting(mutant, self.found)
+            }
+        finally:
+            self.found.remove(best)
+        return max((mutant for mutant in gains if gains[mutant] > 0), key=gains.__getitem__, default=None)
+
+    def _refuting(self, mutant: Mutant, others: Iterable[Mutant]) -> str | None:
+        """A case that the implementation passes, and others with this misreading fail."""
         family, part = _family(mutant.clause), part_of(mutant.clause)
         clauses = [clause for clause in self.evidence.passed if part_of(clause) == part]
         clauses.sort(key=lambda clause: (clause != mutant.clause, _family(clause) != family))
         names = [name for clause in clauses for name in self.evidence.passed[clause]]
-        return self._fails_passed(frozenset((*others, mutant)), names[:_REFUTING])
+        return self._failing({*others, mutant}, names[:_REFUTING])
 
-    def _fails_passed(self, misreadings: frozenset[Mutant], names: Iterable[str]) -> bool:
-        if self.evidence.passed_case is None:
-            return False
-        for name in names:
-            case, expected = self.evidence.passed_case(name)
+    def _failing(self, misreadings: Iterable[Mutant], names: Iterable[str]) -> str | None:
+        """The first of these cases, which the implementation passes, that the misreadings fail."""
+        passed_case = self.evidence.passed_case
+        for name in () if passed_case is None else names:
+            case, expected = passed_case(name)
             if can_be_run(case, expected):
                 self._count()
-                shown = self.evidence.simulation.observe(misreadings, case, expected)
+                shown = self.evidence.simulation.observe(frozenset(misreadings), case, expected)
                 if shown is None or not is_same(expected, shown):
-                    return True
-        return False
+                    return name
+        return None
 
     # --- proofs -------------------------------------------------------------------------------------------
 
@@ -312,7 +332,7 @@ class _Search:
         own = [item for item in self._failures if item.directed and item.clauses[0] == mutant.clause]
         known = (item for item in own if self._outcome(self.found, item).exact)
         passed = self.evidence.passed.get(mutant.clause, ())
-        return all(self._outcome(together, item).exact for item in known) and not self._fails_passed(
+        return all(self._outcome(together, item).exact for item in known) and not self._failing(
             together, passed
         )
 
@@ -327,7 +347,7 @@ class _Search:
                 and all(
                     self._outcome(self.claims[item.id] - {mutant} | {other}, item).exact for item in claimed
                 )
-                and not self._is_refuted(other, rest)
+                and not self._refuting(other, rest)
             ):
                 yield other
 
