@@ -263,7 +263,9 @@ class _Search:
     def _failing(self, misreadings: Iterable[Mutant], names: Iterable[str]) -> str | None:
         """The first of these cases, which the implementation passes, that the misreadings fail."""
         passed_case = self.evidence.passed_case
-        for name in () if passed_case is None else names:
+        if passed_case is None:
+            return None
+        for name in names:
             case, expected = passed_case(name)
             if can_be_run(case, expected):
                 self._count()
