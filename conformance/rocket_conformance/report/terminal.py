@@ -74,10 +74,9 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
 
 
 def _example(report: Report, failing: Sequence[FailingClause]) -> CaseLine:
-    """The smallest case of the first cause; without one, the case that shows the first clause that any shows."""
-    names = {cause["cases"][0] for cause in causes_of(report)[:1]}
-    shown = [item.cases[0] for item in failing if not item.elsewhere]
-    return next((line for line in report.cases if line.id in names), (shown or failing[0].cases)[0])
+    """The example of the first clause; if that differs first elsewhere, the smallest case of the first cause."""
+    names = {cause["cases"][0] for cause in causes_of(report)[:1]} if failing[0].elsewhere else set[str]()
+    return next((line for line in report.cases if line.id in names), failing[0].cases[0])
 
 
 def _table(report: Report) -> Table:
