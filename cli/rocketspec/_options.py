@@ -158,6 +158,14 @@ ReleaseProfile = Annotated[
         help="Require what this release of RocketMQ does. \\[default: 4.9.3]",
     ),
 ]
+StoreRelease = Annotated[
+    str | None,
+    typer.Option(
+        "--rocketmq-profile",
+        metavar="VERSION",
+        help="Release that wrote the store and starts on it. \\[default: as the store's bytes show]",
+    ),
+]
 CaseTimeout = Annotated[float, typer.Option(metavar="S", min=0.1, help="Time limit of a case, in seconds.")]
 BaselineFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="File of known failures: CASE-OR-GLOB VERDICT REASON.")

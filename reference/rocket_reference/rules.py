@@ -36,6 +36,9 @@ class Rules:
         ends_pairs: properties end in the byte that separates pairs (LOG-PROP-1); only for who compares them.
         batch_properties: how a batch's own properties follow those of its message: after a separator, at once, or not at all
             (LOG-PROP-6); only for who compares them.
+        time_is_lower_bound: the offset of a time is that of the first unit stored at or after it (CQ-TIME-2); only for who
+            compares answers.
+        flushes_queue_time: the checkpoint's queue time moves with thorough flushes alone (CQ-PUT-9); only for who compares it.
         one_separator: a property that contains a second separator is dropped (LOG-PROP-3).
     """
 
@@ -57,6 +60,8 @@ class Rules:
     keeps_buffer: bool = False
     ends_pairs: bool = False
     batch_properties: Literal["separated", "joined", "none"] = "separated"
+    time_is_lower_bound: bool = False
+    flushes_queue_time: bool = False
     one_separator: bool = False
 
     @property

@@ -296,24 +296,26 @@ def restart_stores(
     stores: StorePath | Sequence[StorePath],
     *,
     index_safe: bool = False,
+    release: str | None = None,
     geometry: Geometry | None = None,
     storage: Mapping[str, str] | None = None,
     failed: Failures | None = None,
     progress: Progress = silent,
 ) -> dict[str, list[dict[str, Any]]]:
-    """What a start of a 4.9.3 broker would do to each store: the objects of `rocketspec audit --restart --json`.
+    """What a start of a broker would do to each store: the objects of `rocketspec audit --restart --json`.
 
-    Arguments and errors as of `query_stores`; `index_safe` is the broker's setting messageIndexSafe. A store on S3 or HDFS
+    Arguments and errors as of `query_stores`; `index_safe` is the broker's setting messageIndexSafe, `release` the one that
+    starts, by default as each store's bytes show. A store on S3 or HDFS
     is copied to the worker's disk.
     """
-    work = partial(restart_task, index_safe)
+    work = partial(restart_task, index_safe, release)
     return _each(spark, store_tasks(stores, geometry, storage), work, failed, progress)
 
 
-def restart_task(index_safe: bool, task: StoreTask) -> list[dict[str, Any]]:  # noqa: FBT001 - by `partial`
+def restart_task(index_safe: bool, release: str | None, task: StoreTask) -> list[dict[str, Any]]:  # noqa: FBT001 - by `partial`
     """In a task: what a start would do to one store."""
     with near(task) as (path, folders):
-        found = predicted(path, geometry=task.geometry, commitlog=folders)
+        found = predicted(path, geometry=task.geometry, commitlog=folders, release=release)
         if isinstance(found, str):
             return [{"running": found}]
         usual, safe = found

@@ -29,7 +29,7 @@ class Difference:
         at: the release of these lines.
         evidence: a case that shows it, or how it was seen.
         text: what these releases do.
-        start: what a start of them does differently, for who predicts it: `dispatches` and `recovers_from`.
+        start: what a start of them does differently, for who predicts it: `dispatches`, `recovers_from` and `most_files`.
     """
 
     clauses: tuple[str, ...]
@@ -40,7 +40,7 @@ class Difference:
     at: str
     evidence: str
     text: str
-    start: Mapping[str, str] = field(default_factory=dict[str, str])
+    start: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def holds(self, version: str) -> bool:
         """Whether a known release does it."""
@@ -62,7 +62,7 @@ class Profile:
     version: str = GROUND
     differences: tuple[Difference, ...] = ()
     rules: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    start: Mapping[str, str] = field(default_factory=dict[str, str])
+    start: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def of(self, clause: str) -> tuple[Difference, ...]:
         """What the release does instead of one clause; empty if it does what SPEC.md says."""

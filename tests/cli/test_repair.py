@@ -3,7 +3,10 @@
 from pathlib import Path
 
 import pytest
+from rocket_columnar.rebuild import rebuild
 from rocket_golden import open_store
+from rocket_spec.layout import Geometry
+from store_bytes import put, record
 from verb_run import Run
 
 VERB = "repair"
@@ -37,3 +40,15 @@ def test_one_of_three_is_required(run: Run, store: Path, options: tuple[str, ...
     done = run(store, *options)
     assert (done.code, done.out) == (2, "")
     assert "give one of --plan, --apply and --undo" in done.err
+
+
+def test_a_store_of_4_8_0_is_repaired_by_its_rules(run: Run, tmp_path: Path) -> None:
+    """LOG-PROP-3: a key with a second separator is none there, so that its index needs no repair."""
+    store, data = tmp_path / "store", record(0, properties=b"KEYS\1a\1b")
+    put(store, f"commitlog/{0:020}", (data + record(len(data), queue_offset=1)).ljust(4096, b"\0"))
+    rebuild(store, tmp_path / "new", geometry=Geometry(7, 20), queue_file_size=200, release="4.8.0")
+    for part in ("index", "consumequeue"):
+        (tmp_path / "new" / part).rename(store / part)
+    options = "--plan", "--geometry", "7,20"
+    assert run(store, *options, "--rocketmq-profile", "4.8.0").last == "there is nothing to repair"
+    assert "replace the index files by rebuilt ones" in run(store, *options).out

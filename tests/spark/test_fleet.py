@@ -209,6 +209,17 @@ def test_what_a_start_would_do(spark: SparkSession, verb: Run, fleet: list[Path]
     ]
 
 
+def test_what_a_start_of_5_3_1_would_do(spark: SparkSession, verb: Run, fleet: list[Path]) -> None:
+    """It dispatches nothing that the queues lack (STORE-14), which 4.9.3 does."""
+    store = fleet[int(WORST)]
+    (found,) = restart_stores(spark, store, release="5.3.1").values()
+    assert found == list(rows_of(*restarts(store, release="5.3.1")))
+    assert found != list(rows_of(*restarts(store)))
+    done = verb("audit", store, "--rocketmq-profile", "5.3.1")
+    assert (done.code, done.out) == (2, "")
+    assert "--rocketmq-profile is only used with --restart" in done.err
+
+
 def test_what_cannot_be_asked(verb: Run, fleet: list[Path]) -> None:
     for words, said in (
         (["--topic", "T"], "expected one of key, unique key and time; found none"),

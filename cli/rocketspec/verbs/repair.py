@@ -28,6 +28,7 @@ def repair(
     undo: Annotated[bool, typer.Option("--undo", help="Take back the last repair.")] = False,
     commitlog: option.CommitLogPaths = None,
     geometry: option.GeometryText = None,
+    rocketmq_profile: option.StoreRelease = None,
     broker_conf: option.BrokerConfFile = None,
 ) -> None:
     """Repair index files and consume queues of a store in place. This is the only verb that writes to a store.
@@ -48,7 +49,9 @@ def repair(
     from rocketspec._terminal import progress, say
 
     settings = read_settings(store, commitlog, geometry, broker_conf)
-    target = engine.Target(settings.store, settings.commitlog, settings.geometry, settings.conf)
+    target = engine.Target(
+        settings.store, settings.commitlog, settings.geometry, settings.conf, rocketmq_profile
+    )
     shell = Shell.of(settings.store, settings.options)
     if undo:
         say(f"{settings.store}: {engine.undo(settings.store)} is undone, and removed")

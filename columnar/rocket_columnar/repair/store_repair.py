@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 
 from rocket_columnar.consumers import completed_topics, unlisted_topics
 from rocket_columnar.findings import Finding
+from rocket_columnar.log import KeyRules
 from rocket_columnar.rebuild import has_bytes_of, plan_rebuild, write_parts
 from rocket_columnar.repair.folder import RepairFolder
 from rocket_columnar.repair.outlook import Outlook
@@ -37,10 +38,16 @@ class Target:
     commitlog: tuple[Path, ...] = ()
     geometry: Geometry | None = None
     conf: BrokerConf | None = None
+    release: str | None = None
+
+    @property
+    def shape(self) -> dict[str, Any]:
+        """The arguments that an audit and the prediction of a start have in common."""
+        return {"geometry": self.geometry, "commitlog": self.commitlog, "release": self.release}
 
     def audit(self) -> Report:
         """What is wrong with the store."""
-        return audit(self.store, geometry=self.geometry, commitlog=self.commitlog, broker_conf=self.conf)
+        return audit(self.store, broker_conf=self.conf, **self.shape)
 
     def chosen(self, found: tuple[Restart, Restart]) -> Restart:
         """The prediction for the broker's messageIndexSafe."""
@@ -102,7 +109,7 @@ def plan_repair(target: Target) -> RepairPlan:
         OSError: the store cannot be read.
     """
     _refuse_running(target.store)
-    found = predicted(target.store, geometry=target.geometry, commitlog=target.commitlog)
+    found = predicted(target.store, **target.shape)
     if isinstance(found, str):
         raise UsageError(f"{target.store}: a broker is running ({found}); stop it before a repair")
     report = target.audit()
@@ -162,7 +169,7 @@ def _placed(target: Target, plan: RepairPlan, folder: RepairFolder) -> Repaired:
         moves = _moves(target, plan, folder)
         folder.write(moves, done=False)
         folder.move(moves)
-        found = restarts(target.store, geometry=target.geometry, commitlog=target.commitlog)
+        found = restarts(target.store, **target.shape)
         after = Outlook.of(target.store, target.commitlog, target.chosen(found), target.audit())
         worse = after.worse_than(plan.outlook)
         undone = bool(worse) or not moves
@@ -241,6 +248,8 @@ def _rebuilt(target: Target, new: Path) -> set[str]:
     plan = plan_rebuild(store, geometry, size, commitlog=target.commitlog)
     if conf is not None and not has_queues:
         plan = replace(plan, rules=plan.rules._replace(light=conf.light_queues))
+    if target.release is not None:
+        plan = replace(plan, rules=plan.rules._replace(keys=KeyRules.of(target.release)))
     scratch = new.with_name("scratch")
     for folder in (new, scratch, new / "consumequeue"):
         folder.mkdir()

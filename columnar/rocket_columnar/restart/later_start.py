@@ -16,11 +16,6 @@ from rocket_columnar.restart.queues import queue_starts
 from rocket_columnar.restart.recovery import recovery_start, times_of
 from rocket_columnar.store import Sign, StoreFile, WorkDone, read_at, size_of
 
-_MOST_FILES: Final = 10  # `commitLogRecoverMaxNum`, since 5.4.0
-_CAPPED: Final = "5.4.0"
-_STARTS: Final = ("5.3.1", "5.3.3", "5.4.0", "5.5.0")
-"""A release of each kind of start of 5.x."""
-
 _NOT_FOLLOWED: Final = {
     "batch": "queues of batch messages",
     "rocksdb": "queues in RocksDB",
@@ -30,15 +25,23 @@ _NOT_FOLLOWED: Final = {
 
 
 def candidates(signs: Sequence[Sign], version: str | None) -> tuple[Profile, ...]:
-    """The profiles of the releases that may start on a store with these signs; one if a release is named or the bytes show it."""
+    """The profiles of the releases that may start on a store with these signs, the newest of each kind of start.
+
+    It is one if a release is named or the bytes show it.
+    """
     if version is not None:
         return (profile(version),)
     if not signs:
         return (profile(GROUND),)
-    kinds = {sign.kind for sign in signs}
-    newest = any(sign.since == _STARTS[-1] for sign in signs)
-    known = _STARTS[-1:] if newest else _STARTS[2:] if "tags" in kinds else _STARTS
-    return tuple(map(profile, known))
+    order = releases().index
+    since = max((order(sign.since) for sign in signs if sign.since), default=0)
+    tagged = any(sign.kind == "tags" for sign in signs)
+    known = [
+        found
+        for found in map(profile, releases()[since:])
+        if found.start and (found.rules.get("has_tag_keys") or not tagged)
+    ]
+    return tuple({tuple(found.start.items()): found for found in known}.values())
 
 
 def refuse_unpredicted(plan: Plan, release: Profile) -> None:
@@ -59,13 +62,13 @@ def refuse_unpredicted(plan: Plan, release: Profile) -> None:
 def walk_start(plan: Plan, release: Profile, *, clean: bool, index_safe: bool) -> int:
     """Physical offset from which a start of a release walks the log."""
     times = times_of(plan.checkpoints)
-    capped = releases().index(release.version) >= releases().index(_CAPPED)
-    logs = plan.logs[-_MOST_FILES:] if capped else plan.logs
+    most = release.start.get("most_files", 0)
+    logs = plan.logs[-most:]
     if clean and release.start.get("dispatches") == "after_queues":
         greatest = greatest_end(plan)
         for file in reversed(logs):
             head = _first_record(file)
-            begin = (head[0] if head else None) if capped else file.base_offset
+            begin = (head[0] if head else None) if most else file.base_offset
             if begin is not None and begin <= greatest:
                 return file.base_offset
         return logs[0].base_offset if logs else 0

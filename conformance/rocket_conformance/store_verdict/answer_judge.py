@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -307,9 +308,10 @@ class AnswerJudge:
         if not records or not sizes or not sizes[0]:
             return
         times = [stored.request.store_timestamp for stored in records]
-        each = sizes[0] // 20
+        each = len(times) if self.seen.rules.time_is_lower_bound else sizes[0] // 20
+        search = bisect_left if self.seen.rules.time_is_lower_bound else _nearest
         allowed = [
-            begin + _nearest(times[begin : begin + each], answer["time"])
+            begin + search(times[begin : begin + each], answer["time"])
             for begin in range(0, len(times), each)
         ]
         where = f"queue {answer['queue']} of {answer['topic']}, time {answer['time']}"

@@ -37,6 +37,13 @@ def judge_checkpoint(store: Path, log: StoredLog, indexes: list[StoredIndex], se
         found, expected = times.logics_msg_timestamp, last.request.store_timestamp
         if found > expected:
             seen.note("a checkpoint later than the log's end, which a recovery cut off")
+        elif seen.rules.flushes_queue_time:
+            flushed = log.begin > 0 or found in (
+                0,
+                *_times_back_to(found, log.records.backwards(queued=True)),
+            )
+            wanted: object = found if flushed else "0, or the store timestamp of a record"
+            seen.compare("CQ-PUT-9", Place("checkpoint", 8, "logics_msg_timestamp", found, wanted, str(last)))
         elif (
             found < expected
             and found != times.index_msg_timestamp

@@ -101,7 +101,9 @@ def judge_queues(
         seen.breaks("CQ-FILE-1", Place(name, None, "length", other, f"{size}, that of {first}"))
     if not log.stopped or not log.whole:
         return
-    for topic, number in sorted(queue for queue in log.records.queues() if queue not in queues):
+    for topic, number in sorted(
+        queue for queue in log.records.queues() if queue not in queues and queue[0] not in log.batched
+    ):
         lost, _ = next(log.records.of_queue((topic, number)))
         place = Place(f"consumequeue/{topic}/{number}", None, "queue", "no files", "a unit", str(lost))
         seen.breaks("LOG-DSP-7" if lost.transaction else "CQ-FILE-3", place)

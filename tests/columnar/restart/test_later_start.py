@@ -157,6 +157,7 @@ def test_each_start_of_the_profiles_is_tested_here() -> None:
         "nothing",
         "after_queues",
         "queue_offset",
+        10,
     }
 
 

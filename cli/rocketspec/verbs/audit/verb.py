@@ -37,14 +37,7 @@ def audit(
     ] = False,
     commitlog: option.CommitLogPaths = None,
     geometry: option.GeometryText = None,
-    rocketmq_profile: Annotated[
-        str | None,
-        typer.Option(
-            "--rocketmq-profile",
-            metavar="VERSION",
-            help="Release that wrote the store and starts on it. \\[default: as the store's bytes show]",
-        ),
-    ] = None,
+    rocketmq_profile: option.StoreRelease = None,
     broker_conf: option.BrokerConfFile = None,
     gentle: option.GentleReading = False,
     rate: option.RateLimit = None,

@@ -26,7 +26,8 @@ def audit(
     quick: option.QuickLevel = False,
     deep: option.DeepLevel = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Show what a start of 4.9.3 would delete, truncate and lose.")
+        bool,
+        typer.Option("--restart", help="Show what a start of the broker would delete, truncate and lose."),
     ] = False,
     master: jobs.Master = None,
     remote: jobs.Remote = None,
@@ -35,6 +36,7 @@ def audit(
     commitlog: jobs.CommitLogs = None,
     broker_conf: jobs.BrokerConfs = None,
     geometry: option.GeometryText = None,
+    rocketmq_profile: option.StoreRelease = None,
     fail_fast: jobs.FailFast = False,
     as_json: option.JsonLines = False,
 ) -> None:
@@ -50,6 +52,10 @@ def audit(
         raise UsageError("--quick and --deep are mutually exclusive")
     if restart and (quick or deep):
         raise UsageError("--restart cannot be combined with --quick or --deep")
+    if rocketmq_profile is not None and not restart:
+        raise UsageError(
+            "--rocketmq-profile is only used with --restart: an audit on Spark goes by the stores' bytes"
+        )
     named, failed, options = jobs.store_job(stores, commitlog, broker_conf, storage, geometry)
     if fail_fast:
         options["failed"] = None
@@ -60,7 +66,7 @@ def audit(
     signs: dict[str, tuple[Sign, ...]] = {}
     if restart:
         with jobs.spark_session(master, remote, conf) as (spark, report):
-            predicted = restart_stores(spark, named, progress=report, **options)
+            predicted = restart_stores(spark, named, release=rocketmq_profile, progress=report, **options)
         _print_restarts(predicted, str(named[0].path), failed, as_json=as_json)
         return
     with jobs.spark_session(master, remote, conf) as (spark, report):
