@@ -68,6 +68,7 @@ def plan_rebuild(
     files: Sequence[StoreFile] | None = None,
     skipped: Sequence[tuple[str, str]] = (),
     commitlog: Sequence[Path | str] = (),
+    release: str | None = None,
 ) -> RebuildPlan:
     """Surveys a store for `rebuild`; arguments and errors as there.
 
@@ -78,6 +79,7 @@ def plan_rebuild(
         files: of the store, if they are not in a directory of this machine.
         skipped: name and reason of each file that their listing skipped.
         commitlog: further directories of the commit log, as for `find_files`.
+        release: see `rebuild`.
     """
     left_out, batched = [*skipped], () if files is not None else batch_topics(Path(store))
     if files is None:
@@ -98,7 +100,8 @@ def plan_rebuild(
     size = -(-size // QUEUE_UNIT.size) * QUEUE_UNIT.size
     held = sum(file.size() for file in logs)
     buckets = min(-(-held // _BUCKET_BYTES) or 1, _MOST_BUCKETS)
-    rules = BrokerRules(has_light_queues(files), KeyRules(has_tag_keys(files, shape)), batched)
+    keys = KeyRules(has_tag_keys(files, shape)) if release is None else KeyRules.of(release)
+    rules = BrokerRules(has_light_queues(files), keys, batched)
     return RebuildPlan(tuple(files), tuple(left_out), logs, shape, size, buckets, rules)
 
 

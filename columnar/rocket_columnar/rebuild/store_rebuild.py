@@ -19,7 +19,6 @@ from pathlib import Path
 from rocket_spec.layout import Geometry
 
 from rocket_columnar.findings import Finding
-from rocket_columnar.log import KeyRules
 from rocket_columnar.rebuild.dispatched_columns import Dispatched, LeftOut, dispatch_log, left_out_findings
 from rocket_columnar.rebuild.holes import log_holes
 from rocket_columnar.rebuild.index_writer import keys_of, name_indexes, write_index
@@ -86,13 +85,9 @@ def rebuild(
         OSError: reading or writing fails.
     """
     store, directory = Path(store), Path(directory)
-    plan = plan_rebuild(store, geometry, queue_file_size, commitlog=commitlog)
-    rules = plan.rules
+    plan = plan_rebuild(store, geometry, queue_file_size, commitlog=commitlog, release=release)
     if light_queues is not None:
-        rules = rules._replace(light=light_queues)
-    if release is not None:
-        rules = rules._replace(keys=KeyRules.of(release))
-    plan = replace(plan, rules=rules)
+        plan = replace(plan, rules=plan.rules._replace(light=light_queues))
     prepare([store, *map(Path, commitlog)], directory, force=force)
     with staged(directory) as staging:
         work = WorkDone(on_progress, sum(file.size() for file in plan.logs))

@@ -18,7 +18,6 @@ from rocket_spec.layout import Geometry
 
 from rocket_columnar.consumers import completed_topics, unlisted_topics
 from rocket_columnar.findings import Finding
-from rocket_columnar.log import KeyRules
 from rocket_columnar.rebuild import has_bytes_of, plan_rebuild, write_parts
 from rocket_columnar.repair.folder import RepairFolder
 from rocket_columnar.repair.outlook import Outlook
@@ -245,11 +244,9 @@ def _rebuilt(target: Target, new: Path) -> set[str]:
         )
     geometry = target.geometry or (None if conf is None or inferred else conf.geometry)
     size = None if conf is None or has_queues else conf.queue_file_size
-    plan = plan_rebuild(store, geometry, size, commitlog=target.commitlog)
+    plan = plan_rebuild(store, geometry, size, commitlog=target.commitlog, release=target.release)
     if conf is not None and not has_queues:
         plan = replace(plan, rules=plan.rules._replace(light=conf.light_queues))
-    if target.release is not None:
-        plan = replace(plan, rules=plan.rules._replace(keys=KeyRules.of(target.release)))
     scratch = new.with_name("scratch")
     for folder in (new, scratch, new / "consumequeue"):
         folder.mkdir()

@@ -1,0 +1,56 @@
+"""Packs what real brokers of 5.x wrote for their own clients: POP, timer messages, batch queues, properties with a checksum.
+
+`python tests/support/later_stores.py [VERSION...]` writes `tests/acceptance/later/VERSION.zip`: the store, and in `answers.txt` what
+the broker answered to queries.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Final
+
+from real_broker import NAME, RealBroker, broker_jars
+from release_run import CLIENT, CONFIG, FEATURES
+
+FOLDER: Final = Path(__file__).parents[1] / "acceptance" / "later"
+_LEFT_OUT: Final = ("lock", "abort")
+_SMALL: Final = {
+    "enabledAppendPropCRC": "true",
+    "mapperFileSizeBatchConsumeQueue": "2300",
+    "mappedFileSizeTimerLog": "2048",
+}
+
+
+def pack(version: str, folder: Path) -> None:
+    """Runs a broker with both kinds of clients, and packs its store."""
+    java = shutil.which("java")
+    assert java, "a JDK is needed"
+    jars = broker_jars(version, folder / "jars")
+    with RealBroker(folder / "broker", java, CONFIG | _SMALL, jars=jars) as broker:
+        broker.start()
+        answers = b""
+        for what in ("pop", "batch"):
+            client = [java, "-cp", str(jars / "*"), str(CLIENT), broker.namesrv, broker.address, NAME, what]
+            answers += subprocess.run(client, check=True, capture_output=True, timeout=300).stdout
+        broker.stop()
+        FOLDER.mkdir(exist_ok=True)
+        with zipfile.ZipFile(FOLDER / f"{version}.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
+            lines = [line for line in answers.splitlines() if line.startswith((b"key ", b"unique ", b"tag "))]
+            packed.writestr("answers.txt", b"\n".join(lines))
+            for path in sorted(broker.store.rglob("*")):
+                if path.is_file() and path.name not in _LEFT_OUT:
+                    packed.write(path, path.relative_to(broker.store.parent))
+
+
+def main() -> None:
+    """Packs the stores of the releases that are named, or all."""
+    for version in sys.argv[1:] or FEATURES:
+        with tempfile.TemporaryDirectory() as name:
+            pack(version, Path(name))
+
+
+if __name__ == "__main__":
+    main()
