@@ -41,6 +41,7 @@ EXCEPTIONS: Final = {
     "columnar/rocket_columnar/findings/forms.py:finding": _OPTIONS,
     "columnar/rocket_columnar/query/broker_query.py:query": _OPTIONS,
     "columnar/rocket_columnar/query/explanation.py:explain": _OPTIONS,
+    "columnar/rocket_columnar/rebuild/plan.py:plan_rebuild": _OPTIONS,
     "columnar/rocket_columnar/rebuild/store_rebuild.py:rebuild": _OPTIONS,
     "columnar/rocket_columnar/report/store_report.py:audit": _OPTIONS,
     "conformance/rocket_conformance/properties/_service_files.py:lay_file": _OPTIONS,

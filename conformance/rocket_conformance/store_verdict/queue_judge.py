@@ -91,6 +91,8 @@ def judge_queues(
         undisturbed_from: offset of the first record since which the broker has not been restarted; None where that is
             unknown.
     """
+    if log.batched:
+        seen.note(f"not judged: the batch queues of {', '.join(sorted(log.batched))}, which audit checks")
     root = store / "consumequeue"
     queues = {(topic.name, number): folder for topic in _folders(root) for number, folder in _numbered(topic)}
     sizes: dict[int, str] = {}
