@@ -80,20 +80,20 @@ class _Query(NamedTuple):
 
 @contextmanager
 def open_answers(
-    store: Path, log: StoredLog, indexes: Sequence[StoredIndex], asked: AskedRecords, seen: Observations
+    log: StoredLog, indexes: Sequence[StoredIndex], asked: AskedRecords, seen: Observations
 ) -> Generator[AnswerJudge]:
     """A judge of answers, with the reference's index service over a copy of the store's index files."""
     with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:
         service: IndexService | None = None
         if indexes:
-            copy_sparse(store / "index", Path(folder) / "index")
+            copy_sparse(log.store / "index", Path(folder) / "index")
             geometry = indexes[0].geometry
             service = IndexService(
                 Path(folder) / "index", geometry.hash_slot_num, geometry.index_num, new_name=lambda: ""
             )
             service.load(last_exit_ok=True)
         try:
-            yield AnswerJudge(store, log, indexes, asked, seen, service, Path(folder) / "index")
+            yield AnswerJudge(log, indexes, asked, seen, service, Path(folder) / "index")
         finally:
             if service is not None:
                 service.close()
@@ -103,7 +103,6 @@ def open_answers(
 class AnswerJudge:
     """Judges answers one by one; an answer that a message stored meanwhile may have changed is left out."""
 
-    store: Path
     log: StoredLog
     indexes: Sequence[StoredIndex]
     asked: AskedRecords
@@ -303,7 +302,7 @@ class AnswerJudge:
         Which file is searched follows from modification times that only the broker's file system had (CQ-TIME-1).
         """
         records = self._queue(answer)
-        folder = self.store / "consumequeue" / answer["topic"] / str(answer["queue"])
+        folder = self.log.store / "consumequeue" / answer["topic"] / str(answer["queue"])
         sizes = [path.stat().st_size for _, path in numbered_files(folder)]
         if not records or not sizes or not sizes[0]:
             return

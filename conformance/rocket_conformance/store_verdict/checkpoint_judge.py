@@ -16,7 +16,7 @@ _LONGEST_FLUSH: Final = 10_000
 """Milliseconds that a flush of all queues takes at most."""
 
 
-def judge_checkpoint(store: Path, log: StoredLog, indexes: list[StoredIndex], seen: Observations) -> None:
+def judge_checkpoint(log: StoredLog, indexes: list[StoredIndex], seen: Observations) -> None:
     """Judges the file `checkpoint`.
 
     The log's time is a flush's, which may be any, except in DLedger mode. The queues' time is that of the last unit once the
@@ -24,7 +24,7 @@ def judge_checkpoint(store: Path, log: StoredLog, indexes: list[StoredIndex], se
     dispatched meanwhile (DefaultMessageStore.FlushConsumeQueueService.doFlush 1943, 1959). The index time is the end of an
     index file that was full, or of one that is gone.
     """
-    path = store / "checkpoint"
+    path = log.store / "checkpoint"
     if not path.is_file():
         seen.breaks("CKP-2", Place("checkpoint", None, "length", "no file", CHECKPOINT_SIZE))
         return

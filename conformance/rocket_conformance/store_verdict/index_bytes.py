@@ -32,37 +32,37 @@ class Entry(NamedTuple):
     prev_entry: int
 
 
+@dataclass(frozen=True, slots=True)
 class Entries:
     """The entries of a file in their order, read when they are asked for; the first is entry 1.
 
-    Args:
+    Attributes:
         path: of the file.
         begin: where entry 1 begins, bytes.
         count: number of entries.
     """
 
-    def __init__(self, path: Path, begin: int, count: int) -> None:
-        self._path = path
-        self._begin = begin
-        self._count = count
+    path: Path
+    begin: int
+    count: int
 
     def __len__(self) -> int:
-        return self._count
+        return self.count
 
     def __iter__(self) -> Iterator[Entry]:
-        with self._path.open("rb") as file:
-            for first in range(0, self._count, _AT_ONCE):
-                wanted = min(_AT_ONCE, self._count - first) * ENTRY.size
-                data = os.pread(file.fileno(), wanted, self._begin + first * ENTRY.size)
+        with self.path.open("rb") as file:
+            for first in range(0, self.count, _AT_ONCE):
+                wanted = min(_AT_ONCE, self.count - first) * ENTRY.size
+                data = os.pread(file.fileno(), wanted, self.begin + first * ENTRY.size)
                 yield from (Entry(*values) for values in ENTRY.iter_unpack(data[: len(data) // 20 * 20]))
 
     def __getitem__(self, number: int) -> Entry:
         """The entry at a place, of which 0 is the first and -1 the last."""
-        place = number + self._count if number < 0 else number
-        if not 0 <= place < self._count:
+        place = number + self.count if number < 0 else number
+        if not 0 <= place < self.count:
             raise IndexError(number)
-        with self._path.open("rb") as file:
-            data = os.pread(file.fileno(), ENTRY.size, self._begin + place * ENTRY.size)
+        with self.path.open("rb") as file:
+            data = os.pread(file.fileno(), ENTRY.size, self.begin + place * ENTRY.size)
         return Entry(*ENTRY.unpack(data.ljust(ENTRY.size, b"\0")))  # zeros of a file that is cut meanwhile
 
 

@@ -28,7 +28,7 @@ _HEADER: Final = {
 def compare_files(files: Sequence[StoredIndex], log: StoredLog, seen: Observations) -> None:
     """Compares each file with one into which the reference puts the same hashes and physical offsets.
 
-    Which hashes and offsets those have to be is not looked at here: `judge_sequence` does that.
+    Which hashes and offsets those have to be is not looked at here: `EntryJudge` does that.
 
     Args:
         files: in the order of their names, all of one geometry.

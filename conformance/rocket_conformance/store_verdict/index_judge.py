@@ -1,13 +1,12 @@
 """Index files against what the reference makes of the log: which keys, in which order, in which bytes."""
 
-from pathlib import Path
 from typing import Final
 
 from rocket_spec.layout import Geometry
 
 from rocket_conformance.store_verdict.index_bytes import StoredIndex, geometry_of, read_index
 from rocket_conformance.store_verdict.index_comparison import compare_files
-from rocket_conformance.store_verdict.index_sequence import Put, judge_sequence
+from rocket_conformance.store_verdict.index_sequence import EntryJudge, Put
 from rocket_conformance.store_verdict.misread import reading_that_builds
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
@@ -20,25 +19,14 @@ _OF_OFFSETS: Final = ("IDX-HDR-2", "IDX-HDR-3", "IDX-SVC-2")
 """Clauses that entries with other offsets seem to break."""
 
 
-def judge_indexes(
-    store: Path, log: StoredLog, seen: Observations, *, geometry: Geometry | None
-) -> list[StoredIndex]:
-    """Judges the files of `index/`.
-
-    Args:
-        store: the store's directory.
-        log: what was stored.
-        seen: takes what is observed.
-        geometry: of the files; None infers it.
-
-    Returns:
-        The files in the order of their names.
+def judge_indexes(log: StoredLog, seen: Observations, *, geometry: Geometry | None) -> list[StoredIndex]:
+    """Judges the files of `index/`, whose geometry is inferred if none is given; the files in the order of their names.
 
     Raises:
         UsageError: when the geometry cannot be inferred.
         MalformedError: when a file is shorter than its slots.
     """
-    paths = [path for _, path in numbered_files(store / "index")]
+    paths = [path for _, path in numbered_files(log.store / "index")]
     if not paths:
         _judge_no_index(log, seen)
         return []
@@ -51,7 +39,7 @@ def judge_indexes(
     own = Observations(profile=seen.profile)
     compare_files(files, log, own)
     puts = (Put(file, number, entry) for file in files for number, entry in enumerate(file.entries, 1))
-    judge_sequence(puts, log, own)
+    EntryJudge(log, own).judge(puts)
     is_wrong = any(clause.startswith("IDX-") for clause in own.broken)
     reading = reading_that_builds(files, log, own.broken) if is_wrong else None
     if reading is not None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby, zip_longest
 from typing import Final
 
@@ -74,45 +74,135 @@ TORN: Final = "an entry that a kill cut off, or its slot (IDX-PUT-11)"
 _LOST: Final = "keys lost to an unclean restart, which deleted an index file (IDX-SVC-6, STORE-11)"
 _DELETED: Final = "keys lost to an unclean restart in DLedger mode, which deleted an index file (DLG-13)"
 _LAG: Final = "messages at the log's end that are not indexed yet"
+_BEGUN_BEFORE: Final = "the first index file begins in the middle of a message; the one before it is gone"
 _TWICE: Final = "the last message before a restart is indexed twice (IDX-SVC-8)"
 
 
-def judge_sequence(puts: Iterator[Put], log: StoredLog, seen: Observations) -> None:
-    """Judges the entries of all files.
+@dataclass
+class EntryJudge:
+    """Judges the entries of all files, record by record.
 
-    Args:
-        puts: every entry, in the order of files and numbers.
+    Attributes:
         log: what was stored.
         seen: takes what is observed.
+        following: end of the last record that was indexed, bytes; None before the first.
+        repeated: files in which a message was indexed twice within the file: a restart explains one, no more.
     """
-    following: int | None = None  # end of the last record that was indexed
-    before = -1
-    last: Put | None = None
-    repeated: set[str] = set()
-    for (offset, run), next_run in _with_next(puts):
-        first, last = run[0], run[-1]
-        if offset < before:
-            seen.breaks(
-                "IDX-SVC-8",
-                first.place("phy_offset", offset, f"{before:,} or more, that of the entry before"),
-            )
-            continue
-        before = offset
-        if offset < log.begin:
-            continue
-        stored = log.at(offset)
-        if stored is None:
-            if offset >= log.end:
-                seen.note("entries of records after the log's end, which a recovery cut off")
-            elif log.whole:
-                seen.breaks("IDX-PUT-6", first.place("phy_offset", offset, "the offset of a record"))
-            continue
-        _hold_rolled_back(following, stored, log, seen)
-        _judge_gap(following, stored, first, log, seen)
-        following = offset + stored.request.msg_size
-        cut = not log.stopped if next_run is None else log.dledger and next_run[1][0].number == 1
-        _judge_keys(run, stored, seen, repeated, last=cut)
-    _judge_end(last, following, log, seen)
+
+    log: StoredLog
+    seen: Observations
+    following: int | None = None
+    repeated: set[str] = field(default_factory=set[str])
+
+    def judge(self, puts: Iterator[Put]) -> None:
+        """Judges every entry, in the order of files and numbers."""
+        log, seen, before = self.log, self.seen, -1
+        last: Put | None = None
+        for (offset, run), next_run in _with_next(puts):
+            first, last = run[0], run[-1]
+            if offset < before:
+                wanted = f"{before:,} or more, that of the entry before"
+                seen.breaks("IDX-SVC-8", first.place("phy_offset", offset, wanted))
+                continue
+            before = offset
+            if offset < log.begin:
+                continue
+            stored = log.at(offset)
+            if stored is None:
+                if offset >= log.end:
+                    seen.note("entries of records after the log's end, which a recovery cut off")
+                elif log.whole:
+                    seen.breaks("IDX-PUT-6", first.place("phy_offset", offset, "the offset of a record"))
+                continue
+            self._judge_gap(stored, first)
+            self.following = offset + stored.request.msg_size
+            cut = not log.stopped if next_run is None else log.dledger and next_run[1][0].number == 1
+            self._judge_keys(run, stored, last=cut)
+        self._judge_end(last)
+
+    def _missing(self, begin: int | None, end: int) -> StoredRecord | None:
+        """The first record between two positions, bytes, that has entries; None as the beginning is that of the log."""
+        start = self.log.begin if begin is None else begin
+        return next((stored for stored in self.log.records.between(start, end) if stored.indexed), None)
+
+    def _judge_gap(self, stored: StoredRecord, first: Put) -> None:
+        """Judges that nothing is missing between two indexed records, or before the first one."""
+        log, seen, begin = self.log, self.seen, self.following
+        for skipped in log.records.between(stored.position if begin is None else begin, stored.position):
+            if skipped.transaction == ROLLBACK and skipped.hashes:
+                seen.hold("IDX-SVC-9")
+        lost = self._missing(begin, stored.position)
+        if lost is None:
+            return
+        if log.dledger and first.number == 1:
+            seen.hold("DLG-13")
+            seen.note(_DELETED)
+            return
+        # a recovery can begin at the first indexed record of a log file
+        recovers = self._missing(log.file_of(stored.position).base, stored.position) is None
+        if first.number == 1 and (recovers or (begin is None and log.begin > 0)):
+            seen.note(_LOST)
+            return
+        place = first.place("phy_offset", first.entry.phy_offset, lost.position, lost)
+        seen.breaks(_clause_of_missing(lost), place)
+
+    def _judge_end(self, put: Put | None) -> None:
+        """Judges that the records after the last entry's are not to be indexed, unless the broker may have been on its way."""
+        log = self.log
+        lost = self._missing(self.following, log.end) if log.whole else None
+        if lost is None:
+            return
+        if not log.stopped or put is None or log.dledger:
+            self.seen.note(_DELETED if log.stopped and log.dledger else _LAG)
+            return
+        place = put.place("phy_offset", put.entry.phy_offset, lost.position, lost)
+        self.seen.breaks(_clause_of_missing(lost), place)
+
+    def _judge_keys(self, run: list[Put], stored: StoredRecord, *, last: bool) -> None:
+        """Judges the entries of one record: its keys in their order, once or, around a restart, again from the first.
+
+        Args:
+            run: the entries.
+            stored: the record.
+            last: whether the last of them may be missing.
+        """
+        seen, at = self.seen, 0
+        if stored.transaction == ROLLBACK:
+            place = run[0].place("phy_offset", run[0].entry.phy_offset, "no entry", stored)
+            seen.breaks("IDX-SVC-9", place)
+            return
+        found, expected = [put.entry.key_hash for put in run], list(stored.hashes)
+        while at < len(found):
+            rest = found[at:]
+            if at and not self._may_repeat(run[at]):
+                wanted = "no entry: the message is indexed already"
+                seen.breaks("IDX-SVC-2", run[at].place("key_hash", rest[0], wanted, stored))
+                return
+            if rest[: len(expected)] == expected and expected:
+                if at:
+                    seen.note(_TWICE)
+                    seen.hold("LOG-DSP-13")
+                _hold_keys(stored, seen)
+                at += len(expected)
+                continue
+            cut = _cut(rest, expected)
+            if cut and (at + cut < len(found) or last):
+                seen.note(TORN)
+                at += cut
+                continue
+            if at == 0 and run[0].number == 1 and rest == expected[-len(rest) :]:
+                seen.note(_BEGUN_BEFORE)
+                return
+            seen.breaks(*wrong_keys(run, stored))
+            return
+
+    def _may_repeat(self, put: Put) -> bool:
+        """Whether a restart explains that a message begins again here: at the start of a file, else once in a file."""
+        if put.number == 1:
+            return True
+        is_first = put.file.name not in self.repeated
+        self.repeated.add(put.file.name)
+        return is_first
 
 
 _Run = tuple[int, list[Put]]
@@ -130,119 +220,12 @@ def _with_next(puts: Iterator[Put]) -> Iterator[tuple[_Run, _Run | None]]:
         yield before, None
 
 
-def _missing(log: StoredLog, begin: int | None, end: int) -> StoredRecord | None:
-    """The first record between two positions, bytes, that has entries; None as the beginning is that of the log."""
-    if begin == end:
-        return None
-    start = log.begin if begin is None else begin
-    return next((stored for stored in log.records.between(start, end) if stored.indexed), None)
-
-
-def _hold_rolled_back(
-    following: int | None, stored: StoredRecord, log: StoredLog, seen: Observations
-) -> None:
-    """Rolled-back records between two that are indexed have no entry (IDX-SVC-9)."""
-    if following is not None and following != stored.position:
-        for skipped in log.records.between(following, stored.position):
-            if skipped.transaction == ROLLBACK and skipped.hashes:
-                seen.hold("IDX-SVC-9")
-
-
-def _judge_gap(
-    following: int | None, stored: StoredRecord, first: Put, log: StoredLog, seen: Observations
-) -> None:
-    """Judges that nothing is missing between two indexed records, or before the first one."""
-    lost = _missing(log, following, stored.position)
-    if lost is None:
-        return
-    if log.dledger and first.number == 1:
-        seen.hold("DLG-13")
-        seen.note(_DELETED)
-        return
-    restarted = first.number == 1 and _recovers_at(log, stored.position)
-    if restarted or (following is None and log.begin > 0 and first.number == 1):
-        seen.note(_LOST)
-        return
-    seen.breaks(
-        _clause_of_missing(lost), first.place("phy_offset", first.entry.phy_offset, lost.position, lost)
-    )
-
-
-def _recovers_at(log: StoredLog, position: int) -> bool:
-    """Whether a recovery can begin at a record: it is the first indexed one of its log file."""
-    return _missing(log, log.file_of(position).base, position) is None
-
-
 def _clause_of_missing(lost: StoredRecord) -> str:
     if lost.transaction:
         return "IDX-SVC-9"
     if len(lost.hashes) == 1 and "\1" in (lost.request.keys or ""):
         return "LOG-PROP-3"
     return "IDX-SVC-10" if lost.request.uniq_key == "" and len(lost.hashes) == 1 else "IDX-SVC-2"
-
-
-def _judge_end(put: Put | None, following: int | None, log: StoredLog, seen: Observations) -> None:
-    """Judges that the records after the last entry's are not to be indexed, unless the broker may have been on its way."""
-    if not log.whole:
-        return
-    lost = _missing(log, following, log.end)
-    if lost is None:
-        return
-    if not log.stopped or put is None or log.dledger:
-        seen.note(_DELETED if log.stopped and log.dledger else _LAG)
-        return
-    seen.breaks(_clause_of_missing(lost), put.place("phy_offset", put.entry.phy_offset, lost.position, lost))
-
-
-def _judge_keys(
-    run: list[Put], stored: StoredRecord, seen: Observations, repeated: set[str], *, last: bool
-) -> None:
-    """Judges the entries of one record: its keys in their order, once or, around a restart, again from the first.
-
-    Args:
-        run: the entries.
-        stored: the record.
-        seen: takes what is observed.
-        repeated: the files in which a message was indexed twice within the file: a restart explains one, no more.
-        last: whether the last of them may be missing.
-    """
-    if stored.transaction == ROLLBACK:
-        seen.breaks("IDX-SVC-9", run[0].place("phy_offset", run[0].entry.phy_offset, "no entry", stored))
-        return
-    found, expected = [put.entry.key_hash for put in run], list(stored.hashes)
-    at = 0
-    while at < len(found):
-        rest = found[at:]
-        if at and not _may_repeat(run[at], repeated):
-            place = run[at].place("key_hash", rest[0], "no entry: the message is indexed already", stored)
-            seen.breaks("IDX-SVC-2", place)
-            return
-        if rest[: len(expected)] == expected and expected:
-            if at:
-                seen.note(_TWICE)
-                seen.hold("LOG-DSP-13")
-            _hold_keys(stored, seen)
-            at += len(expected)
-            continue
-        cut = _cut(rest, expected)
-        if cut and (at + cut < len(found) or last):
-            seen.note(TORN)
-            at += cut
-            continue
-        if at == 0 and run[0].number == 1 and rest and rest == expected[-len(rest) :]:
-            seen.note("the first index file begins in the middle of a message; the one before it is gone")
-            return
-        seen.breaks(*wrong_keys(run, stored))
-        return
-
-
-def _may_repeat(put: Put, repeated: set[str]) -> bool:
-    """Whether a restart explains that a message begins again here: at the start of a file, else once in a file."""
-    if put.number == 1:
-        return True
-    is_first = put.file.name not in repeated
-    repeated.add(put.file.name)
-    return is_first
 
 
 def _cut(rest: list[int], expected: list[int]) -> int:

@@ -94,10 +94,10 @@ def judge_store(
     if seen.broken.keys() & {"LOG-REC-7", "DLG-4"} and not seen.held["LOG-REC-7"]:
         seen.note("index, queues and checkpoint are not judged: no record has its own phy_offset")
         return StoreVerdict(str(path), log.stopped, len(log.records), seen)
-    indexes = judge_indexes(store, log, seen, geometry=geometry)
+    indexes = judge_indexes(log, seen, geometry=geometry)
     undisturbed = None if manifest is None else first_undisturbed(manifest)
-    judge_queues(store, log, seen, undisturbed_from=undisturbed)
-    judge_checkpoint(store, log, indexes, seen)
+    judge_queues(log, seen, undisturbed_from=undisturbed)
+    judge_checkpoint(log, indexes, seen)
     if manifest is not None:
-        judge_workload(manifest, store, log, indexes, seen)
+        judge_workload(manifest, log, indexes, seen)
     return StoreVerdict(str(path), log.stopped, len(log.records), seen)

@@ -63,23 +63,32 @@ def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = (
         dledger=member is not None,
     )
     folders = (store / "commitlog", *directories)
-    plain = sorted((item for folder in folders for item in _log_files(folder)), key=lambda item: item[1].name)
+    items = (item for folder in folders for item in _log_files(folder))
+    plain = sorted(items, key=lambda item: item[1].name)
     entries = [] if member is None else _log_files(member / "data")
-    paths = [path for _, path in (*plain, *entries)]
     for base, path in (*plain, *entries):
         name = path.relative_to(store).as_posix() if path.is_relative_to(store) else str(path)
-        log.files.append(LogFile(name, base, path.stat().st_size))
+        log.files.append(LogFile(path, name, base, path.stat().st_size))
     _check_files(log, seen)
 
     def read_plain(file: LogFile, descriptor: int) -> bool:
         return _read_file(log, file, descriptor, seen)
 
-    goes_on = _read_files(log, paths, seen, read_plain, range(len(plain)), "LOG-BLANK-1")
-    if entries:
-        log.dledger_begin = entries[0][0]
-    if member is not None and goes_on:
+    own, rest = log.files[: len(plain)], log.files[len(plain) :]
+    stopped_at = _read_files(own, read_plain)
+    if stopped_at and (rest or _is_written(own, stopped_at)):
+        log.whole = False
+        place = ("end of the file", "no blank", "a blank before the next file")
+        seen.breaks("LOG-BLANK-1", Place(stopped_at.name, log.end - stopped_at.base, *place))
+    if rest:
+        log.dledger_begin = rest[0].base
+    if member is not None and stopped_at is None:
         reading = _Reading(log, member, seen)
-        _read_files(log, paths, seen, reading.read_file, range(len(plain), len(paths)), "DLG-2")
+        stopped_at = _read_files(rest, reading.read_file)
+        if stopped_at and _is_written(rest, stopped_at):
+            log.whole = False
+            place = ("entry", "other bytes", "an entry, or a blank before the next file")
+            seen.breaks("DLG-2", Place(stopped_at.name, log.end - stopped_at.base, *place))
         if log.stopped:
             reading.check_end()
     _check_queue_offsets(log, seen)
@@ -126,43 +135,22 @@ def _check_files(log: StoredLog, seen: Observations) -> None:
         following = file.base + file.size
 
 
-def _read_files(
-    log: StoredLog,
-    paths: Sequence[Path],
-    seen: Observations,
-    read: Callable[[LogFile, int], bool],
-    numbers: range,
-    clause: str,
-) -> bool:
-    """Reads files of the log in their order, up to the first after which it does not go on; whether there is none.
-
-    Args:
-        log: takes the records.
-        paths: of all its files.
-        seen: takes what is observed.
-        read: reads one by its descriptor; whether the log goes on after it.
-        numbers: of the files.
-        clause: broken where the log does not go on, although a later file is written.
-    """
-    for number in numbers:
-        file = log.files[number]
-        with paths[number].open("rb") as opened:
-            if read(file, opened.fileno()):
-                continue
-        later = paths[number + 1 : numbers.stop]
-        if numbers.stop < len(paths) or any(map(_is_written, later)):
-            log.whole = False
-            what = ("entry", "other bytes", "an entry, or a blank before the next file")
-            if clause == "LOG-BLANK-1":
-                what = ("end of the file", "no blank", "a blank before the next file")
-            seen.breaks(clause, Place(file.name, log.end - file.base, *what))
-        return False
-    return True
+def _read_files(files: Sequence[LogFile], read: Callable[[LogFile, int], bool]) -> LogFile | None:
+    """Reads files of the log in their order; the first after which it does not go on, by what `read` returns."""
+    for file in files:
+        with file.path.open("rb") as opened:
+            if not read(file, opened.fileno()):
+                return file
+    return None
 
 
-def _is_written(path: Path) -> bool:
-    with path.open("rb") as file:
-        return any(file.read(8))
+def _is_written(files: Sequence[LogFile], last: LogFile) -> bool:
+    """Whether a file after the last one that was read begins with other bytes than zeros."""
+    for file in files[files.index(last) + 1 :]:
+        with file.path.open("rb") as opened:
+            if any(opened.read(8)):
+                return True
+    return False
 
 
 # --- records ----------------------------------------------------------------------------------------------

@@ -79,13 +79,10 @@ class _Stored:
         )
 
 
-def judge_queues(
-    store: Path, log: StoredLog, seen: Observations, *, undisturbed_from: int | None = None
-) -> None:
+def judge_queues(log: StoredLog, seen: Observations, *, undisturbed_from: int | None = None) -> None:
     """Judges the files of `consumequeue/` and the ext units that they lead to.
 
     Args:
-        store: the store's directory.
         log: what was stored.
         seen: takes what is observed.
         undisturbed_from: offset of the first record since which the broker has not been restarted; None where that is
@@ -93,11 +90,11 @@ def judge_queues(
     """
     if log.batched:
         seen.note(f"not judged: the batch queues of {', '.join(sorted(log.batched))}, which audit checks")
-    root = store / "consumequeue"
+    root = log.store / "consumequeue"
     queues = {(topic.name, number): folder for topic in _folders(root) for number, folder in _numbered(topic)}
     sizes: dict[int, str] = {}
     for queue, folder in sorted(queues.items()):
-        _Queue(store, folder, _Expected(log, queue, queues), log, seen, undisturbed_from).judge(sizes)
+        _Queue(folder, _Expected(log, queue, queues), log, seen, undisturbed_from).judge(sizes)
     if len(sizes) > 1:
         (size, first), (other, name) = sorted(sizes.items())[:2]
         seen.breaks("CQ-FILE-1", Place(name, None, "length", other, f"{size}, that of {first}"))
@@ -132,7 +129,6 @@ def _numbered(topic: Path) -> Iterator[tuple[int, Path]]:
 class _Queue:
     """One queue while its units are compared, in their order, with the records that the log has for it."""
 
-    store: Path
     folder: Path
     wanted: _Expected
     log: StoredLog
@@ -144,7 +140,7 @@ class _Queue:
     """Whether the first unit is at the start of a file that is not the first one: files before it are gone."""
 
     def judge(self, sizes: dict[int, str]) -> None:
-        units = _units(self.store, self.folder, self.seen, sizes)
+        units = _units(self.log.store, self.folder, self.seen, sizes)
         before = -1
         last: _Stored | None = None
         for stored in units:
@@ -167,7 +163,7 @@ class _Queue:
         for _ in units:  # the files after the end are judged, too
             pass
         self._judge_end(last)
-        judge_ext_files(self.store, self._ext_folder(), self.seen)
+        judge_ext_files(self.log.store, self._ext_folder(), self.seen)
 
     def _judge_blank(self, stored: _Stored, before: int) -> None:
         """Judges a pre-blank unit: it is before every other unit of the first file (CQ-UNIT-2)."""
@@ -180,7 +176,7 @@ class _Queue:
             self.wanted.take(self.wanted.next[0])  # it is in the place of that record's unit
 
     def _ext_folder(self) -> Path:
-        return self.store / "consumequeue_ext" / self.folder.parent.name / self.folder.name
+        return self.log.store / "consumequeue_ext" / self.folder.parent.name / self.folder.name
 
     def _ends_at(self, offset: int, before: int) -> bool:
         """Whether the queue's own units end before this one: a recovery or truncation left it there."""
@@ -277,40 +273,34 @@ class _Queue:
 
     def _judge_ext(self, stored: _Stored, record: StoredRecord) -> None:
         """The ext unit that a unit leads to (CQ-EXT-1, CQ-EXT-2)."""
-        address = stored.unit.tags_code
+        address, seen, request = stored.unit.tags_code, self.seen, record.request
         offset = offset_of(address)
         for base, path in numbered_files(self._ext_folder()):
             if base <= offset < base + path.stat().st_size:
-                with path.open("rb") as file:
-                    file.seek(offset - base)
-                    data = file.read(1 << 15)
-                name = path.relative_to(self.store).as_posix()
-                try:
-                    unit = ext_unit(data)
-                except FormatError:
-                    unit = None
-                if unit is None:
-                    self.seen.breaks(
-                        "CQ-EXT-1", Place(name, offset - base, "ext unit", "none", "a whole one", str(record))
-                    )
-                    return
-                self.seen.hold("CQ-TAGS-3", "CQ-EXT-2", "CQ-EXT-4")
-                size = 20 + len(unit.bit_map)
-                self.seen.compare(
-                    "CQ-EXT-1", Place(name, offset - base, "size", unit.size, size, str(record))
-                )
-                time = record.request.store_timestamp
-                self.seen.compare(
-                    "CQ-EXT-1", Place(name, offset - base + 10, "store_timestamp", unit.store_timestamp, time)
-                )
-                code = record.request.tags_code
-                self._judge_tags(
-                    Place(name, offset - base + 2, "tags_code", unit.tags_code, code, str(record)), record
-                )
-                return
-        self.seen.breaks(
-            "CQ-EXT-2", stored.place("tags_code", address, "an address in the ext queue", record)
-        )
+                break
+        else:
+            seen.breaks("CQ-EXT-2", stored.place("tags_code", address, "an address in the ext queue", record))
+            return
+        with path.open("rb") as file:
+            file.seek(offset - base)
+            data = file.read(1 << 15)
+
+        def place(field: str, at: int, found: object, expected: object) -> Place:
+            name = path.relative_to(self.log.store).as_posix()
+            return Place(name, offset - base + at, field, found, expected, str(record))
+
+        try:
+            unit = ext_unit(data)
+        except FormatError:
+            unit = None
+        if unit is None:
+            seen.breaks("CQ-EXT-1", place("ext unit", 0, "none", "a whole one"))
+            return
+        seen.hold("CQ-TAGS-3", "CQ-EXT-2", "CQ-EXT-4")
+        seen.compare("CQ-EXT-1", place("size", 0, unit.size, 20 + len(unit.bit_map)))
+        time = request.store_timestamp
+        seen.compare("CQ-EXT-1", place("store_timestamp", 10, unit.store_timestamp, time))
+        self._judge_tags(place("tags_code", 2, unit.tags_code, request.tags_code), record)
 
 
 def _clause_of_missing(lost: StoredRecord) -> str:

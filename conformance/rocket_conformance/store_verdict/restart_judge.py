@@ -3,16 +3,16 @@
 import itertools
 import shutil
 import tempfile
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
-from itertools import zip_longest
+from dataclasses import dataclass, replace
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Final
 
 import rocket_reference
-from rocket_reference import IndexHeader, IndexService, StoreCheckpoint, index_header
-from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_HEADER, Geometry
+from rocket_reference import IndexService, StoreCheckpoint
+from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
 
 from rocket_conformance.reference_adapter import Library
 from rocket_conformance.store_verdict.index_bytes import Entries, Entry, geometry_of, read_index
@@ -48,16 +48,18 @@ def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Ge
     """
     log, log_after = (read_log(store, Observations()) for store in (before, after))
     geometry = geometry or _geometry(before, log)
+    sides = _Side(before, geometry), _Side(after, geometry)
     if dledger_member(before) is not None:
         _judge_log(log, log_after, seen, clause="DLG-17", where="the log of DLedger")
         with _copy(before) as expected:
             _load_indexes(expected, geometry)
-            _judge_kept(before, expected, after, seen)
-            _judge_new_entries(before, expected, after, geometry, seen)
+            kept = _Side(expected, geometry)
+            _judge_kept(*sides, kept, seen)
+            _judge_new_entries(*sides, kept, seen)
     else:
 
         def judged(library: Library) -> Observations:
-            return _judge_start(before, after, log_after, geometry, library)
+            return _judge_start(*sides, log_after, library)
 
         own = judged(rocket_reference)
         reading = reading_that_starts(lambda library: not judged(library).broken) if own.broken else None
@@ -66,6 +68,35 @@ def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Ge
         seen.add(own)
     place = Place("abort", None, "after a clean stop", (after / "abort").exists(), expected=False)
     seen.compare("STORE-2", place)
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A store before a start, after the broker's, or after the reference's."""
+
+    store: Path
+    geometry: Geometry
+
+    @property
+    def names(self) -> list[str]:
+        """Of its index files, in their order."""
+        return [path.name for _, path in numbered_files(self.store / "index")]
+
+    def has(self, name: str) -> bool:
+        return (self.store / "index" / name).exists()
+
+    def of(self, name: str) -> Entries:
+        """The entries of an index file."""
+        return read_index(self.store / "index" / name, f"index/{name}", self.geometry).entries
+
+    def entries(self, names: Iterable[str]) -> Iterator[Entry]:
+        """The entries of index files, one file after the other."""
+        return chain.from_iterable(map(self.of, names))
+
+    def queues(self) -> list[str]:
+        """The folders of queues, relative to the store."""
+        folders = (queue for topic in _children(self.store / "consumequeue") for queue in _children(topic))
+        return [queue.relative_to(self.store).as_posix() for queue in folders]
 
 
 @contextmanager
@@ -77,20 +108,22 @@ def _copy(store: Path) -> Generator[Path]:
         yield Path(folder)
 
 
-def _judge_start(
-    before: Path, after: Path, log: StoredLog, geometry: Geometry, library: Library
-) -> Observations:
+def _judge_start(before: _Side, after: _Side, log: StoredLog, library: Library) -> Observations:
     """What is observed if the reference, or one that misreads a clause, starts over a copy of a plain store."""
-    seen, crashed = Observations(), (before / "abort").exists()
-    with _copy(before) as expected:
-        start_over(expected, geometry, library)
-        kept, clause = read_log(expected, Observations()), "STORE-12" if crashed else "STORE-6"
+    seen, crashed = Observations(), (before.store / "abort").exists()
+    with _copy(before.store) as folder:
+        start_over(folder, before.geometry, library)
+        expected = _Side(folder, before.geometry)
+        kept, clause = read_log(folder, Observations()), "STORE-12" if crashed else "STORE-6"
         _judge_log(kept, log, seen, clause=clause, where="commitlog")
-        if not crashed:
-            _judge_appended(before, after, seen)
-        _judge_kept(before, expected, after, seen)
-        dispatched_again = _judge_indexes(before, expected, after, geometry, seen)
-        same_units = _judge_queues(expected, after, seen)
+        last = before.names[-1:]
+        if not crashed and any(
+            after.has(name) and len(after.of(name)) > len(before.of(name)) for name in last
+        ):
+            seen.hold("IDX-LOAD-1", "IDX-SVC-5")
+        _judge_kept(before, after, expected, seen)
+        dispatched_again = _judge_indexes(before, after, expected, seen)
+        same_units = _judge_queues(after, expected, seen)
         if crashed and dispatched_again and same_units:
             seen.hold("CQ-PUT-1", "LOG-DSP-13")
     return seen
@@ -105,14 +138,15 @@ def start_over(store: Path, geometry: Geometry, library: Library) -> None:
     """Lets the reference load, start and stop over a store."""
     last = max((number for number, _ in numbered_files(store / "index")), default=0)
     names = (f"{number:017}" for number in itertools.count(max(last, 20_000_000_000_000_000) + 1))
+    lmq = any(path.name.startswith("%LMQ%") for path in _children(store / "consumequeue"))
     config = library.StoreConfig(
         commit_log_file_size=_file_size(store / "commitlog", 1 << 30),
         queue_file_size=_file_size(store / "consumequeue", 6_000_000),
         ext_file_size=_file_size(store / "consumequeue_ext", 0) or None,
         hash_slot_num=geometry.hash_slot_num,
         index_num=geometry.index_num,
-        multi_dispatch=any(path.name.startswith("%LMQ%") for path in _children(store / "consumequeue")),
-        lmq=any(path.name.startswith("%LMQ%") for path in _children(store / "consumequeue")),
+        multi_dispatch=lmq,
+        lmq=lmq,
     )
     started = library.Store(
         store, config, new_index_name=lambda: next(names), sleep=lambda _milliseconds: None
@@ -131,12 +165,7 @@ def _children(path: Path) -> list[Path]:
 
 def _file_size(folder: Path, default: int) -> int:
     """Length of the files of a kind: that of the first one found."""
-    first = (
-        next((path for path in sorted(folder.rglob("*")) if path.is_file()), None)
-        if folder.is_dir()
-        else None
-    )
-    return default if first is None else first.stat().st_size
+    return next((path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()), default)
 
 
 def _load_indexes(store: Path, geometry: Geometry) -> None:
@@ -161,94 +190,59 @@ def _judge_log(kept: StoredLog, found: StoredLog, seen: Observations, *, clause:
             return
 
 
-def _names(store: Path) -> list[str]:
-    return [path.name for _, path in numbered_files(store / "index")]
-
-
-def _judge_kept(before: Path, expected: Path, after: Path, seen: Observations) -> None:
+def _judge_kept(before: _Side, after: _Side, expected: _Side, seen: Observations) -> None:
     """Which index files stay (IDX-SVC-6)."""
-    for name in _names(before):
-        found, wanted = (
-            "kept" if (store / "index" / name).exists() else "deleted" for store in (after, expected)
-        )
+    for name in before.names:
+        found, wanted = ("kept" if side.has(name) else "deleted" for side in (after, expected))
         seen.compare("IDX-SVC-6", Place(f"index/{name}", None, "after the start", found, wanted))
 
 
-def _judge_new_entries(
-    before: Path, expected: Path, after: Path, geometry: Geometry, seen: Observations
-) -> None:
+def _judge_new_entries(before: _Side, after: _Side, expected: _Side, seen: Observations) -> None:
     """Where the entries of new index files begin: keys of deleted ones do not come back (DLG-13)."""
-    units = (unit for folder in (before / "consumequeue").glob("*/*") for _, unit in units_of(folder))
+    units = (unit for queue in before.queues() for _, unit in units_of(before.store / queue))
     dispatched = max((unit.phy_offset + unit.size for unit in units if not unit.pre_blank), default=0)
-    old, kept = _names(before), _names(expected)
-    lost = (entry for name in old if name not in kept for entry in _entries_of(before, name, geometry))
+    old = before.names
+    lost = before.entries(name for name in old if not expected.has(name))
     if not any(entry.phy_offset < dispatched for entry in lost):
         return
-    new = (entry for name in _names(after) if name not in old for entry in _entries_of(after, name, geometry))
-    entry = next(new, None)
+    entry = next(after.entries(name for name in after.names if name not in old), None)
     first = dispatched if entry is None else entry.phy_offset
     wanted: object = first if first >= dispatched else f"{dispatched:,} or more, where the queues ended"
     place = Place("index", None, "physical offset of the first new entry", first, wanted)
     seen.compare("DLG-13", place)
 
 
-def _judge_indexes(before: Path, expected: Path, after: Path, geometry: Geometry, seen: Observations) -> bool:
-    """Which entries recovery makes again (STORE-11).
-
-    Returns:
-        Whether it dispatched records again.
-    """
-    crashed = (before / "abort").exists()
-    old = _names(before)
-    kept = sum(
-        len(_entries_of(before, name, geometry)) for name in old if (expected / "index" / name).exists()
-    )
-    new: Entry | None = None
-    others = _entries(after, geometry)
-    number = -1
-    for number, entry in enumerate(_entries(expected, geometry)):
-        actual = next(others, None)
-        new = entry if number == kept else new
-        found_pair = (actual.key_hash, actual.phy_offset) if actual else "no entry"
-        place = Place(
-            "index",
-            None,
-            f"entry {number + 1} over all files",
-            found_pair,
-            (entry.key_hash, entry.phy_offset),
-        )
+def _judge_indexes(before: _Side, after: _Side, expected: _Side, seen: Observations) -> bool:
+    """Which entries recovery makes again (STORE-11); whether it dispatched records again."""
+    crashed = (before.store / "abort").exists()
+    others = after.entries(after.names)
+    for number, entry in enumerate(expected.entries(expected.names), 1):
+        other = next(others, None)
+        found = (other.key_hash, other.phy_offset) if other else "no entry"
+        what = f"entry {number} over all files"
+        place = Place("index", None, what, found, (entry.key_hash, entry.phy_offset))
         if not seen.compare("STORE-11" if crashed else "IDX-LOAD-1", place):
             return False
-    deleted = [name for name in old if not (expected / "index" / name).exists()]
-    again = crashed and bool(deleted) and number >= 0
-    first = next((entry for name in deleted for entry in _entries_of(before, name, geometry)), None)
-    if again and first is not None and new is not None and new.phy_offset > first.phy_offset:
-        seen.hold(
-            "CKP-3"
-        )  # keys are lost for good: dispatch began after them, at a file that follows from the checkpoint
-    return again
+    deleted = [name for name in before.names if not expected.has(name)]
+    kept = sum(len(before.of(name)) for name in before.names if expected.has(name))
+    if not crashed or not deleted or next(expected.entries(expected.names), None) is None:
+        return False
+    lost = next(before.entries(deleted), None)
+    new = next(islice(expected.entries(expected.names), kept, None), None)
+    if lost and new and new.phy_offset > lost.phy_offset:
+        # keys are lost for good: dispatch began after them, at a file that follows from the checkpoint
+        seen.hold("CKP-3")
+    return True
 
 
-def _entries(store: Path, geometry: Geometry) -> Iterator[Entry]:
-    for name in _names(store):
-        yield from _entries_of(store, name, geometry)
-
-
-def _entries_of(store: Path, name: str, geometry: Geometry) -> Entries:
-    return read_index(store / "index" / name, f"index/{name}", geometry).entries
-
-
-def _judge_queues(expected: Path, after: Path, seen: Observations) -> bool:
+def _judge_queues(after: _Side, expected: _Side, seen: Observations) -> bool:
     """Whether the units that recovery keeps or makes again are there (STORE-14)."""
-    for topic in _children(expected / "consumequeue"):
-        for queue in _children(topic):
-            other = after / "consumequeue" / topic.name / queue.name
-            found = dict(units_of(other))
-            for logical, unit in units_of(queue):
-                name = f"consumequeue/{topic.name}/{queue.name}"
-                place = Place(name, None, f"unit {logical}", found.get(logical), unit)
-                if not seen.compare("STORE-14", place):
-                    return False
+    for queue in expected.queues():
+        found = dict(units_of(after.store / queue))
+        for logical, unit in units_of(expected.store / queue):
+            place = Place(queue, None, f"unit {logical}", found.get(logical), unit)
+            if not seen.compare("STORE-14", place):
+                return False
     return True
 
 
@@ -285,21 +279,6 @@ def judge_continuation(store: Path, starts: Sequence[int], seen: Observations) -
 def log_end(store: Path) -> int:
     """Where the log of a store ends, bytes."""
     return read_log(store, Observations()).end
-
-
-def _judge_appended(before: Path, after: Path, seen: Observations) -> None:
-    """Whether a start after a clean stop went on in the last index file (IDX-LOAD-1, IDX-SVC-5)."""
-    names = _names(before)
-    if not names or not (after / "index" / names[-1]).exists():
-        return
-    counts = [_header(folder / "index" / names[-1]).index_count for folder in (before, after)]
-    if counts[1] > counts[0]:
-        seen.hold("IDX-LOAD-1", "IDX-SVC-5")
-
-
-def _header(path: Path) -> IndexHeader:
-    with path.open("rb") as file:
-        return index_header(file.read(INDEX_HEADER.size))
 
 
 _FOLLOWING: Final = (

@@ -29,8 +29,9 @@ _IPV6: Final = 48
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """A commit-log file: its path relative to the store, its base offset and length, bytes."""
+    """A commit-log file: its path, the same relative to the store, its base offset and length, bytes."""
 
+    path: Path
     name: str
     base: int
     size: int
@@ -111,7 +112,7 @@ class StoredLog:
 
     def _bytes_of(self, stored: StoredRecord) -> bytes:
         file = self.file_of(stored.position)
-        with (self.store / file.name).open("rb") as opened:
+        with file.path.open("rb") as opened:
             return os.pread(opened.fileno(), stored.request.msg_size, stored.position - file.base)
 
     def file_of(self, position: int) -> LogFile:

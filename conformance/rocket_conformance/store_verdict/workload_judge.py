@@ -4,7 +4,6 @@ import base64
 import zlib
 from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
-from pathlib import Path
 
 from rocket_reference import RULES_4_9_3
 from rocket_spec.layout import ENTRY
@@ -40,13 +39,12 @@ def first_undisturbed(manifest: Manifest) -> int | None:
 
 
 def judge_workload(
-    manifest: Manifest, store: Path, log: StoredLog, indexes: Sequence[StoredIndex], seen: Observations
+    manifest: Manifest, log: StoredLog, indexes: Sequence[StoredIndex], seen: Observations
 ) -> None:
     """Judges that each acknowledged message is there once, as it was sent, and each answer.
 
     Args:
         manifest: of the workload that was sent to this store's broker.
-        store: the store's directory.
         log: what was stored.
         indexes: its index files.
         seen: takes what is observed.
@@ -67,7 +65,7 @@ def judge_workload(
         seen.leave_out(("LOG-REC-6",), "wrong queue offsets, which may follow from those of a batch")
     answers = Observations(profile=seen.profile)
     if manifest.answers:
-        with open_answers(store, log, indexes, asked, answers) as judge:
+        with open_answers(log, indexes, asked, answers) as judge:
             for answer in manifest.answers:
                 judge.judge(answer)
             judge.judge_queries()
