@@ -213,7 +213,7 @@ def read_image(file: BinaryIO, *, most: int | None = None) -> FileImage:
     if size <= 16 * CHUNK:
         return image_of(file.read(size))
     chunks: dict[int, bytes] = {}
-    for start, end in _data_regions(file, size):
+    for start, end in data_regions(file.fileno(), 0, size):
         for number in range(start // CHUNK, (end + CHUNK - 1) // CHUNK):
             file.seek(number * CHUNK)
             chunk = file.read(min(CHUNK, size - number * CHUNK))
@@ -224,16 +224,16 @@ def read_image(file: BinaryIO, *, most: int | None = None) -> FileImage:
     return FileImage(size, chunks)
 
 
-def _data_regions(file: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
-    """Ranges that may contain anything but zeros: the whole file if the system does not report them."""
+def data_regions(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Ranges of a file that may contain anything but zeros: all from `begin` to `end` if the system does not report them."""
     if not (hasattr(os, "SEEK_DATA") and hasattr(os, "SEEK_HOLE")):
-        yield 0, size
+        yield begin, end
         return
-    end = 0
-    while end < size:
+    stop = begin
+    while stop < end:
         try:
-            start = os.lseek(file.fileno(), end, os.SEEK_DATA)
+            start = os.lseek(descriptor, stop, os.SEEK_DATA)
         except OSError:  # ENXIO: only a hole follows
             return
-        end = os.lseek(file.fileno(), start, os.SEEK_HOLE)
-        yield start, end
+        stop = min(end, os.lseek(descriptor, start, os.SEEK_HOLE))
+        yield start, stop

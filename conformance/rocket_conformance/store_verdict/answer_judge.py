@@ -14,9 +14,8 @@ from typing import Any, Final, NamedTuple
 from rocket_reference import IndexService, JavaError, UnspecifiedError, key_hash
 from rocket_spec.layout import DEFAULT_GEOMETRY
 
-from rocket_conformance.misreadings import Mutant
 from rocket_conformance.store_verdict.index_bytes import StoredIndex
-from rocket_conformance.store_verdict.misread import ERRORS, readings_of_answers
+from rocket_conformance.store_verdict.misread import ABOUT_ANSWERS, ERRORS, Reading, readings
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.record_table import StoredRecord
 from rocket_conformance.store_verdict.sparse import copy_sparse
@@ -191,21 +190,20 @@ class AnswerJudge:
 
         A clause about queries is held if a wrong reading of it would have given another answer than a right one.
         """
-        readings = readings_of_answers()
+        about_answers = readings(ABOUT_ANSWERS, self.seen.rules)
         all_of_them = [*self.wrong, *self.right]
-        is_explained = bool(self.wrong) and len(all_of_them) >= _ENOUGH
-        reading = (
-            next(filter(lambda one: self._agrees(one, all_of_them), readings), None) if is_explained else None
-        )
+        reading: Reading | None = None
+        if self.wrong and len(all_of_them) >= _ENOUGH:
+            reading = next((one for one in about_answers if self._agrees(one, all_of_them)), None)
         for query in self.wrong:
-            place = query.place if reading is None else replace(query.place, rule=reading.words)
+            place = query.place if reading is None else replace(query.place, rule=reading.rule)
             self.seen.breaks("QRY-1" if reading is None else reading.clause, place)
-        self.seen.hold(*{one.clause for one in readings if not self._agrees(one, self.right)})
+        self.seen.hold(*{one.clause for one in about_answers if not self._agrees(one, self.right)})
 
-    def _agrees(self, reading: Mutant, queries: Sequence[_Query]) -> bool:
+    def _agrees(self, reading: Reading, queries: Sequence[_Query]) -> bool:
         """Whether a wrong reading gives the answers that the broker gave."""
         geometry = self.indexes[0].geometry if queries else DEFAULT_GEOMETRY
-        service = reading.library().IndexService(self.copies, *geometry, new_name=str)
+        service = reading.library().IndexService(self.copies, *geometry, new_name=str, rules=reading.rules)
         service.load(last_exit_ok=True)
         try:
             for query in queries:

@@ -14,7 +14,7 @@ from rocket_reference import RULES_4_9_3, JavaError, JavaFatalError, Rules, Unsp
 from rocket_spec.layout import INDEX_HEADER
 from rocket_spec.profiles import GROUND, differences
 
-from rocket_conformance.misreadings import MISREADINGS, OF_STORES, Mutant
+from rocket_conformance.misreadings import MISREADINGS, OF_STORES
 from rocket_conformance.reference_adapter import Library
 from rocket_conformance.store_verdict.index_bytes import ENTRY, StoredIndex
 from rocket_conformance.store_verdict.observations import as_releases_do
@@ -34,8 +34,8 @@ _BUILDING: Final = (
     *("IDX-HASH-", "IDX-FILE-2", "IDX-HDR-", "IDX-SLOT-", "IDX-ENT-", "IDX-PUT-", "IDX-FULL-"),
     *(f"IDX-SVC-{number}" for number in (1, 2, 3, 7, 8, 9, 10)),
 )
-_ANSWERING: Final = (*("IDX-SEL-", "IDX-TIME-"), *(f"IDX-SVC-{number}" for number in (11, 13, 14, 16)))
-_STARTING: Final = ("CKP-3", "IDX-LOAD-1", "IDX-SVC-6", "STORE-11", "CQ-REC-", "CQ-PUT-1")
+ABOUT_ANSWERS: Final = (*("IDX-SEL-", "IDX-TIME-"), *(f"IDX-SVC-{number}" for number in (11, 13, 14, 16)))
+_STARTING: Final = ("CKP-3", "IDX-LOAD-1", "IDX-SVC-6", "STORE-11", "CQ-PUT-1", "CQ-REC-")
 ERRORS: Final = (
     JavaError,
     JavaFatalError,
@@ -104,32 +104,25 @@ def readings(about: tuple[str, ...], rules: Rules) -> list[Reading]:
             others, rule = replace(rules, **ground), f"as release {GROUND} does"
         if others != rules and _is_about(clause, about):
             found.append(Reading(clause, rule, others, _reference))
-    return [*found, *(Reading(one.clause, one.words, rules, cache(one.library)) for one in _mutants(about))]
+    mutants = (one for one in (*MISREADINGS, *OF_STORES) if _is_about(one.clause, about))
+    return [*found, *(Reading(one.clause, one.words, rules, cache(one.library)) for one in mutants)]
 
 
 def _reference() -> Library:
     return rocket_reference
 
 
-def readings_of_answers() -> list[Mutant]:
-    """The wrong readings of clauses on queries."""
-    return _mutants(_ANSWERING)
-
-
-def reading_that_starts(is_same: Callable[[Library], bool]) -> Mutant | None:
+def reading_that_starts(is_same: Callable[[Library], bool]) -> Reading | None:
     """The wrong reading of a clause on starts with which the reference leaves the store that a broker left.
 
     What a start trusts and dispatches comes first: how it treats the ends of queues can come to the same units.
     """
-    for mutant in itertools.chain.from_iterable(_mutants((about,)) for about in _STARTING):
-        with suppress(*ERRORS):
-            if is_same(mutant.library()):
-                return mutant
+    for about in _STARTING:
+        for reading in readings((about,), RULES_4_9_3):
+            with suppress(*ERRORS):
+                if is_same(reading.library()):
+                    return reading
     return None
-
-
-def _mutants(about: tuple[str, ...]) -> list[Mutant]:
-    return [mutant for mutant in (*MISREADINGS, *OF_STORES) if _is_about(mutant.clause, about)]
 
 
 def _is_about(clause: str, about: tuple[str, ...]) -> bool:

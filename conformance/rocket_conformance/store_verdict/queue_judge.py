@@ -4,6 +4,7 @@ import itertools
 import os
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -19,9 +20,8 @@ from rocket_reference import (
     tags_code,
 )
 from rocket_spec.errors import FormatError
-from rocket_spec.layout import QUEUE_UNIT
+from rocket_spec.layout import EXT_END_MARK, QUEUE_UNIT
 
-from rocket_conformance.store_verdict.ext_files import judge_ext_files
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.record_table import Queue, StoredRecord
 from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
@@ -29,6 +29,8 @@ from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_file
 _SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 _UNIT: Final = QUEUE_UNIT.size
 _AT_ONCE: Final = 50_000 * _UNIT
+_EXT_FREE: Final = 4
+"""Bytes at the end of an ext file that its units leave free (CQ-EXT-3)."""
 
 
 class _Expected:
@@ -163,7 +165,7 @@ class _Queue:
         for _ in units:  # the files after the end are judged, too
             pass
         self._judge_end(last)
-        judge_ext_files(self.log.store, self._ext_folder(), self.seen)
+        _judge_ext_files(self.log.store, self._ext_folder(), self.seen)
 
     def _judge_blank(self, stored: _Stored, before: int) -> None:
         """Judges a pre-blank unit: it is before every other unit of the first file (CQ-UNIT-2)."""
@@ -305,6 +307,28 @@ class _Queue:
 
 def _clause_of_missing(lost: StoredRecord) -> str:
     return "LOG-DSP-7" if lost.transaction else "CQ-PUT-5"
+
+
+def _judge_ext_files(store: Path, folder: Path, seen: Observations) -> None:
+    """Judges the end of every file but the last: an end mark, where the next file's first unit did not fit (CQ-EXT-3)."""
+    for (_, path), (_, following) in pairwise(numbered_files(folder)):
+        with path.open("rb") as opened, following.open("rb") as after:
+            length, descriptor = os.fstat(opened.fileno()).st_size, opened.fileno()
+            position = 0
+            while (size := _size(descriptor, position)) > 0 and position + size <= length:
+                position += size
+            needed = _size(after.fileno(), 0)
+        name = path.relative_to(store).as_posix()
+        seen.compare("CQ-EXT-3", Place(name, position, "end mark", size, EXT_END_MARK))
+        if 0 < needed <= length - position - _EXT_FREE:
+            place = Place(
+                name, position, "end mark", f"{length - position} bytes left", f"a unit of {needed}"
+            )
+            seen.breaks("CQ-EXT-3", place)
+
+
+def _size(descriptor: int, position: int) -> int:
+    return int.from_bytes(os.pread(descriptor, 2, position), signed=True)
 
 
 def units_of(folder: Path) -> Iterator[tuple[int, QueueUnit]]:

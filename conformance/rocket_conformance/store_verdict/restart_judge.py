@@ -64,7 +64,7 @@ def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Ge
         own = judged(rocket_reference)
         reading = reading_that_starts(lambda library: not judged(library).broken) if own.broken else None
         if reading is not None:
-            own.explain(reading.clause, reading.words)
+            own.explain(reading.clause, reading.rule)
         seen.add(own)
     place = Place("abort", None, "after a clean stop", (after / "abort").exists(), expected=False)
     seen.compare("STORE-2", place)
@@ -276,11 +276,6 @@ def judge_continuation(store: Path, starts: Sequence[int], seen: Observations) -
                 seen.hold("CQ-LOAD-1", "CQ-REC-2")
 
 
-def log_end(store: Path) -> int:
-    """Where the log of a store ends, bytes."""
-    return read_log(store, Observations()).end
-
-
 _FOLLOWING: Final = (
     ({"CKP-3", "IDX-LOAD-1", "IDX-SVC-6", "STORE-11"}, ("IDX-",)),
     ({"STORE-13"}, ("CQ-", "LOG-REC-6")),
@@ -328,7 +323,7 @@ def judge_crashes(
 
         def stopped(number: int) -> None:
             copy_sparse(store, copies / str(number))
-            starts.append(log_end(store))
+            starts.append(read_log(store, Observations()).end)
 
         def restarted(number: int) -> None:
             judge_restart(copies / str(number), store, seen, geometry=geometry)

@@ -5,23 +5,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from rocket_conformance.files import data_regions
+
 _PART: Final = 1 << 20
 
 
 def parts_on_disk(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
     """The bytes of a range that are on disk, in parts with their offsets; holes are left out."""
-    position = begin
-    while position < end:
-        if hasattr(os, "SEEK_DATA"):
-            try:
-                position = max(position, os.lseek(descriptor, position, os.SEEK_DATA))
-            except OSError:  # nothing but a hole is left
-                return
-        data = os.pread(descriptor, min(_PART, end - position), position) if position < end else b""
-        if not data:
-            return
-        yield position, data
-        position += len(data)
+    for start, stop in data_regions(descriptor, begin, end):
+        for position in range(start, stop, _PART):
+            if data := os.pread(descriptor, min(_PART, stop - position), position):
+                yield position, data
 
 
 def differing(one: int, other: int, begin: int, end: int, width: int) -> Iterator[tuple[int, bytes, bytes]]:
