@@ -20,7 +20,7 @@ _LEFT_OUT: Final = ("lock", "abort")
 _SMALL: Final = {
     "enabledAppendPropCRC": "true",
     "mapperFileSizeBatchConsumeQueue": "2300",
-    "mappedFileSizeTimerLog": "2048",
+    "mappedFileSizeTimerLog": "104000",
 }
 
 
