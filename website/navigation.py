@@ -37,6 +37,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "docs/recipes": "Recipes for other tools",
         "docs/engine": "The engine",
         "docs/findings-rocketmq-store": "Findings: rocketmq-store",
+        "docs/findings-ports": "Findings: other ports",
     },
     "Reference": {
         "api/command": "Command line",
