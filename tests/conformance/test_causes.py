@@ -1,9 +1,13 @@
 """Misreadings planted together: what reports name of them, and what they claim."""
 
+import io
 from itertools import islice
 
 import pytest
+from rich.console import Console
 from rocket_conformance.misreadings import MISREADINGS, Mutant
+from rocket_conformance.report import print_summary
+from rocket_conformance.running import Options, run
 
 from tools.cause_scores import pairs, score, triples
 
@@ -71,6 +75,20 @@ def test_a_misreading_outside_the_catalogue_has_no_cause_of_another_clause() -> 
     named = score([mutant], others).named
     clauses = {item.clause for item in others if item.name in named}
     assert clauses <= {mutant.clause}
+
+
+def test_a_clause_that_no_case_shows_first_has_where_its_cases_differ() -> None:
+    """A new file that counts from 0: the bytes of the second case differ before any answer about a select."""
+    (mutant,) = (item for item in MISREADINGS if item.name == "count-starts-at-0")
+    with mutant.open() as transport:
+        report = run(transport, Options(select=["IDX-SEL-9/never-put", "IDX-HDR-5/fresh"]))
+    printed = io.StringIO()
+    print_summary(report, Console(file=printed, width=40))
+    lines = [line for line in printed.getvalue().splitlines() if "(MUST)" in line]
+    assert lines == [
+        "IDX-HDR-5 (MUST): 1 of 1 cases fail; fresh: operation 1, index_count: wrong value, expected 1, actual 0",
+        "IDX-SEL-9 (MUST): 1 of 1 cases fail; first differences: index file entry[].key_hash",
+    ]
 
 
 @pytest.mark.soak
