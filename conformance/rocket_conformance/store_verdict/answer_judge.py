@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -273,16 +274,9 @@ class AnswerJudge:
         if found == expected:
             self.seen.hold("CQ-GET-1")
             return
-        place = next(
-            (
-                number
-                for number, (one, other) in enumerate(zip(found, expected, strict=False))
-                if one != other
-            ),
-            min(len(found), len(expected)),
-        )
-        what = f"message {place} (physical offset, logical offset)"
-        one, other = (pairs[place] if place < len(pairs) else "none" for pairs in (found, expected))
+        pairs = enumerate(zip_longest(found, expected, fillvalue="none"))
+        number, (one, other) = next(item for item in pairs if item[1][0] != item[1][1])
+        what = f"message {number} (physical offset, logical offset)"
         self.seen.breaks("CQ-GET-1", Place(where, None, what, one, other))
 
     def _bounds(self, answer: dict[str, Any], given: dict[str, Any]) -> None:

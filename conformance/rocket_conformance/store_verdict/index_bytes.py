@@ -139,7 +139,7 @@ def geometry_of(paths: Sequence[Path], log: StoredLog) -> Geometry:
     votes: Counter[Geometry] = Counter()
     for path in dict.fromkeys([*paths[:_FILES], *paths[-_FILES:]]):
         with path.open("rb") as file:
-            votes.update(_Candidates(file.fileno(), log, hashes).best())
+            votes.update(_Candidates(file.fileno(), path.stat().st_size, log, hashes).best())
     best = max(votes.values(), default=0)
     fitting = [geometry for geometry, count in votes.items() if count == best]
     if best and len(fitting) == 1:
@@ -152,30 +152,31 @@ def geometry_of(paths: Sequence[Path], log: StoredLog) -> Geometry:
     )
 
 
+@dataclass(frozen=True, slots=True)
 class _Candidates:
     """The geometries that one file may have.
 
-    Args:
+    Attributes:
         descriptor: of the file.
+        size: its length, bytes.
         log: what was stored.
         hashes: of keys in it.
     """
 
-    def __init__(self, descriptor: int, log: StoredLog, hashes: set[int]) -> None:
-        self._descriptor = descriptor
-        self._log = log
-        self._hashes = hashes
-        self._size = os.fstat(descriptor).st_size
+    descriptor: int
+    size: int
+    log: StoredLog
+    hashes: set[int]
 
     def best(self) -> Counter[Geometry]:
         """Those that most of the content agrees with."""
-        data = os.pread(self._descriptor, INDEX_HEADER.size, 0)
+        data = os.pread(self.descriptor, INDEX_HEADER.size, 0)
         header = index_header(data) if len(data) == INDEX_HEADER.size else None
         if header is None or header.index_count < 2:
             return Counter()
-        if self._size == DEFAULT_GEOMETRY.file_size and self._score(header, DEFAULT_GEOMETRY) > _SURE:
+        if self.size == DEFAULT_GEOMETRY.file_size and self._score(header, DEFAULT_GEOMETRY) > _SURE:
             return Counter({DEFAULT_GEOMETRY: _SURE})
-        words = (self._size - INDEX_HEADER.size) // INDEX_SLOT.size
+        words = (self.size - INDEX_HEADER.size) // INDEX_SLOT.size
         slots = range(words % 5 or 5, words - 5, 5)
         found = (
             slots if words <= _SMALL else {number for number in self._slot_numbers(header) if number in slots}
@@ -188,15 +189,15 @@ class _Candidates:
     def _slot_numbers(self, header: IndexHeader) -> Iterator[int]:
         """Numbers of slots that put the last entry where the file's last bytes are, give or take an entry."""
         end = 0
-        for offset, data in parts_on_disk(self._descriptor, INDEX_HEADER.size, self._size):
+        for offset, data in parts_on_disk(self.descriptor, INDEX_HEADER.size, self.size):
             end = offset + written if (written := len(data.rstrip(b"\0"))) else end
-        entries = (self._size - end) // ENTRY.size + header.index_count
+        entries = (self.size - end) // ENTRY.size + header.index_count
         for number in (entries - 1, entries, entries + 1):
-            yield (self._size - INDEX_HEADER.size - ENTRY.size * number) // INDEX_SLOT.size
+            yield (self.size - INDEX_HEADER.size - ENTRY.size * number) // INDEX_SLOT.size
 
     def _score(self, header: IndexHeader, geometry: Geometry) -> int:
         first = geometry.entries_offset
-        head = os.pread(self._descriptor, (1 + _SAMPLED) * ENTRY.size, first)
+        head = os.pread(self.descriptor, (1 + _SAMPLED) * ENTRY.size, first)
         entries = [
             Entry(*values) for values in ENTRY.iter_unpack(head[: len(head) // ENTRY.size * ENTRY.size])
         ]
@@ -206,14 +207,14 @@ class _Candidates:
         score += sum(self._agrees(entry) for entry in entries[1:] if entry.key_hash >= 0 and any(entry))
         score += entries[1].phy_offset == header.begin_phy_offset
         last = min(header.index_count, geometry.index_num) - 1
-        data = os.pread(self._descriptor, ENTRY.size, first + last * ENTRY.size)
+        data = os.pread(self.descriptor, ENTRY.size, first + last * ENTRY.size)
         if len(data) == ENTRY.size:
             entry = Entry(*ENTRY.unpack(data))
             score += entry.phy_offset == header.end_phy_offset
             slot = INDEX_HEADER.size + INDEX_SLOT.size * (max(entry.key_hash, 0) % geometry.hash_slot_num)
-            score += int.from_bytes(os.pread(self._descriptor, INDEX_SLOT.size, slot), signed=True) == last
+            score += int.from_bytes(os.pread(self.descriptor, INDEX_SLOT.size, slot), signed=True) == last
         return score
 
     def _agrees(self, entry: Entry) -> int:
         """Whether an entry points to a record, and whether its hash is that of a key."""
-        return (self._log.at(entry.phy_offset) is not None) + (entry.key_hash in self._hashes)
+        return (self.log.at(entry.phy_offset) is not None) + (entry.key_hash in self.hashes)
