@@ -4,18 +4,13 @@ Key `i` is 16 fixed characters and 16 hexadecimal digits of `i` times an odd 64-
 unique key, all different, hashes spread evenly. `java/StoreBench.java` makes the same ones.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 TOPIC: Final = "BenchTopic"
 PREFIX: Final = b"7F00000100002A9F"

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_columnar import audit as engine
 from rocket_columnar.audit import Level, Plan, Range, RangeResult, Surveys
 from rocket_columnar.findings import Finding
@@ -24,9 +25,7 @@ from rocket_spark.stores import StorePath, StoreTask, name_stores, reasons, stor
 from rocket_spark.tasks import Failures, JobError, Progress, cores, run_tasks, silent
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from pyspark.sql import SparkSession
-
 
 _TASK_BYTES: Final = 128 << 20
 """Bytes on disk of queue and index files that one task takes."""

@@ -1,7 +1,5 @@
 """The table of broken stores is of these stores, and of what the verbs print about them now."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

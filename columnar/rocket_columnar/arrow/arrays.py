@@ -4,16 +4,12 @@
 for; building arrays from buffers doesn't, and copies nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 Array: TypeAlias = "pa.Array[Any]"
 Columns: TypeAlias = "dict[str, Array]"

@@ -1,20 +1,15 @@
 """Whether a broker has appended records since the audit was planned."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import RECORD_MAGICS
 
 from rocket_columnar.audit.matching import LOST, OUTSIDE
 from rocket_columnar.audit.plan import Plan
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 _HEAD: Final = struct.Struct(">ii20xq")
 

@@ -5,18 +5,14 @@ to the newest older entry of its slot. Damage is reported at the field that has 
 is wrong, at the key hash if the entry no longer fits the chain that leads to it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocket_columnar.audit.fault_runs import MOST
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class ChainProblem(NamedTuple):

@@ -4,13 +4,12 @@ Targets are summarised per run: the least and the greatest physical offset of a 
 of the log finds what points into it, whatever damage has done to the order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT, Geometry
 
 from rocket_columnar.audit.fault_runs import MOST, Marks, runs_of, values_at
@@ -22,9 +21,6 @@ from rocket_columnar.findings import Finding
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.index import EntryWindows, IndexHeader
 from rocket_columnar.store import Reader, StoreFile
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 UNITS: Final = 256
 """Units of a run."""

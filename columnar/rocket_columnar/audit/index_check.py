@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import INDEX_HEADER, Geometry
 
 from rocket_columnar.audit.chain_check import chain_problems
@@ -13,9 +14,6 @@ from rocket_columnar.audit.file_check import empty_file
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.index import EntryWindows, IndexState, entry_position, slot_position
 from rocket_columnar.store import StoreFile
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _MANY: Final = 1 << 16  # entries outside the chosen slots from which all slots are read
 _CHAIN_CLAUSES: Final = {"slot": "slot", "prev": "prev_entry of entry", "hash": "key_hash of entry"}

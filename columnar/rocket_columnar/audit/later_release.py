@@ -1,10 +1,9 @@
 """What 5.x writes that 4.9.3 does not, and an audit therefore does not judge."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocket_columnar.audit.matching import DOUBLE, WRONG
 from rocket_columnar.audit.plan import Plan
@@ -20,9 +19,6 @@ from rocket_columnar.formats import (
     string_hash,
 )
 from rocket_columnar.store import Sign, read_at
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 UNJUDGED: Final = {
     "checkpoint.ahead": (),

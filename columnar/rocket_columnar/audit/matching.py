@@ -1,19 +1,15 @@
 """Compares units and entries with the records that they point to."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.audit.plan import Range
 from rocket_columnar.audit.range_records import Frames
 from rocket_columnar.audit.rows import Rows
 from rocket_columnar.log import Requests
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 OUTSIDE: Final = 128
 """Flag: points outside the range, or is not a unit that 4.9.3 accepts; not checked."""

@@ -1,11 +1,10 @@
 """Records of a range without a unit, and keys without an entry."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import QUEUE_UNIT
 
@@ -16,9 +15,6 @@ from rocket_columnar.audit.range_result import AFTER, BEFORE, NEWEST, KeyRun, Ra
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.log import Requests
 from rocket_columnar.store import StoreFile, find_files, is_safe
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _HASHES: Final = 1 << 16
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.audit.fault_runs import MOST
@@ -24,9 +24,6 @@ from rocket_columnar.audit.range_result import AFTER, RangeResult, UnitRun
 from rocket_columnar.formats import LONG_MAX, UNIT_DTYPE
 from rocket_columnar.log import batch_copies, goes_to, has_light_queues
 from rocket_columnar.store import StoreFile, is_safe, read_at
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Queue = tuple[str, int]
 

@@ -4,12 +4,11 @@ The result is small: findings as runs, and what only all ranges together can sho
 the offsets in headers, the last dispatched record.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocket_columnar.audit.appended import without_appended
 from rocket_columnar.audit.fault_runs import MOST, Marks, values_at
@@ -35,9 +34,6 @@ from rocket_columnar.audit.unit_check import Judge
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.log import Requests, RequestScan, TopicNames
 from rocket_columnar.store import is_safe
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _LONGEST_TOPIC: Final = 127  # of a record with the magic of 4.9.3
 _ROWS: Final = 1 << 19  # all records of a range are one batch: joining batches copies them

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocket_columnar.audit.file_survey import ENTRIES, UNITS, IndexSurvey, QueueSurvey
 from rocket_columnar.audit.plan import Plan
@@ -14,9 +15,6 @@ from rocket_columnar.audit.range_records import Frames
 from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.formats import ENTRY_DTYPE, UNIT_DTYPE
 from rocket_columnar.store import StoreFile
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _NATIVE: Final = {kind: {name: kind[name].newbyteorder("=") for name in kind.names or ()}
                   for kind in (UNIT_DTYPE, ENTRY_DTYPE)}  # fmt: skip

@@ -1,16 +1,10 @@
 """Which entries of an index file no query of their own key reaches, though slots and chains are sound."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from rocket_columnar.audit.fault_runs import MOST, runs_of
 from rocket_columnar.index import EntryWindows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def unreached(windows: EntryWindows, *, ended: bool) -> tuple[tuple[int, int], ...]:

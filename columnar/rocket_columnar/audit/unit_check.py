@@ -1,11 +1,10 @@
 """What is wrong with units that do not match their records."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.audit.appended import without_appended
@@ -25,9 +24,6 @@ from rocket_columnar.formats import (
     tags_code,
 )
 from rocket_columnar.store import StoreFile
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _SCHEDULE: Final = SCHEDULE_TOPIC.decode()
 _INT: Final = 1 << 31

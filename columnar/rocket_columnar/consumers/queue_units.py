@@ -1,20 +1,16 @@
 """Units of one consume queue by logical offset, whatever file they are in."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.store import StoreFile, list_kind, read_at, size_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _AT_ONCE: Final = 1 << 18  # units
 

@@ -1,19 +1,14 @@
 """Consume-queue ext units by their address, queue by queue."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.errors import MalformedError
 
 from rocket_columnar.arrow import values
 from rocket_columnar.decode.tables import decode
 from rocket_columnar.store import StoreFile
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class ExtUnits:

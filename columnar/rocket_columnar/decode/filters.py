@@ -1,19 +1,15 @@
 """Filters of a decode: by time, physical offset, key hash and topic, and by number."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.errors import UsageError
 
 from rocket_columnar.formats import clean_utf8
 from rocket_columnar.store import StoreFile
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _COLUMNS = {
     "time": ("store_timestamp", ("index_entries", "commit_log", "consume_queue_ext", "batch_consume_queue")),

@@ -1,12 +1,11 @@
 """Files of units of one length: which units are rows, and their fields as columns, from the layout."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import Layout
 
@@ -15,9 +14,6 @@ from rocket_columnar.arrow import Columns
 from rocket_columnar.decode.row_choice import RowChoice
 from rocket_columnar.formats import dtype_of
 from rocket_columnar.store import Reader
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _AT_ONCE: Final = 1 << 16  # units read at once in the search for the last one
 

@@ -1,12 +1,11 @@
 """Index files to rows: headers and entries, a run of entries at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import INDEX_ENTRY, Geometry
 
 from rocket_columnar import arrow
@@ -16,9 +15,6 @@ from rocket_columnar.decode.row_choice import RowChoice
 from rocket_columnar.formats import ENTRY_DTYPE
 from rocket_columnar.index import read_header
 from rocket_columnar.store import Reader, in_order
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _MILLIS: Final = np.int64(1000)
 

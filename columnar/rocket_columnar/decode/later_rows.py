@@ -1,11 +1,10 @@
 """The files that 5.x adds to rows: batch queues, the timer wheel and its log, the tiered store's index files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.later_layouts import (
     BATCH_UNIT,
@@ -25,9 +24,6 @@ from rocket_columnar.decode.fixed_units import UnitForm, field_columns, unit_bat
 from rocket_columnar.decode.row_choice import RowChoice
 from rocket_columnar.formats import dtype_of
 from rocket_columnar.store import Reader, StoreFile
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def _is_batch(units: NDArray[Any]) -> NDArray[np.bool_]:

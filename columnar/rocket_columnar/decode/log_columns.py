@@ -1,21 +1,17 @@
 """The columns of `commit_log`, made of the records of a scan; only those that are requested."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from rocket_columnar import arrow
 from rocket_columnar.arrow import Array, Columns
 from rocket_columnar.fast import LogForm
 from rocket_columnar.formats import Record, clean_utf8, host_text
 from rocket_columnar.log import Records, RowTopics, bodies_match, records_of, tags_codes
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _NUMBERS: Final = (
     *("size", "queue_id", "flag", "queue_offset", "phy_offset", "sys_flag", "born_timestamp"),

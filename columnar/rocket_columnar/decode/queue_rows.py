@@ -1,12 +1,11 @@
 """Consume queues, their ext files and the checkpoint to rows."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.errors import MalformedError
 from rocket_spec.later_layouts import LATER_CHECKPOINT
 from rocket_spec.layout import CHECKPOINT, CHECKPOINT_SIZE, EXT_UNIT, PRE_BLANK_SIZE, QUEUE_UNIT
@@ -18,9 +17,6 @@ from rocket_columnar.decode.fixed_units import UnitForm, field_columns, last_uni
 from rocket_columnar.decode.row_choice import RowChoice
 from rocket_columnar.formats import LONG_MIN, to_i64
 from rocket_columnar.store import Reader
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _EXT: Final = struct.Struct(EXT_UNIT.struct_format)
 _WINDOW: Final = 1 << 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import BLANK, CHECKPOINT, QUEUE_UNIT
@@ -14,8 +14,7 @@ from rocket_columnar.formats import is_blank
 from rocket_columnar.log import Gap
 from rocket_columnar.store import StoreFile, read_at
 
-if TYPE_CHECKING:
-    _Progress = Callable[[int, int], None] | None
+_Progress = Callable[[int, int], None] | None
 
 Facts = dict[str, Any]
 """Names to numbers, texts, lists and such dictionaries; times in ms, offsets in bytes unless named otherwise."""

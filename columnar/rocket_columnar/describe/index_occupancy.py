@@ -1,21 +1,17 @@
 """The occupancy of an index file: slots, entries, chain lengths, times, oddities."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.formats import ENTRY_DTYPE
 from rocket_columnar.index import IndexHeader, read_header
 from rocket_columnar.store import Reader, WorkDone, open_reader
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 AT_ONCE: Final = 1 << 20
 _BUCKETS: Final = 128

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from rocket_spec.errors import UsageError
@@ -17,8 +17,7 @@ from rocket_columnar.decode import decode
 from rocket_columnar.describe.overview import Overview, QueueView, look_at
 from rocket_columnar.store import StoreFile, find_files, while_listed
 
-if TYPE_CHECKING:
-    _Files = dict[tuple[str, int] | str, list[StoreFile]]
+_Files = dict[tuple[str, int] | str, list[StoreFile]]
 
 _AT_ONCE: Final = 1 << 22
 

@@ -1,18 +1,14 @@
 """Key hashes of many keys: by NumPy, or by a compiled loop over UTF-8 that stays where it is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocket_columnar import formats
 from rocket_columnar.fast.choice import pays
 from rocket_columnar.formats import index_key, string_hash
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _WORTH: Final = 16
 """Bytes that cost about as much as a key."""

@@ -1,13 +1,9 @@
 """What is found of each record of a log, and how it is asked for: the one interface of both forms."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 SLACK: Final = 64
 """Bytes after the last one of a window, whose content does not matter: compiled loops may look past what they read."""

@@ -1,13 +1,12 @@
 """The records of a log by Python and NumPy: the form for small logs, and what compiled loops are compared with."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import RECORD_FIXED_V4
 
 from rocket_columnar.fast.log_row import ROW, LogRange
@@ -19,9 +18,6 @@ from rocket_columnar.formats import (
     parse_record,
     string_hash,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _VALUES: Final[tuple[bytes, ...]] = (b"KEYS", b"UNIQ_KEY", b"TAGS", b"DELAY")
 _COMPLETED: Final = list((ROW.names or ())[-2 * len(_VALUES) - 2 :])

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocket_columnar.formats.java import string_hash
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    _Units = NDArray[np.uint16] | NDArray[np.uint8]
+_Units = NDArray[np.uint16] | NDArray[np.uint8]
 
 _LOOP_BELOW = 64  # units; longer keys are hashed by NumPy
 _UNITS_AT_ONCE = 1 << 22

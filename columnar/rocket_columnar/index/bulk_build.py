@@ -3,21 +3,17 @@
 Keys go from UTF-8 to hashes without becoming Python strings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
 
 from rocket_columnar.fast import hash_keys
 from rocket_columnar.index.bulk_file import NewIndex, Puts, plain
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 AT_ONCE: Final = 1 << 16
 

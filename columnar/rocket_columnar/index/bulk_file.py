@@ -8,17 +8,15 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, Geometry
 
 from rocket_columnar.formats import ENTRY_DTYPE, to_i32
 from rocket_columnar.index.header import IndexHeader
 from rocket_columnar.index.index_file import IndexFile
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _RUN: Final = 1 << 16  # entries written at once: few enough to stay near, many enough for few calls
 _SLOTS: Final = 1 << 14  # slots of a range, which is not written if all are empty

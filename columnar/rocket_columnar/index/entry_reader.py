@@ -1,21 +1,17 @@
 """An index file read for an audit: header, slots and entries as they are in the file, whatever the header contains."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.formats import ENTRY_DTYPE
 from rocket_columnar.index.header import IndexHeader
 from rocket_columnar.store import Reader, StoreFile
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
 _AT_ONCE: Final = 1 << 15

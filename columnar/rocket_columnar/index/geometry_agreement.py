@@ -9,17 +9,15 @@ same bytes are other entries, and the ties break.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import INDEX_HEADER, Geometry
 
 from rocket_columnar.formats import ENTRY_DTYPE
 from rocket_columnar.index.header import IndexHeader
 from rocket_columnar.store import Reader
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SAMPLE: Final = 4096  # entries checked in one file
 _RUN: Final = 256  # of these, neighbours

@@ -6,8 +6,6 @@ The header exists twice, as in 4.9.3: in memory, where every operation reads it,
 bytes, where each put and `flush` write it. Opening without `load` starts with a fresh one in memory.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Iterator
 

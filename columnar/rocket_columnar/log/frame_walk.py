@@ -4,15 +4,14 @@ Files of DLedger mode are read in the same way: before each record is the header
 skips, and a different blank ends a full file (DLG-5).
 """
 
-from __future__ import annotations
-
 import re
 import struct
 import time
 from mmap import mmap
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import (
     BLANK,
     BLANK_MAGIC,
@@ -36,9 +35,6 @@ from rocket_columnar.formats import (
     topic_length_size,
 )
 from rocket_columnar.store import Reader
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LARGE: Final = 1 << 18
 """Bytes of a record from which on its body is not read unless it is asked for."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocket_columnar.formats import index_key, string_hash, tag_key
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 NOT: Final = 0
 PREPARED: Final = 4

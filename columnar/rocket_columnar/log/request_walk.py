@@ -1,11 +1,10 @@
 """The dispatch requests that a healthy broker makes from a range of one commit-log file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.profiles import profile
 
 from rocket_columnar.fast import LogForm, log_form
@@ -15,9 +14,6 @@ from rocket_columnar.log.request_columns import ROLLBACK, Requests, TopicNames, 
 from rocket_columnar.log.row_values import RowTopics, bodies_match, properties_match, tags_codes
 from rocket_columnar.log.scan import Records, Scan
 from rocket_columnar.store import Reader
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _ROWS: Final = 1 << 13
 

@@ -1,19 +1,15 @@
 """What decode and dispatch both derive from a scan's records: topics, tags codes, and whether bodies match their checksums."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocket_columnar.fast import LogForm
 from rocket_columnar.formats import SCHEDULE_TOPIC, tags_code
 from rocket_columnar.log.scan import Records
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _CRC_NAME: Final = b"__CRC32#\1"
 _CRC_SIZE: Final = 20  # bytes: the name, ten digits and a byte 2

@@ -4,13 +4,12 @@ Everything that reads records goes through it: decode, dispatch, rebuild and aud
 `frame_walk` says why, and where the next one does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import RECORD_FIXED_V4
 
 from rocket_columnar.fast import ROW, SLACK, LogForm, LogRange, PlainLog, row_of
@@ -18,9 +17,6 @@ from rocket_columnar.formats import Bad, Record, clean_utf8
 from rocket_columnar.log.frame_walk import Walk
 from rocket_columnar.log.gaps import Gap
 from rocket_columnar.store import Reader
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _ROWS: Final = 1 << 13
 WINDOW: Final = 1 << 20

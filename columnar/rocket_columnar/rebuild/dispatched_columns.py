@@ -10,10 +10,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.log import TopicNames, read_requests
@@ -30,10 +31,6 @@ from rocket_columnar.rebuild.batch_columns import (
 from rocket_columnar.rebuild.broker_rules import BrokerRules
 from rocket_columnar.rebuild.holes import Gaps, Holes
 from rocket_columnar.store import StoreFile, WorkDone, is_safe
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 _AT_ONCE: Final = 1 << 16  # records
 _KEPT: Final = "keep the store's own files of this queue; copy them from a replica if they are damaged"

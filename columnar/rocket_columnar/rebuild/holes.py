@@ -1,23 +1,18 @@
 """What a commit log has between its records: findings, and the holes in which records are lost."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import RECORD_FIXED_V4
 
 from rocket_columnar.findings import Finding, gap_finding
 from rocket_columnar.log import Gap, Requests
 from rocket_columnar.store import StoreFile, read_at
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 _BLANK: Final = 8  # bytes at the start of the blank record that ends a file
 _FILES: Final = 64

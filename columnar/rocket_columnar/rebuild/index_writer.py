@@ -1,14 +1,13 @@
 """Index files from the columns of the log files, each on its own, and their names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import Geometry
 
 from rocket_columnar.index import IndexBuilder, IndexHeader, read_headers
@@ -16,10 +15,6 @@ from rocket_columnar.rebuild.batch_columns import KEYS, RECORDS
 from rocket_columnar.rebuild.dispatched_columns import Dispatched, KeyRange
 from rocket_columnar.rebuild.plan import IndexPlan, record_after
 from rocket_columnar.store import StoreFile
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FORM: Final = "%Y%m%d%H%M%S"

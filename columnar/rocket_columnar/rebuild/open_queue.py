@@ -1,20 +1,15 @@
 """A consume queue in the making, and the files of many that stay open."""
 
-from __future__ import annotations
-
 import shutil
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.rebuild.ext_addresses import Addresses
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 _SIZE: Final = QUEUE_UNIT.size
 _OPEN: Final = 64

@@ -3,21 +3,16 @@
 Their places follow from no record any more, and a broker may still deliver a record in a hole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.rebuild.holes import Holes
 from rocket_columnar.store import StoreFile
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 _SIZE: Final = QUEUE_UNIT.size
 

@@ -6,15 +6,14 @@ may lack the last records of a queue, in a hole, or because they expired. Their 
 Units are sorted by queue, many at once. In nearly all queues they simply follow one another, and are put together.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.decode import ExtUnits
@@ -27,10 +26,6 @@ from rocket_columnar.rebuild.holes import Holes
 from rocket_columnar.rebuild.open_queue import OpenFiles, OpenQueue
 from rocket_columnar.rebuild.own_units import OwnUnits
 from rocket_columnar.store import StoreFile
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 _SIZE: Final = QUEUE_UNIT.size
 _AT_ONCE: Final = 1 << 16

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocket_columnar.audit import Frames, Plan, RangeResult, Targets, entries_of, read_frames, survey_index
 from rocket_columnar.formats import Record, clean_utf8, hash_key, index_key, parse_properties
 from rocket_columnar.log import NARROW, Walk
 from rocket_columnar.store import StoreFile, WorkDone, size_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class LostKey(NamedTuple):

@@ -1,19 +1,14 @@
 """The units of a consume-queue file, some at a time; holes cost nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.store import StoreFile
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 _SIZE: Final = QUEUE_UNIT.size
 _FIRST: Final = 1 << 10  # units: many queues hold few

@@ -16,15 +16,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.errors import MalformedError
 
 from rocket_columnar.store.gentle_reads import GentleReads
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _AT_ONCE: Final = 1 << 20
 _PAGE: Final = 1 << 12

@@ -1,16 +1,11 @@
 """Both forms in which records are read: the same strings, hashes and pairs."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from rocket_columnar.fast import ROW, SLACK, LogForm, PlainLog, forced, log_form
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Places = tuple["NDArray[np.uint8]", "NDArray[np.int64]", "NDArray[np.int64]"]
 

@@ -1,17 +1,13 @@
 """The records of a log by compiled loops: the form for large logs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocket_columnar.fast.compiled import log_loops
 from rocket_columnar.fast.compiled.log_loops import StringTable, number_strings
 from rocket_columnar.fast.log_row import LogRange
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class _Numbers:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import LONG_TOPIC_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_columnar.fast.compiled.compilation import inlined, jit, long
 from rocket_columnar.fast.compiled.utf8_text import i32, i64, key_hash, text_hash, well_formed
 from rocket_columnar.fast.log_row import LogRange
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    _Bytes = NDArray[np.uint8]
+_Bytes = NDArray[np.uint8]
 
 _BORN_HOST: Final = 48  # its offset in a record
 _BEFORE_BODY: Final = 16  # bytes between the store host and the body

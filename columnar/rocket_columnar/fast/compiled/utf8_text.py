@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocket_columnar.fast.compiled.compilation import inlined, jit, long
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    _Bytes = NDArray[np.uint8]
+_Bytes = NDArray[np.uint8]
 
 
 @inlined
