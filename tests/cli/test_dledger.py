@@ -15,27 +15,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return open_store("dledger", tmp_path_factory.mktemp("dledger"))
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("decode", "-o", "tables"),
-        ("audit",),
-        ("audit", "--quick"),
-        ("audit", "--deep"),
-        ("audit", "--restart"),
-        ("rebuild", "-o", "new"),
-        ("digest",),
-    ],
-    ids=" ".join,
-)
-def test_a_verb_on_a_healthy_store(
-    verb: Verb, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = verb(arguments[0], store, *arguments[1:])
-    assert (done.code, done.err) == (0, "")
-
-
 def test_inspect(verb: Verb, store: Path) -> None:
     java = list(truth("dledger"))
     found = json.loads(verb("inspect", store, "--json").out)

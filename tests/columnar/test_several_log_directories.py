@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 from rocket_columnar.audit import audit
 from rocket_columnar.decode import decode
-from rocket_columnar.describe import digest, look_at, store_digest
-from rocket_columnar.query import OpenStore
+from rocket_columnar.describe import digest, store_digest
 from rocket_columnar.rebuild import rebuild
-from rocket_columnar.restart import restart
 from rocket_columnar.store import find_files
 from rocket_golden import open_store, truth
 from rocket_spec.errors import UsageError
@@ -50,22 +48,6 @@ def test_decode(store: Path, commitlog: list[Path]) -> None:
     ]
 
 
-def test_query(store: Path, commitlog: list[Path]) -> None:
-    with OpenStore(store, commitlog=commitlog) as opened:
-        for line in lines("query"):
-            window = {field: line[field] for field in ("max_num", "begin", "end")}
-            answer = opened.query(line["topic"], line["key"], **window)
-            assert [row["phy_offset"] for row in answer.messages] == line["messages"]
-
-
-def test_audit_and_restart(store: Path, commitlog: list[Path]) -> None:
-    assert list(audit(store, "deep", commitlog=commitlog)) == []
-    plan = restart(store, commitlog=commitlog)
-    last = lines("log_file")[-1]
-    assert plan.log_end == last["base_offset"] + last["used"]
-    assert (plan.refused, plan.deletions, len(plan.lost)) == (None, (), 0)
-
-
 def test_without_the_directories_nothing_is_called_damage_but_the_missing_log(store: Path) -> None:
     (found,) = audit(store, "deep")
     assert (found.code, found.file) == ("log.gap", "commitlog")
@@ -103,13 +85,6 @@ def test_the_digest_is_that_of_the_log_in_one_directory(
             shutil.copy(path, tmp_path / "one/commitlog")
     several = store_digest(list(digest(store, commitlog=commitlog)))
     assert several == store_digest(list(digest(tmp_path / "one")))
-
-
-def test_overview(store: Path, commitlog: list[Path]) -> None:
-    seen = look_at(store, commitlog=commitlog)
-    assert seen.kind == "several commit-log directories"
-    assert seen.log is not None
-    assert seen.log.files == len(lines("log_file"))
 
 
 def test_two_files_of_one_name_are_refused(store: Path, commitlog: list[Path], tmp_path: Path) -> None:

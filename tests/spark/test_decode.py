@@ -19,7 +19,6 @@ from rocket_columnar.audit import audit
 from rocket_columnar.decode import decode as engine
 from rocket_columnar.store import find_files
 from rocket_spark import audit_stores, decode_stores, plan_decode, run_decode
-from rocket_spark.schema import spark_schema
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import Geometry
 from store_bytes import Entry, blank, index_file, put, record
@@ -66,20 +65,6 @@ def test_every_golden_store_row_for_row(spark: SparkSession, golden: dict[str, P
     read = spark.read.parquet(str(tmp_path / "out" / "commit_log"))
     counted = {row["store"]: row["count"] for row in read.groupBy("store").count().collect()}
     assert counted == {name: len(rows["commit_log"]) for name, rows in expected.items()}
-
-
-def test_one_store(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    """A part for small files together; Spark reads the types of the spec."""
-    seen: list[tuple[str, int, int]] = []
-    summary = decode_stores(spark, hand_made, tmp_path / "out", progress=lambda *told: seen.append(told))
-    expected = decoded(hand_made)
-    assert written(tmp_path / "out") == expected
-    assert {table.table: (table.rows, table.parts) for table in summary.tables} == {
-        table: (len(rows), 1) for table, rows in expected.items()
-    }
-    for table in expected:
-        assert spark.read.parquet(str(tmp_path / "out" / table)).schema == spark_schema(table)
-    assert seen[-1] == ("decode", 5, 5)
 
 
 def test_overwrite_replaces_when_all_is_written(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from killed_jobs import kill_job
-from rocket_columnar.rebuild import Rebuilt, rebuild
-from rocket_spark import DecodeOptions, decode_stores, rebuild_stores
-from rocket_spec.layout import Geometry
+from rocket_spark import DecodeOptions, decode_stores
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,13 +22,6 @@ from rocket_spark.decode import part_tasks
 part_tasks.TASK_BYTES = 4096
 part_tasks.TASK_ENTRIES = 20
 decode_stores(spark, {store!r}, {out!r}, options=DecodeOptions(resume=True))
-"""
-
-_REBUILD: Final = """
-from rocket_spark import rebuild_stores
-from rocket_spec.layout import Geometry
-
-rebuild_stores(spark, {store!r}, {out!r}, geometry=Geometry(11, 40), resume=True)
 """
 
 
@@ -88,16 +79,3 @@ def test_decodes_killed_between_tasks(
         decode_stores(spark, golden["mixed"], out, options=DecodeOptions(resume=resume), progress=progress)
 
     kills(tmp_path, _DECODE, golden["mixed"], run, numbers)
-
-
-@pytest.mark.soak
-def test_rebuilds_killed_between_tasks(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
-    shape = Geometry(11, 40)
-    store = golden["mixed"]
-
-    def run(out: Path, *, resume: bool = False, progress: _Count) -> dict[str, Rebuilt]:
-        return rebuild_stores(spark, store, out, geometry=shape, resume=resume, progress=progress)
-
-    kills(tmp_path, _REBUILD, store, run, (1, 4, 13, 32))
-    rebuild(store, tmp_path / "engine", geometry=shape)
-    assert contents(tmp_path / "undisturbed") == contents(tmp_path / "engine")

@@ -293,15 +293,6 @@ def test_what_was_taken_back_and_written_anew(tmp_path: Path, table: str) -> Non
         assert trigger(stream(table, tmp_path), later) == (later, [])
 
 
-def test_what_an_earlier_version_kept_goes_on(tmp_path: Path) -> None:
-    """Without what was read last."""
-    made = records(b"one", b"two")
-    log(tmp_path / "commitlog" / f"{0:020}", b"".join(made))
-    log(tmp_path / "consumequeue" / "T" / "0" / f"{0:020}", unit(0, 100) + unit(100, 100), 200)
-    assert len(trigger(stream("commit_log", tmp_path), {"phy_offset": len(made[0])})[1]) == 1
-    assert len(trigger(stream("consume_queue", tmp_path), {"T/0": 1})[1]) == 1
-
-
 def test_a_queue_that_stands_behind_damage_goes_on(tmp_path: Path) -> None:
     """Units without a size inside a queue are no sign of an end."""
     log(tmp_path / "consumequeue" / "T" / "0" / f"{0:020}", unit(0, 9) + bytes(20) + unit(18, 9), 200)

@@ -10,7 +10,6 @@ import pytest
 from rocket_columnar.arrow import SCHEMAS
 from rocket_columnar.decode import decode
 from rocket_columnar.store import find_files
-from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 from store_bytes import Entry, index_file, put
 
@@ -63,34 +62,6 @@ def test_table_without_rows_comes_as_an_empty_batch(tmp_path: Path) -> None:
     found = list(decode(files, geometry=GEOMETRY))
     assert [(table, batch.num_rows) for table, batch in found] == [("index_headers", 1), ("index_entries", 0)]
     assert found[1][1].schema.equals(SCHEMAS["index_entries"])
-
-
-@pytest.mark.parametrize(
-    "columns",
-    [["store_timestamp", "entry"], ["slot"], ["file"], ["key_hash", "time_diff", "phy_offset", "prev_entry"]],
-)
-def test_columns_come_in_the_order_asked_for(tmp_path: Path, columns: list[str]) -> None:
-    whole = rows(file(tmp_path))
-    chosen = rows(file(tmp_path), columns=columns)
-    assert chosen == [{name: row[name] for name in columns} for row in whole]
-    assert list(chosen[0]) == columns
-
-
-def test_unknown_column_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no column 'key' in index_entries"):
-        decode(find_files(file(tmp_path)), tables=["index_entries"], columns=["key"])
-
-
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ("entries", "unknown table 'entries'; there are index_headers, index_entries"),
-        ("commit_log", "no log files for table commit_log, only index files"),
-    ],
-)
-def test_table_that_is_not_there_is_refused(tmp_path: Path, table: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        decode(find_files(file(tmp_path)), tables=[table])
 
 
 def test_file_is_one_dictionary_for_all_batches(tmp_path: Path) -> None:
