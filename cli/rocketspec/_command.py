@@ -1,8 +1,13 @@
 """The verbs as one command; an error is one line and an exit code."""
 
 import os
+import platform
+import re
+import shutil
 import sys
-from typing import Annotated, Final
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated, Any, Final
 
 import typer
 from rocket_spec.errors import FormatError, UsageError
@@ -10,7 +15,6 @@ from rocket_spec.errors import FormatError, UsageError
 from rocketspec._extras import missing_extra
 from rocketspec._options import INTERRUPTED, UNREADABLE, USAGE
 from rocketspec._terminal import note, replace_unencodable
-from rocketspec._usage import CommandLineError, usage_line
 from rocketspec.verbs import is_verb, register_all, register_one
 
 _HELP: Final = """Format specification and conformance suite for Apache RocketMQ 4.9.3's index files and consume queues.
@@ -24,7 +28,7 @@ Examples:
 
 def _version(asked: bool) -> None:
     if asked:
-        from rocketspec._version import version_lines
+        from rocketspec._command import version_lines
 
         typer.echo("\n".join(version_lines()))
         raise typer.Exit
@@ -104,3 +108,57 @@ def _settle_stdout() -> None:
 def _failed(message: str, code: int) -> int:
     note(message)
     return code
+
+
+CommandLineError: Final[type[Exception]] = typer.BadParameter.__mro__[1]
+"""What typer raises for unknown verbs and options, missing and unexpected arguments; it exports the subclass only."""
+
+_UNEXPECTED: Final = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", re.DOTALL)
+_SIMILAR: Final = re.compile(r"(?:\. Did you mean| \(Possible options:) (.*?)[?)]$")
+_EXAMPLE: Final = re.compile(r"^\s*(?:Examples?: )?`?(rocketspec [^`\n]+)", re.MULTILINE)
+
+
+def usage_line(error: Any) -> str | None:
+    """The message, with an example of the verb or where its commands are listed; None where typer printed the help."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return None
+    message = _UNEXPECTED.sub(r"unexpected argument: \1", error.format_message()).rstrip(".")
+    message = _SIMILAR.sub(r"; did you mean \1?", message)
+    message = message[:1].lower() + message[1:]
+    if error.ctx is None:
+        return message
+    verb = error.ctx.command_path.removeprefix(error.ctx.find_root().command_path).strip()
+    named = f"{verb}: {message}" if verb else message
+    example = _EXAMPLE.search(error.ctx.command.help or "")
+    if verb and example is not None:
+        return f"{named}; example: `{example[1].strip()}`"
+    return f"{named}; see `{' '.join(['rocketspec', *verb.split()])} --help`"
+
+
+_LIBRARIES: Final = {
+    "": ("typer", "rich", "hypothesis", "jsonschema"),
+    "engine": ("numpy", "numba", "pyarrow"),
+    "plot": ("matplotlib",),
+    "spark": ("pyspark", "pandas"),
+}
+"""Libraries by the extra that brings them."""
+
+
+def version_lines() -> Iterator[str]:
+    """Versions of rocketspec, Python, the system and the libraries; where `java` is."""
+    yield f"rocketspec {version('rocketspec')} (RocketMQ 4.9.3, adapter protocol 1)"
+    yield f"{platform.python_implementation()} {platform.python_version()}, {platform.platform()}"
+    for extra, libraries in _LIBRARIES.items():
+        found = {library: _version(library) for library in libraries}
+        if all(found.values()):
+            yield ", ".join(f"{library} {number}" for library, number in found.items())
+        else:
+            yield f"extra {extra}: not installed"
+    yield f"java: {shutil.which('java') or 'not found'}; output in {sys.stdout.encoding}"
+
+
+def _version(library: str) -> str | None:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None

@@ -18,5 +18,4 @@ from rocket_columnar.arrow.arrays import (
     texts,
     values,
 )
-from rocket_columnar.arrow.schemas import SCHEMAS, plain_schema
-from rocket_columnar.arrow.timestamps import UTC_MS, in_utc, is_time, utc_times
+from rocket_columnar.arrow.schemas import SCHEMAS, UTC_MS, in_utc, is_time, plain_schema, utc_times

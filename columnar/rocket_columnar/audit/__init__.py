@@ -24,8 +24,7 @@ from rocket_columnar.audit.file_survey import survey_file, survey_index
 from rocket_columnar.audit.plan import LEVELS, Level, Plan, Range, make_plan, plan_files, relisted
 from rocket_columnar.audit.plan import make_plan as plan_audit
 from rocket_columnar.audit.range_check import check_range, entries_of, read_frames
-from rocket_columnar.audit.range_records import Frames
-from rocket_columnar.audit.range_result import RangeResult
+from rocket_columnar.audit.range_result import Frames, RangeResult
 from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.report import findings, quick_findings
 from rocket_columnar.audit.rows import Surveys, Targets

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT, Geometry
 
+from rocket_columnar.audit.chain_check import unreached
 from rocket_columnar.audit.fault_runs import MOST, Marks, runs_of, values_at
 from rocket_columnar.audit.index_check import Replay, check_content, reached_count, used_count
 from rocket_columnar.audit.plan import Plan
 from rocket_columnar.audit.read_ahead import ReadAhead
-from rocket_columnar.audit.select_check import unreached
 from rocket_columnar.findings import Finding
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.index import EntryWindows, IndexHeader

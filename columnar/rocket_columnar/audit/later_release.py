@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from rocket_columnar.audit.matching import DOUBLE, WRONG
 from rocket_columnar.audit.plan import Plan
-from rocket_columnar.audit.range_records import Frames
-from rocket_columnar.audit.range_result import RangeResult
+from rocket_columnar.audit.range_result import Frames, RangeResult
 from rocket_columnar.audit.rows import Rows
 from rocket_columnar.formats import (
     SCHEDULE_TOPIC,

@@ -10,8 +10,7 @@ from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.audit.fault_runs import MOST, runs_of
 from rocket_columnar.audit.plan import Plan
-from rocket_columnar.audit.range_records import Frames
-from rocket_columnar.audit.range_result import AFTER, BEFORE, NEWEST, KeyRun, RangeResult, UnitRun
+from rocket_columnar.audit.range_result import AFTER, BEFORE, NEWEST, Frames, KeyRun, RangeResult, UnitRun
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.log import Requests
 from rocket_columnar.store import StoreFile, find_files, is_safe

@@ -19,8 +19,7 @@ from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 from rocket_columnar.audit.fault_runs import MOST
 from rocket_columnar.audit.missing import files_by_queue, files_now
 from rocket_columnar.audit.plan import Plan, Range
-from rocket_columnar.audit.range_records import Frames
-from rocket_columnar.audit.range_result import AFTER, RangeResult, UnitRun
+from rocket_columnar.audit.range_result import AFTER, Frames, RangeResult, UnitRun
 from rocket_columnar.formats import LONG_MAX, UNIT_DTYPE
 from rocket_columnar.log import batch_copies, goes_to, has_light_queues
 from rocket_columnar.store import StoreFile, is_safe, read_at

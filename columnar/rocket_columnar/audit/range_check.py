@@ -10,7 +10,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rocket_columnar.audit.appended import without_appended
 from rocket_columnar.audit.fault_runs import MOST, Marks, values_at
 from rocket_columnar.audit.later_release import long_topic_sign, without_tag_entries
 from rocket_columnar.audit.matching import (
@@ -22,12 +21,12 @@ from rocket_columnar.audit.matching import (
     match_entries,
     match_units,
     seconds_since,
+    without_appended,
 )
 from rocket_columnar.audit.missing import check_missing
 from rocket_columnar.audit.multi_dispatch_check import RangeCopies, check_copies, read_copies
 from rocket_columnar.audit.plan import Plan, Range
-from rocket_columnar.audit.range_records import Frames
-from rocket_columnar.audit.range_result import RangeResult
+from rocket_columnar.audit.range_result import Frames, RangeResult
 from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.rows import Rows, Surveys, Targets
 from rocket_columnar.audit.unit_check import Judge

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rocket_columnar.audit.fault_runs import Marks
 from rocket_columnar.audit.plan import Range
-from rocket_columnar.log import Gap
+from rocket_columnar.log import Gap, Requests, TopicNames
 from rocket_columnar.store import Sign
 
 BEFORE, NEWEST, AFTER = range(3)
@@ -110,3 +113,26 @@ class RangeResult:
     hashes: frozenset[int] = frozenset()
     dropped: int = 0
     signs: list[Sign] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """The records of a range.
+
+    Attributes:
+        all: the records, in the order of the log.
+        names: the topics' names, by their numbers.
+    """
+
+    all: Requests
+    names: TopicNames
+
+    def find(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The place of the record at each offset, -1 where none begins there."""
+        known = self.all.phy_offset
+        if not known.size:
+            return np.full(offsets.size, -1, np.int64)
+        places = np.searchsorted(known, offsets)
+        places[places == known.size] = 0
+        places[known[places] != offsets] = -1
+        return places

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rocket_columnar.audit.file_survey import ENTRIES, UNITS, IndexSurvey, QueueSurvey
 from rocket_columnar.audit.plan import Plan
-from rocket_columnar.audit.range_records import Frames
+from rocket_columnar.audit.range_result import Frames
 from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.formats import ENTRY_DTYPE, UNIT_DTYPE
 from rocket_columnar.store import StoreFile

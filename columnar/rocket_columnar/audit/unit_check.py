@@ -7,13 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_columnar.audit.appended import without_appended
 from rocket_columnar.audit.fault_runs import Marks
-from rocket_columnar.audit.matching import LOST, MOVED, NOT_OWN, SIZE, TAGS
+from rocket_columnar.audit.matching import LOST, MOVED, NOT_OWN, SIZE, TAGS, without_appended
 from rocket_columnar.audit.missing import files_now
 from rocket_columnar.audit.multi_dispatch_check import RangeCopies
 from rocket_columnar.audit.plan import Plan, Range
-from rocket_columnar.audit.range_records import Frames
+from rocket_columnar.audit.range_result import Frames
 from rocket_columnar.audit.rows import Rows
 from rocket_columnar.formats import (
     LAST_ADDRESS,

@@ -13,7 +13,7 @@ from rocket_columnar.log.gaps import Gap
 from rocket_columnar.log.request_columns import ROLLBACK, Requests, TopicNames, tag_code, topic_code
 from rocket_columnar.log.row_values import RowTopics, bodies_match, properties_match, tags_codes
 from rocket_columnar.log.scan import Records, Scan
-from rocket_columnar.store import Reader
+from rocket_columnar.store import Reader, StoreFile
 
 _ROWS: Final = 1 << 13
 
@@ -139,3 +139,25 @@ class RequestScan:
         """The batches of the records that begin in [begin, end); arguments as of `Scan.run`."""
         for records in self._scan.run(begin, end, exact=exact, on_gap=on_gap):
             yield self._dispatch.requests(records)
+
+
+def read_requests(
+    file: StoreFile,
+    names: TopicNames,
+    on_gap: Callable[[Gap], None],
+    *,
+    keys: KeyRules = RULES_4_9_3,
+) -> Iterator[Requests]:
+    """The requests of one commit-log file; `on_gap` is called with each range in which no record verifies.
+
+    `keys` are the rules of the release.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with file.open() as reader:
+        if not reader.size:
+            on_gap(Gap(reader.name, file.base_offset, file.base_offset, "an empty file", "a commit log"))
+            return
+        scan = RequestScan(reader, file.base_offset, names, keys=keys)
+        yield from scan.run(0, reader.size, exact=True, on_gap=on_gap)

@@ -10,6 +10,8 @@ from rocket_spec.layout import Geometry
 from rocket_spec.profiles import GROUND, Profile, profile
 
 from rocket_columnar.audit import Plan, make_plan
+from rocket_columnar.index import read_headers
+from rocket_columnar.log import log_tail
 from rocket_columnar.restart.dispatch_again import dispatched_again
 from rocket_columnar.restart.dledger import entry_log
 from rocket_columnar.restart.ext_files import deleted_exts, ext_refusal
@@ -32,8 +34,7 @@ from rocket_columnar.restart.recovery import (
     too_long_record,
     walked_end,
 )
-from rocket_columnar.restart.running import moment
-from rocket_columnar.store import WorkDone, lock_holder, size_of, while_listed
+from rocket_columnar.store import WorkDone, list_kind, lock_holder, size_of, while_listed
 
 _REFUSED: Final = ("log.gap", "queue.size")  # findings on files that are none of a store's
 
@@ -229,3 +230,10 @@ def _of_queues(queues: Iterable[QueueStart]) -> Iterator[Deletion]:
                 yield Deletion("truncate", last.name, end - last.base_offset, reason)
         for file, reason in sorted(queue.deleted, key=lambda pair: pair[0].base_offset):
             yield Deletion("delete", file.name, None, reason)
+
+
+def moment(store: Path, commitlog: Sequence[Path] = ()) -> tuple[object, ...]:
+    """What differs as soon as a broker has written: where the log ends, and the headers of the index files."""
+    tail = log_tail(list_kind(store, "log", commitlog))
+    headers = read_headers(list_kind(store, "index", commitlog))
+    return tail.end, tail.sizes, tuple(headers)

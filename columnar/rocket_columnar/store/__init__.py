@@ -12,7 +12,7 @@ from rocket_columnar.store.later_release import (
 )
 from rocket_columnar.store.listing import NO_NUMBER, find_files, list_kind
 from rocket_columnar.store.lock import lock_holder
-from rocket_columnar.store.places import placed_file, protected_directories, require_store
+from rocket_columnar.store.places import is_safe, placed_file, protected_directories, require_store
 from rocket_columnar.store.reader import (
     PAUSES,
     Reader,
@@ -21,8 +21,6 @@ from rocket_columnar.store.reader import (
     open_reader,
     read_gently,
 )
-from rocket_columnar.store.safe_names import is_safe
-from rocket_columnar.store.sizes import size_of, usual_size
 from rocket_columnar.store.store_file import (
     ALL_KINDS,
     CONFIG_TABLES,
@@ -33,6 +31,8 @@ from rocket_columnar.store.store_file import (
     is_gone,
     read_at,
     shown_name,
+    size_of,
+    usual_size,
     while_listed,
     while_there,
 )

@@ -222,3 +222,11 @@ def _refuse_member(path: Path) -> None:
     for folder in (whole, whole.parent):
         if _is_member(folder) and (folder / MEMBER_LOG).is_dir():
             raise UsageError(f"{path}: belongs to a DLedger member; expected the store, {folder.parent}")
+
+
+_SAFE: Final = re.compile(r"[%|a-zA-Z0-9_-]{1,255}", re.ASCII)
+
+
+def is_safe(topic: str) -> bool:
+    """Whether a topic can be a directory's name: what brokers take as one, at most 255 long."""
+    return _SAFE.fullmatch(topic) is not None

@@ -1,13 +1,14 @@
 """One file of a store, and work on files that a broker may delete at any time."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeVar, get_args
 
-from rocket_columnar.store.reader import Reader, Source, open_reader
+from rocket_columnar.store.reader import Reader, Source, open_reader, settled
 
 _T = TypeVar("_T")
 Kind = Literal[
@@ -136,3 +137,19 @@ def read_at(file: StoreFile, at: int, length: int) -> bytes:
     """`length` bytes of a file from position `at` on, fewer at its end."""
     with file.open() as reader:
         return reader.read(at, max(min(length, reader.size - at), 0)).tobytes()
+
+
+def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
+    """The length that most files have, 0 without files; of several equally frequent ones a whole number of units, then the larger."""
+    counts = Counter(sizes)
+    return max(counts, key=lambda size: (counts[size], size % unit == 0, size), default=0)
+
+
+def size_of(file: StoreFile) -> int | None:
+    """Length of a file in bytes; None if it no longer exists."""
+    if file.source is not None:
+        return file.source.size
+    try:
+        return settled(file.path.stat).st_size
+    except FileNotFoundError:
+        return None
