@@ -1,18 +1,13 @@
 """One Spark session for all tests here, and a small store packed by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from far_storage import hdfs, s3  # noqa: F401 - started once a run
+from pyspark.sql import SparkSession
 from short_lived import SHORT_LIVED
 from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, put, record, unit
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @pytest.fixture(scope="session")

@@ -1,21 +1,20 @@
 """`audit_stores`: the findings of the single-machine audit, on golden stores and on those with planted defects."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from rocket_columnar.audit import audit
 from rocket_golden import Damaged, damaged, open_damaged, open_store
+from rocket_spark import Store, audit_stores, decode_stores, rebuild_stores
+from rocket_spark.audit import ranges_by_task
+from rocket_spark.stores import name_stores
 from verb_run import Run, runner
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -24,9 +23,6 @@ FEW = ("mixed", "ext", "lmq", "killed-restarted", "dledger", "dledger-group-rejo
 
 def check(spark: SparkSession, stores: dict[str, Path], planted: dict[str, Damaged]) -> None:
     """The findings on all stores in one job are the engine's, and those of the planted defects are among them."""
-    from rocket_spark import audit_stores
-    from rocket_spark.stores import name_stores
-
     paths = list(stores.values())
     findings = list(audit_stores(spark, paths, "deep"))
     keys = {path: key for key, path in name_stores(paths).items()}
@@ -60,8 +56,6 @@ def test_planted_defects_are_found(spark: SparkSession, golden: dict[str, Path],
 def test_every_core_has_several_tasks_of_an_audit(
     cores: int | None, stores: list[int], shares: list[list[int]]
 ) -> None:
-    from rocket_spark.audit import ranges_by_task
-
     plans: Any = {str(name): SimpleNamespace(ranges=tuple(range(many))) for name, many in enumerate(stores)}
     cut: dict[str, list[tuple[Any, ...]]] = ranges_by_task(plans, cores)
     assert [[len(ranges) for ranges in every] for every in cut.values()] == shares
@@ -119,8 +113,6 @@ def test_the_verb_rebuilds(verb: Run, golden: dict[str, Path], tmp_path: Path) -
 def test_stores_with_commit_logs_of_their_own(
     spark: SparkSession, golden: dict[str, Path], tmp_path: Path
 ) -> None:
-    from rocket_spark import Store, audit_stores, decode_stores, rebuild_stores
-
     store = open_store("many-paths", tmp_path)
     folders = tuple(str(store / f"commitlog-{letter}") for letter in "abc")
     stores: list[Store | Path] = [Store(store, folders), golden["lmq"]]

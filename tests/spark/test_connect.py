@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from rocket_columnar.decode import decode as engine
 from rocket_columnar.store import find_files
+from rocket_spark import SparkUnavailableError, open_session
 from spark_servers import connect_server
 
 pytestmark = pytest.mark.spark
@@ -58,8 +59,6 @@ def test_a_server_that_is_not_there(hand_made: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_master_that_is_not_there(master: str, why: str) -> None:
-    from rocket_spark import SparkUnavailableError, open_session
-
     with pytest.raises(SparkUnavailableError) as caught:
         open_session(master)
     assert str(caught.value) == f"Spark does not start with master {master}: {why}"

@@ -1,7 +1,5 @@
 """`decode_stores` and `rocketspec spark decode`: Parquet written inside the tasks, the rows and gaps of `decode`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -9,22 +7,21 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import pyarrow.parquet as pq
 import pytest
 from far_storage import Far
+from pyspark.sql import SparkSession
 from rocket_columnar.audit import audit
 from rocket_columnar.decode import decode as engine
 from rocket_columnar.store import find_files
 from rocket_spark import audit_stores, decode_stores, plan_decode, run_decode
+from rocket_spark.stores import name_stores
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import Geometry
 from store_bytes import Entry, blank, index_file, put, record
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -122,8 +119,6 @@ def test_what_is_refused_before_spark_starts(hand_made: Path, tmp_path: Path) ->
 
 
 def test_names_of_stores() -> None:
-    from rocket_spark.stores import name_stores
-
     assert list(name_stores(["/data/a/store", "/data/b/store"])) == ["a/store", "b/store"]
     assert list(name_stores("/data/a/store")) == [""]
     with pytest.raises(UsageError, match="no store to read"):

@@ -1,14 +1,13 @@
 """Fleets with bad stores among good ones: the good ones are decoded, the bad ones are listed with their reasons."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from rocket_columnar.audit import LEVELS, audit
 from rocket_columnar.rebuild import rebuild
 from rocket_spark import (
@@ -16,14 +15,13 @@ from rocket_spark import (
     JobError,
     audit_stores,
     decode_stores,
+    plan_decode,
     plan_rebuilds,
     rebuild_stores,
     run_rebuild,
 )
+from rocket_spark import tasks as runner
 from rocket_spec.errors import MalformedError
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -68,8 +66,6 @@ def test_good_stores_are_decoded_and_bad_ones_are_listed(
 
 def test_a_store_that_cannot_be_listed_fails_alone(golden: dict[str, Path], tmp_path: Path) -> None:
     """A symbolic link to itself: as any directory that the job may not list."""
-    from rocket_spark import plan_decode
-
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     stores = [tmp_path / "loop", golden["transactions"]]
     plan = plan_decode(stores, tmp_path / "out")
@@ -161,8 +157,6 @@ def test_small_stores_share_tasks(spark: SparkSession, golden: dict[str, Path], 
 
 
 def test_a_job_of_many_waves_and_of_large_tasks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rocket_spark import tasks as runner
-
     tasks = [SimpleNamespace(store="ab"[number % 2], number=number) for number in range(5)]
     common = {"a": 10, "b": 20}
 

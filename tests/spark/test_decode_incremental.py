@@ -1,24 +1,21 @@
 """Decode with `append` and `resume`: nothing twice, nothing lost, and finished work is not done again."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from live_writer import LiveWriter, steps
+from pyspark.sql import SparkSession
 from rocket_columnar.decode import decode
 from rocket_columnar.store import find_files
 from rocket_spark import DecodeOptions, DecodeSummary, decode_stores, plan_decode
+from rocket_spark.decode import part_tasks
 from rocket_spec.errors import MalformedError, UsageError
 from store_bytes import put, record, unit
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -109,8 +106,6 @@ def logs(store: Path, kept: range) -> None:
 def test_files_that_the_broker_deleted(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: list[int], *, drop: bool
 ) -> None:
-    from rocket_spark.decode import part_tasks
-
     monkeypatch.setattr(part_tasks, "TASK_BYTES", 1)
     store, out = tmp_path / "store", tmp_path / "out"
     logs(store, range(3))

@@ -1,24 +1,21 @@
 """How decoded Parquet is laid out: row groups, indexes, partition folders, times, keys."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 from rocket_columnar.decode import decode
 from rocket_columnar.store import find_files
-from rocket_spark import DecodeOptions, decode_stores
+from rocket_spark import DecodeOptions, decode_stores, plan_decode
+from rocket_spark.decode import part_writer
 from rocket_spec.errors import UsageError
 from store_bytes import put, record
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -52,8 +49,6 @@ def test_row_groups_are_large_and_indexed(spark: SparkSession, tmp_path: Path) -
 
 
 def test_row_groups_end_at_a_number_of_rows_or_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rocket_spark.decode import part_writer
-
     schema = pa.schema([("file", pa.string())])
     for limit, sizes in (("GROUP_ROWS", [4, 4, 2]), ("GROUP_BYTES", [2, 2, 2, 2, 2])):
         with monkeypatch.context() as patch:
@@ -69,8 +64,6 @@ def test_row_groups_end_at_a_number_of_rows_or_bytes(tmp_path: Path, monkeypatch
 
 def test_the_bloom_filter_of_a_full_row_group_has_one_mebibyte(tmp_path: Path) -> None:
     """The bits by Parquet's formula, -8 n / ln(1 - p ** (1 / 8)), rounded up to a power of two; 16 bytes are its header."""
-    from rocket_spark.decode import part_writer
-
     bits = -8 * part_writer.GROUP_ROWS / math.log(1 - 0.01 ** (1 / 8))
     assert 1 << 22 < bits <= 1 << 23
     schema = pa.schema([("key_hash", pa.int32())])
@@ -131,8 +124,6 @@ def test_keys_as_a_list(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_an_unknown_partition_is_refused(hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import plan_decode
-
     with pytest.raises(UsageError, match="partition by body: unknown; expected topic, date"):
         plan_decode(hand_made, tmp_path / "out", options=DecodeOptions(partition_by=("body",)))
 

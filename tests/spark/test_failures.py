@@ -1,13 +1,12 @@
 """What goes wrong in mid-job leaves the output as it was: never a silent half. One line names the cause."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from rocket_spark import (
     JobError,
     decode_stores,
@@ -20,9 +19,6 @@ from rocket_spark.decode import PartTask
 from rocket_spark.failure_causes import cause_of, reason
 from rocket_spark.output import Folder
 from rocket_spec.errors import MalformedError
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 

@@ -1,15 +1,14 @@
 """Jobs over stores on S3 and HDFS: what they find and write is what they do of the same stores under a path."""
 
-from __future__ import annotations
-
 import filecmp
 import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from far_storage import Far
+from pyspark.sql import SparkSession
 from rocket_columnar.audit import audit
 from rocket_columnar.rebuild import rebuild
 from rocket_spark import (
@@ -23,9 +22,6 @@ from rocket_spark import (
 from rocket_spark.files import storage_for
 from rocket_spark.rebuild_tasks import IndexTask, file_task
 from rocket_spec.errors import MalformedError, UsageError
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 

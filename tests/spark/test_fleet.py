@@ -1,26 +1,23 @@
 """Questions to a hundred stores: who has a message, which replicas differ, which store is worst, what a start would do."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from far_storage import Far
+from pyspark.sql import SparkSession
 from rocket_columnar.audit import audit
 from rocket_columnar.describe import digest, look_at, store_digest
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.restart import restarts, rows_of
 from rocket_spark import Asked, differing, digest_stores, query_stores, restart_stores
+from rocket_spark.sources import reason
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 from store_bytes import put, record
 from verb_run import Run, runner
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -189,8 +186,6 @@ def test_summaries_of_stores(spark: SparkSession, fleet: list[Path]) -> None:
     counted = frame.selectExpr("count(*)", "count(error)", "sum(size(queues))").first()
     assert counted is not None
     assert tuple(counted)[:2] == (COUNT, 3)
-    from rocket_spark.sources import reason
-
     with pytest.raises(Exception, match="option level") as caught:
         spark.read.format("rocketmq-findings").option("level", "slow").load(str(fleet[0])).collect()
     assert reason(caught.value) == "option level: 'slow' is none of quick, default, deep"

@@ -1,16 +1,12 @@
 """`kafka_rows`: the columns of Spark's Kafka source."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import SparkSession
+from rocket_spark import DecodeOptions, decode_stores, kafka_rows
 from store_bytes import put, record
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -26,8 +22,6 @@ pytestmark = pytest.mark.spark
     ids=["plain", "utc", "permissive", "filters"],
 )
 def test_records_as_rows_of_kafka(spark: SparkSession, tmp_path: Path, options: dict[str, str]) -> None:
-    from rocket_spark import kafka_rows
-
     log = record(
         0,
         body=b"one",
@@ -66,8 +60,6 @@ def test_records_as_rows_of_kafka(spark: SparkSession, tmp_path: Path, options: 
 @pytest.mark.parametrize("utc", [False, True], ids=["millis", "utc"])
 def test_decoded_tables_as_rows_of_kafka(spark: SparkSession, tmp_path: Path, *, utc: bool) -> None:
     """Also of a topic in the name of a folder, which Spark takes for a number."""
-    from rocket_spark import DecodeOptions, decode_stores, kafka_rows
-
     put(tmp_path / "store", f"commitlog/{0:020}", record(0, topic=b"12", store_timestamp=86_400_000))
     options = DecodeOptions(utc=utc, key_list=True, partition_by=("topic",))
     decode_stores(spark, tmp_path / "store", tmp_path / "out", ["commit_log"], options=options)

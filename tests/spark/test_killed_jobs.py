@@ -1,17 +1,13 @@
 """Jobs whose driver and workers are killed are resumed: the output is that of an undisturbed run, and less is done."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from killed_jobs import kill_job
+from pyspark.sql import SparkSession
 from rocket_spark import DecodeOptions, decode_stores
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 

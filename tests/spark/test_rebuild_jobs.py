@@ -1,22 +1,24 @@
 """`rebuild_stores` against the single-machine rebuild, byte for byte."""
 
-from __future__ import annotations
-
 import filecmp
 import json
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from rocket_columnar.log import RULES_4_9_3
-from rocket_columnar.rebuild import BrokerRules, rebuild
+from rocket_columnar.rebuild import BrokerRules, Dispatched, dispatch_log, rebuild
+from rocket_columnar.store import find_files
+from rocket_spark import plan_rebuilds, rebuild_stores
+from rocket_spark import rebuild as module
+from rocket_spark.files import LocalStorage, state_of
+from rocket_spark.output import Folder, Output
+from rocket_spark.rebuild_tasks import IndexTask, LogTask, dispatch_task, file_task
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -35,8 +37,6 @@ def same(one: Path, other: Path) -> None:
 
 
 def test_every_golden_store_in_one_job(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
-    from rocket_spark import rebuild_stores
-
     done = rebuild_stores(spark, list(golden.values()), tmp_path / "out")
     assert done.keys() == golden.keys()
     for name, store in golden.items():
@@ -45,8 +45,6 @@ def test_every_golden_store_in_one_job(spark: SparkSession, golden: dict[str, Pa
 
 
 def test_one_store_of_another_geometry(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
-    from rocket_spark import rebuild_stores
-
     options: Any = {"geometry": Geometry(11, 40), "queue_file_size": 100}
     seen: list[tuple[str, int, int]] = []
     done = rebuild_stores(
@@ -65,8 +63,6 @@ def test_one_store_of_another_geometry(spark: SparkSession, golden: dict[str, Pa
 def test_a_log_file_that_is_missing_is_told(
     spark: SparkSession, golden: dict[str, Path], tmp_path: Path
 ) -> None:
-    from rocket_spark import rebuild_stores
-
     store = Path(shutil.copytree(golden["small-roll"], tmp_path / "store"))
     missing = sorted((store / "commitlog").iterdir())[1]
     missing.unlink()
@@ -78,8 +74,6 @@ def test_a_log_file_that_is_missing_is_told(
 
 
 def test_what_is_wrong_is_said_before_spark_starts(golden: dict[str, Path], tmp_path: Path) -> None:
-    from rocket_spark import plan_rebuilds
-
     with pytest.raises(UsageError, match="contains no commit log"):
         plan_rebuilds(golden["mixed"] / "index", tmp_path / "out")
     with pytest.raises(UsageError, match="is inside a store that is read"):
@@ -94,10 +88,6 @@ def test_a_failed_job_is_resumed(
     spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The queues fail at first: logs and index files are not read again, but for a log file that changed."""
-    from rocket_spark import rebuild as module
-    from rocket_spark import rebuild_stores
-    from rocket_spark.rebuild_tasks import IndexTask, file_task
-
     store = Path(shutil.copytree(golden["mixed"], tmp_path / "store"))
 
     def broken(task: Any, attempts: Any, own: Any) -> Any:
@@ -134,11 +124,6 @@ def test_a_failed_job_is_resumed(
 def test_dispatched_columns_are_synced_if_a_later_run_may_read_them(
     golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, kept: bool
 ) -> None:
-    from rocket_columnar.store import find_files
-    from rocket_spark.files import LocalStorage, state_of
-    from rocket_spark.output import Folder
-    from rocket_spark.rebuild_tasks import LogTask, dispatch_task
-
     synced: list[str] = []
     monkeypatch.setattr(
         os, "fsync", lambda number: synced.append(str(Path(f"/proc/self/fd/{number}").readlink()))
@@ -155,9 +140,6 @@ def test_own_files_that_changed_are_compared_anew(
     spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The commit fails; then one byte of a queue file and of an index file is damaged. Only these two are written."""
-    from rocket_spark import rebuild_stores
-    from rocket_spark.output import Output
-
     store, out = Path(shutil.copytree(golden["mixed"], tmp_path / "store")), tmp_path / "out"
 
     def broken(*_arguments: object) -> None:
@@ -184,9 +166,6 @@ def test_own_files_that_changed_are_compared_anew(
 
 def test_what_a_log_gave_survives_json(golden: dict[str, Path], tmp_path: Path) -> None:
     """Of golden logs, and of one with a gap."""
-    from rocket_columnar.rebuild import Dispatched, dispatch_log
-    from rocket_columnar.store import find_files
-
     store = Path(shutil.copytree(golden["mixed"], tmp_path / "store"))
     first = min((store / "commitlog").iterdir())
     data = first.read_bytes()

@@ -1,26 +1,20 @@
 """`open_session`: what is settled before a JVM starts."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession
+from rocket_spark.session import QUICK_COMPILER, driver_settings
 
 pytestmark = pytest.mark.spark
 
 
 def test_what_a_session_starts_its_jvm_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rocket_spark.session import QUICK_COMPILER, driver_settings
-
     monkeypatch.setattr(os, "environ", dict(os.environ))
     settled = driver_settings("local[1]", QUICK_COMPILER)
     assert settled["spark.driver.extraJavaOptions"].split()[1:] == ["-XX:TieredStopAtLevel=1"]
@@ -40,8 +34,6 @@ def test_no_unix_sockets_where_containers_have_long_paths(
     monkeypatch: pytest.MonkeyPatch, java: str, master: str | None, port: str
 ) -> None:
     """A task on YARN failed with "AF_UNIX path too long"."""
-    from rocket_spark.session import driver_settings
-
     monkeypatch.setattr(os, "environ", dict(os.environ))
     if port:
         os.environ["PYSPARK_GATEWAY_PORT"] = port

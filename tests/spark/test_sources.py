@@ -1,25 +1,22 @@
 """`spark.read.format(...)`: every table's rows are those of the engine's decode, in the same order."""
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from far_storage import Far
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 from rocket_columnar.decode import TABLE_KINDS, decode
 from rocket_columnar.store import ALL_KINDS, LATER_KINDS, find_files
 from rocket_spark import count_times_out_of_range
 from rocket_spark.sources import SOURCES, reason
 from rocket_spec.tables import TABLES
 from store_bytes import put
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -165,8 +162,6 @@ def test_a_filtered_query_leaves_later_ones_alone(spark: SparkSession, golden: d
 
 def said(work: Callable[[], object]) -> str:
     """What the sources say of an error that Spark raises."""
-    from pyspark.errors import PySparkException
-
     with pytest.raises(PySparkException) as caught:
         work()
     return reason(caught.value)

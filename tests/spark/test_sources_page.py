@@ -1,20 +1,16 @@
 """The examples of docs/spark-sources.md, run one after the other, and its tables against the code."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from far_storage import Far
+from pyspark.sql import SparkSession
 from rocket_golden import open_store
 from rocket_spark.reading.options import OPTIONS, STREAM_OPTIONS
 from rocket_spark.sources import SOURCES
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 PAGE = (Path(__file__).parents[2] / "docs" / "spark-sources.md").read_text("utf-8")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 from rocket_columnar.decode import TABLE_KINDS, decode
 from rocket_columnar.log import Gap
 from rocket_columnar.store import find_files
@@ -153,8 +154,6 @@ def test_a_filter_on_a_column_that_is_not_read(mixed: Path) -> None:
 
 
 def test_a_schema_of_the_corrupt_column_alone_has_every_row(mixed: Path) -> None:
-    from pyspark.sql.types import StringType, StructField, StructType
-
     source = BY_TABLE["commit_log"]({"path": str(mixed), "mode": "PERMISSIVE"})
     reader = source.reader(StructType([StructField(CORRUPT, StringType())]))
     rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
@@ -325,8 +324,6 @@ def test_a_path_that_cannot_be_read_is_named(mixed: Path, tmp_path: Path) -> Non
 
 
 def test_a_schema_with_an_unknown_column_names_it(mixed: Path) -> None:
-    from pyspark.sql.types import IntegerType, StructField, StructType
-
     source = BY_TABLE["index_entries"]({"path": str(mixed)})
     with pytest.raises(UsageError, match="rocketmq-index has no column 'hash' of type int"):
         source.reader(StructType([StructField("hash", IntegerType())]))

@@ -1,19 +1,15 @@
 """The examples of docs/spark.md, run on golden stores: what the command prints, and the functions."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from far_storage import Far
+from pyspark.sql import SparkSession
 from verb_run import runner
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 

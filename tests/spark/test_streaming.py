@@ -1,21 +1,16 @@
 """Streams over a store that grows: every row once, whatever was torn, rolled or restarted meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
 from rocket_spec.errors import MalformedError, UsageError
 from store_bytes import blank, record, unit
 from streams import TABLES, Row, engine_rows, ordered, stream, trigger
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @pytest.fixture(autouse=True)

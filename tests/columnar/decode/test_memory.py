@@ -2,7 +2,7 @@
 
 import tracemalloc
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,7 +19,6 @@ BOUND = 96 << 20
 @pytest.fixture
 def bounded() -> Callable[[], AbstractContextManager[None]]:
     """A block in which NumPy, Python and Arrow together never hold more than the bound."""
-    from contextlib import contextmanager
 
     @contextmanager
     def measure() -> Iterator[None]:
