@@ -1,7 +1,8 @@
-"""Jobs on a real standalone cluster of two workers, and what they leave when tasks fail, run twice, or lose their worker."""
+"""Jobs on a real standalone cluster whose tasks fail, run twice or lose their worker, and over Spark Connect."""
 
 import filecmp
 import json
+import os
 import subprocess
 import sys
 import time
@@ -14,7 +15,8 @@ from rocket_columnar.decode import decode as engine
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
-from spark_servers import Cluster, cluster
+from rocket_spark import SparkUnavailableError, open_session
+from spark_servers import Cluster, cluster, connect_server
 
 pytestmark = pytest.mark.spark
 
@@ -101,3 +103,51 @@ def test_rebuilt_files_are_those_of_one_machine(ran: tuple[Path, dict[str, Any]]
         found = sorted(path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file())
         assert found == list(expected)
         assert all(filecmp.cmp(made / file, whole / file, shallow=False) for file in expected)
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Without Java on the path."""
+    return subprocess.run(
+        [sys.executable, "-m", "rocketspec", "spark", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env={**os.environ, "PATH": "", "JAVA_HOME": ""},
+    )
+
+
+def test_decode_over_connect(java: str, hand_made: Path, tmp_path: Path) -> None:
+    with connect_server(tmp_path) as url:
+        done = command("decode", str(hand_made), "-o", str(tmp_path / "out"), "--remote", url, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    summary = {table["table"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+    expected: dict[str, int] = {}
+    for table, batch in engine(find_files(hand_made)):
+        expected[table] = expected.get(table, 0) + batch.num_rows
+    assert summary == expected
+    for table, count in expected.items():
+        parts = (tmp_path / "out" / table).iterdir()
+        assert sum(pq.ParquetFile(part).metadata.num_rows for part in parts) == count
+
+
+def test_a_server_that_is_not_there(hand_made: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    done = command("decode", str(hand_made), "-o", out, "--remote", "sc://127.0.0.1:9/;use_ssl=false")
+    assert done.returncode == 3
+    assert done.stderr.startswith("rocketspec: Spark Connect at sc://127.0.0.1:9/")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("master", "why"),
+    [
+        ("spark://127.0.0.1:9", "Connection refused"),
+        ("spark://127.0.0.1:9,127.0.0.1:11", "Connection refused"),
+        ("spark://nobody", "names no HOST:PORT"),
+    ],
+)
+def test_a_master_that_is_not_there(master: str, why: str) -> None:
+    with pytest.raises(SparkUnavailableError) as caught:
+        open_session(master)
+    assert str(caught.value) == f"Spark does not start with master {master}: {why}"

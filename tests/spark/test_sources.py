@@ -1,8 +1,9 @@
-"""`spark.read.format(...)`: every table's rows are those of the engine's decode, in the same order."""
+"""`spark.read.format(...)`: every table's rows are those of the engine's decode, in the same order; and `kafka_rows`."""
 
 import json
 import struct
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from rocket_columnar.decode import TABLE_KINDS, decode
 from rocket_columnar.store import ALL_KINDS, LATER_KINDS, find_files
-from rocket_spark import count_times_out_of_range
+from rocket_spark import DecodeOptions, count_times_out_of_range, decode_stores, kafka_rows
 from rocket_spark.sources import SOURCES, reason
 from rocket_spec.tables import TABLES
-from store_bytes import put
+from store_bytes import put, record
 
 pytestmark = pytest.mark.spark
 
@@ -187,3 +188,60 @@ def test_a_write_says_what_to_use_instead(spark: SparkSession, hand_made: Path, 
             "and `rocketspec rebuild` or rebuild_stores for index files and queues"
         )
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"timestamps": "utc"},
+        {"mode": "PERMISSIVE", "timestamps": "utc"},
+        {"filters": '[["topic", "in", ["T", "U"]]]'},
+    ],
+    ids=["plain", "utc", "permissive", "filters"],
+)
+def test_records_as_rows_of_kafka(spark: SparkSession, tmp_path: Path, options: dict[str, str]) -> None:
+    log = record(
+        0,
+        body=b"one",
+        queue_id=3,
+        queue_offset=7,
+        properties=b"KEYS\1k1 k2\2TAGS\1A\2",
+        store_timestamp=86_400_000,
+    )
+    log += record(len(log), topic=b"U", body=b"", store_timestamp=(1 << 63) - 1)
+    put(tmp_path, f"commitlog/{0:020}", log)
+    frame = kafka_rows(spark.read.format("rocketmq-commitlog").options(**options).load(str(tmp_path)))
+    assert frame.dtypes == [
+        ("key", "binary"),
+        ("value", "binary"),
+        ("topic", "string"),
+        ("partition", "int"),
+        ("offset", "bigint"),
+        ("timestamp", "timestamp"),
+        ("timestampType", "int"),
+        ("headers", "array<struct<key:string,value:binary>>"),
+    ]
+    first, second = frame.toArrow().to_pylist()
+    assert first == {
+        "key": b"k1 k2",
+        "value": b"one",
+        "topic": "T",
+        "partition": 3,
+        "offset": 7,
+        "timestamp": datetime(1970, 1, 2, tzinfo=UTC),
+        "timestampType": 1,
+        "headers": [{"key": "KEYS", "value": b"k1 k2"}, {"key": "TAGS", "value": b"A"}],
+    }
+    assert (second["key"], second["value"], second["topic"], second["timestamp"]) == (None, b"", "U", None)
+
+
+@pytest.mark.parametrize("utc", [False, True], ids=["millis", "utc"])
+def test_decoded_tables_as_rows_of_kafka(spark: SparkSession, tmp_path: Path, *, utc: bool) -> None:
+    """Also of a topic in the name of a folder, which Spark takes for a number."""
+    put(tmp_path / "store", f"commitlog/{0:020}", record(0, topic=b"12", store_timestamp=86_400_000))
+    options = DecodeOptions(utc=utc, key_list=True, partition_by=("topic",))
+    decode_stores(spark, tmp_path / "store", tmp_path / "out", ["commit_log"], options=options)
+    frame = kafka_rows(spark.read.parquet(str(tmp_path / "out" / "commit_log")))
+    (row,) = frame.select("topic", "timestamp").toArrow().to_pylist()
+    assert row == {"topic": "12", "timestamp": datetime(1970, 1, 2, tzinfo=UTC)}

@@ -1,11 +1,99 @@
-"""Unique keys and offset ids taken apart, byte by byte."""
+"""Key hashes one by one and in batches (IDX-HASH-1, IDX-HASH-2), Java's numbers, and the IDs of messages."""
 
+import random
 from datetime import UTC, datetime, timedelta, timezone
 
+import pyarrow as pa
 import pytest
-from rocket_columnar.formats import OffsetId, UniqueKey, make_offset_id, parse_offset_id, parse_unique_key
+from rocket_columnar.formats import (
+    OffsetId,
+    UniqueKey,
+    decode_utf8,
+    hash_key,
+    hash_keys,
+    index_key,
+    make_offset_id,
+    parse_int,
+    parse_offset_id,
+    parse_unique_key,
+    to_i32,
+    to_i64,
+)
 from rocket_golden import truth
+from rocket_reference import java
 from rocket_spec.errors import UsageError
+
+# each value is worked out as s[0]*31^(n-1) + ... mod 2^32, then made positive
+
+
+def test_the_index_key_joins_with_a_hash_sign() -> None:
+    assert index_key("AaTopic", "Aa") == "AaTopic#Aa"
+
+
+def by_definition(key: str) -> int:
+    raw = key.encode("utf-16-be", "surrogatepass")
+    code = 0
+    for high, low in zip(raw[::2], raw[1::2], strict=True):
+        code = (31 * code + 256 * high + low) % 2**32
+    return 0 if code == 2**31 else min(code, 2**32 - code)
+
+
+def keys(alphabet: str, count: int) -> list[str]:
+    source = random.Random(1)  # noqa: S311 - a sample
+    return ["".join(source.choices(alphabet, k=source.choice((0, 1, 9, 63, 64, 200)))) for _ in range(count)]
+
+
+@pytest.mark.parametrize("alphabet", ["ab#", "ab漢😀\ud800\udfff"])
+def test_lone_surrogates_and_long_keys(alphabet: str) -> None:
+    sample = keys(alphabet, 1000)
+    expected = [by_definition(key) for key in sample]
+    assert [hash_key(key) for key in sample] == expected
+    assert hash_keys(sample).tolist() == expected
+    assert hash_keys(tuple(sample)).tolist() == expected
+
+
+@pytest.mark.parametrize("alphabet", ["abc#", "aé漢😀"])
+def test_arrow_arrays(alphabet: str) -> None:
+    sample = keys(alphabet, 500)
+    expected = [by_definition(key) for key in sample]
+    array = pa.array(sample)
+    assert hash_keys(array).tolist() == expected
+    assert hash_keys(array.slice(3, 100)).tolist() == expected[3:103]
+    assert hash_keys(array.cast(pa.large_string())).tolist() == expected
+    assert hash_keys(array.dictionary_encode()).tolist() == expected
+    assert hash_keys(pa.chunked_array([array[:7], array[7:]])).tolist() == expected
+
+
+def test_empty_batches() -> None:
+    assert hash_keys([]).tolist() == []
+    assert hash_keys(pa.array([], pa.string())).tolist() == []
+    assert hash_keys(pa.chunked_array([], pa.string())).tolist() == []
+
+
+def test_a_null_has_no_hash() -> None:
+    with pytest.raises(ValueError, match="null"):
+        hash_keys(pa.array(["a", None]))
+
+
+MARK = "\ufffd"
+
+
+def test_two_byte_strings_of_every_lead_decode_as_in_the_reference() -> None:
+    tails = (b"", b"a", b"\x80", b"\x8f", b"\x90", b"\x9f\x80", b"\xa0\x80", b"\xbf\xbf\xbf", b"\x80\x80a")
+    for lead in range(256):
+        for tail in tails:
+            data = bytes([lead]) + tail
+            assert decode_utf8(data) == java.decode_utf8(data), data.hex()
+
+
+def test_ints_end_at_32_bits() -> None:
+    assert (parse_int("2147483647"), parse_int("2147483648")) == (2147483647, None)
+
+
+def test_wrapping() -> None:
+    assert to_i32(1 << 31) == -(1 << 31)
+    assert to_i64((1 << 63) - 1 + 1000) == -(1 << 63) + 999
+
 
 V4 = "C000020254BF60E53B936A633EFE0001"
 V6 = "20010DB80000000000000000000000010001DEADBEEF00000001FFFF"
