@@ -16,7 +16,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import rocketspec
 from rocket_columnar.query import OpenStore, find_by_unique_key, query, topics_of
 from rocket_columnar.restart import restarts
@@ -30,13 +29,7 @@ PAGE: Final = Path(__file__).with_name("GROWTH.md")
 _BYTES: Final = (100_000_000, 1_000_000_000, 8_000_000_000)
 _FILES: Final = (100, 1_000, 20_000)
 _LIMITS: Final = {"bytes": 1.3, "files": 1.5}
-_TITLES: Final = {
-    "bytes": "Bytes",
-    "files": "Files",
-    "hole": "A third of each queue is a hole",
-    "claims": "Index files that count more entries than they have",
-    "damage": "A byte in 64 KiB of the log is damaged",
-}
+_TITLES: Final = {"bytes": "Bytes", "files": "Files"}
 _KEY: Final = 17  # of the record that is queried
 
 _HEAD: Final = """\
@@ -92,7 +85,6 @@ _VERBS: Final[dict[str, Callable[[Path, Path], object]]] = {
     "query --unique-key": _query_unique_key,
 }
 _OF_BYTES: Final = ("audit", "audit --restart", "decode", "digest", "rebuild")
-_OF_DAMAGE: Final = ("audit", "decode", "digest")
 
 
 def _child(verb: str, warm: Path, store: Path, rounds: int) -> None:
@@ -118,38 +110,8 @@ def _measured(series: str, verb: str, size: int, warm: Path, store: Path, rounds
     return run
 
 
-def _hole(store: Path) -> None:
-    """The middle third of each queue is a hole."""
-    for file in rocketspec.open_store(store, "queue"):
-        data = file.path.read_bytes()
-        begin, end = (len(data) * part // 3 // 4096 * 4096 for part in (1, 2))
-        with file.path.open("wb") as image:
-            image.write(data[:begin])
-            image.seek(end)
-            image.write(data[end:])
-
-
-def _claims(store: Path) -> None:
-    """Every index file counts as many entries as it has room for."""
-    for file in rocketspec.open_store(store, "index"):
-        with file.path.open("r+b") as image:
-            image.seek(36)
-            image.write((19_999_999).to_bytes(4))
-
-
-def _damage(store: Path) -> None:
-    """A byte of each 64 KiB of the log is another one."""
-    for file in rocketspec.open_store(store, "log"):
-        image = np.memmap(file.path, np.uint8, "r+")
-        image[:: 1 << 16] ^= 0x55
-        image.flush()
-
-
-_DAMAGES: Final[dict[str, Callable[[Path], None]]] = {"hole": _hole, "claims": _claims, "damage": _damage}
-
-
 def _bytes_runs(root: Path, sizes: Sequence[int], rounds: int) -> list[Run]:
-    """Verbs on stores that grow in bytes, and the smaller two damaged."""
+    """Verbs on stores that grow in bytes."""
     if not sizes:
         return []
     runs: list[Run] = []
@@ -161,14 +123,6 @@ def _bytes_runs(root: Path, sizes: Sequence[int], rounds: int) -> list[Run]:
         times = rounds if size <= _BYTES[1] else 1
         runs += [_measured("bytes", verb, size, warm, store, times) for verb in _OF_BYTES]
         if size == sizes[-1] and size > _BYTES[1]:
-            shutil.rmtree(store)
-    for name, damage in _DAMAGES.items():
-        for size in sizes[:2]:
-            store = root / f"{name}-{size}"
-            source = root / f"bytes-{size}"
-            subprocess.run(["cp", "-r", "--sparse=always", source, store], check=True)  # holes stay holes
-            damage(store)
-            runs += [_measured(name, verb, size, warm, store, 1) for verb in _OF_DAMAGE]
             shutil.rmtree(store)
     return runs
 
@@ -189,7 +143,7 @@ def _tables(runs: Sequence[Run]) -> str:
     units = {"bytes": ("ns a byte", 1e9), "files": ("us a queue", 1e6)}
     parts = []
     for series in dict.fromkeys(run.series for run in runs):
-        unit, scale = units.get(series, units["bytes"])
+        unit, scale = units[series]
         mine = [run for run in runs if run.series == series]
         sizes = sorted({run.size for run in mine})
         heads = "".join(f" {size:,}: s, {unit}, MB |" for size in sizes)
@@ -200,7 +154,7 @@ def _tables(runs: Sequence[Run]) -> str:
                 f" {run.seconds:.2f}, {run.cost * scale:.3g}, {run.peak / 1e6:,.0f} |" for run in some
             )
             rows.append(f"| `{verb}` |{cells} {_growth(some):.2f} |")
-        limit = _LIMITS.get(series, _LIMITS["bytes"])
+        limit = _LIMITS[series]
         parts.append(f"## {_TITLES[series]}\n\nGrowth is to be at most {limit}.\n\n" + "\n".join(rows))
     return "\n\n".join(parts)
 
