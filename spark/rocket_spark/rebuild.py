@@ -249,7 +249,7 @@ class _Running:
         outcomes = merge_finished(
             tasks,
             self.finished,
-            lambda rest, _: run_tasks(
+            lambda rest: run_tasks(
                 self.spark,
                 run,
                 rest,

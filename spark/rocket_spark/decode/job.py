@@ -165,7 +165,7 @@ def _outcomes(
     outcomes = merge_finished(
         plan.tasks,
         output.finished(),
-        lambda tasks, _: run_tasks(
+        lambda tasks: run_tasks(
             spark,
             run,
             tasks,

@@ -18,6 +18,7 @@ from rocket_spec.layout import Geometry
 
 from rocket_spark.decode.coverage import Bounds, bounds_of, entry_count
 from rocket_spark.files import disk_bytes, state_of
+from rocket_spark.reading import begins, cuts_of, written
 from rocket_spark.tasks import Failures
 
 WHOLE_LOG: Final = (-(1 << 63), 1 << 63)
@@ -246,13 +247,8 @@ def _followers(files: Sequence[StoreFile]) -> list[tuple[StoreFile, ...]]:
             found.append(())
             continue
         found.append(behind)
-        behind = (file,) if _begins(file) else (file, *behind)
+        behind = (file,) if begins(file) else (file, *behind)
     return found[::-1]
-
-
-def _begins(file: StoreFile) -> bool:
-    with file.open() as reader:
-        return bool(reader.read(0, min(8, reader.size)).any())
 
 
 def _log_ranges(
@@ -267,14 +263,10 @@ def _log_ranges(
     """
     first = files[0].base_offset
     end = following[0].base_offset if following else WHOLE_LOG[1]
-    cuts = [first, end]
-    if len(files) == 1:
-        with files[0].open() as reader:
-            size = reader.size
-            if size > step and not following and files[0].source is None:
-                size = (reader.last_nonzero(0, size) or 0) + 1
-        cuts = [*range(first, min(first + max(size, 1), end), step), end]
-    return list(pairwise(cuts))
+    cuts = [0]
+    if len(files) == 1 and (size := files[0].size()) > step:
+        cuts = cuts_of(files[0], 0, min(size if following else max(written(files[0]), 1), end - first), step)
+    return list(pairwise([*(first + cut for cut in cuts), end]))
 
 
 def _row_shares(first: int, end: int, step: int) -> list[tuple[int, int]]:

@@ -81,12 +81,12 @@ def read_entries(texts: Mapping[str, str]) -> dict[str, Any]:
 def merge_finished(
     tasks: Sequence[Any],
     finished: Mapping[str, Any],
-    run: Callable[[list[Any], list[int]], list[Any]],
+    run: Callable[[list[Any]], list[Any]],
     *,
     holds: Callable[[Any], bool],
     options: Any = None,
 ) -> list[Any]:
-    """The outcomes of all tasks: those of `finished`, and those that `run` gives for the others and their places.
+    """The outcomes of all tasks: those of `finished`, and those that `run` gives for the others.
 
     `holds` takes an outcome, and returns whether all that the task wrote is still there; `options` are those of `journalled_in`.
     """
@@ -94,6 +94,6 @@ def merge_finished(
     known = [finished.get(task_id(task, job)) for task in tasks] if finished else [None] * len(tasks)
     outcomes = [None if outcome is None or not holds(outcome) else outcome for outcome in known]
     places = [place for place, outcome in enumerate(outcomes) if outcome is None]
-    for place, outcome in zip(places, run([tasks[place] for place in places], places), strict=True):
+    for place, outcome in zip(places, run([tasks[place] for place in places]), strict=True):
         outcomes[place] = outcome
     return outcomes
