@@ -150,7 +150,8 @@ def _overview(settings: Settings, *, as_json: bool) -> None:
             if seen.clean is None
             else list(audit(path, "quick", geometry=geometry, commitlog=commitlog, broker_conf=settings.conf))
         )
-        consumers = None if seen.clean is None else how_far(path, commitlog=commitlog)
+        queues = {(queue.topic, queue.queue_id): queue for queue in seen.queues}
+        consumers = None if seen.clean is None else how_far(path, commitlog=commitlog, queues=queues)
     if as_json:
         write_json(overview_as_json(seen, findings, consumers))
     else:
