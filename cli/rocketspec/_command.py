@@ -28,8 +28,6 @@ Examples:
 
 def _version(asked: bool) -> None:
     if asked:
-        from rocketspec._command import version_lines
-
         typer.echo("\n".join(version_lines()))
         raise typer.Exit
 
@@ -149,7 +147,7 @@ def version_lines() -> Iterator[str]:
     yield f"rocketspec {version('rocketspec')} (RocketMQ 4.9.3, adapter protocol 1)"
     yield f"{platform.python_implementation()} {platform.python_version()}, {platform.platform()}"
     for extra, libraries in _LIBRARIES.items():
-        found = {library: _version(library) for library in libraries}
+        found = {library: _version_of(library) for library in libraries}
         if all(found.values()):
             yield ", ".join(f"{library} {number}" for library, number in found.items())
         else:
@@ -157,7 +155,7 @@ def version_lines() -> Iterator[str]:
     yield f"java: {shutil.which('java') or 'not found'}; output in {sys.stdout.encoding}"
 
 
-def _version(library: str) -> str | None:
+def _version_of(library: str) -> str | None:
     try:
         return version(library)
     except PackageNotFoundError:

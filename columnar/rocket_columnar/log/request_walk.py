@@ -1,5 +1,7 @@
 """The dispatch requests that a healthy broker makes from a range of one commit-log file."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
