@@ -5,9 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from rocket_columnar.fast.log_row import LogForm
 from rocket_columnar.fast.notice import tell
-from rocket_columnar.fast.plain_log import PlainLog
 
 SETTINGS: Final = ".numba_config.yaml"
 """A file of the working folder from which Numba would take its settings, such as the folder of code that it loads."""
@@ -49,12 +47,3 @@ def settings_in_the_way() -> bool:
             f"{SETTINGS} in the working folder: loops are not compiled, which takes longer; use another folder"
         )
     return found
-
-
-def log_form(size: int) -> LogForm:
-    """The form for a log of `size` bytes, or a file of one."""
-    if pays(size):
-        from rocket_columnar.fast.compiled.log_form import CompiledLog
-
-        return CompiledLog()
-    return PlainLog()
