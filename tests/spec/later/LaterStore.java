@@ -74,7 +74,7 @@ public class LaterStore {
             }
             if (n % 10 == 0) {
                 put(store, message(longTopic, 0, n, 0));
-                put(store, message("Batched", 0, n, 0)); // without INNER_NUM: it gets no unit
+                put(store, message("Batched", 0, n, 0)); // without INNER_NUM: its unit is of one message
             }
         }
         while (store.dispatchBehindBytes() > 0) {
