@@ -86,3 +86,48 @@ def test_each_record_ends_in_its_checksum(store: Path) -> None:
         record = raw[row["phy_offset"] :][: row["size"]]
         assert record[-20:-11] == _NAME
         assert int(record[-11:-1][::-1]) == zlib.crc32(record[:-20]) & 0x7FFFFFFF
+
+
+def put(path: Path, at: int, data: bytes) -> None:
+    held = bytearray(path.read_bytes())
+    held[at : at + len(data)] = data
+    path.write_bytes(held)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "size"),
+    [(4, 52, 8), (28, 7, 8), (36, 92, 4)],
+    ids=["prev_position", "phy_offset", "record_size"],
+)
+def test_a_damaged_unit_of_the_timer_log_is_found(store: Path, field: int, value: int, size: int) -> None:
+    """Unit 1 of 52 bytes: TIM-3 has its fields at these offsets."""
+    put(store / "timerlog" / f"{0:020}", 52 + field, value.to_bytes(size))
+    (found,) = audit(store)
+    assert (found.code, found.clause, found.offset) == (
+        "timer.unit",
+        "TIM-3",
+        52 + (28 if field == 36 else field),
+    )
+
+
+def test_a_unit_of_another_topic_is_found(store: Path) -> None:
+    other = next(row for row in rows(store, "commit_log") if row["topic"] != "rmq_sys_wheel_timer")
+    log = store / "timerlog" / f"{0:020}"
+    put(log, 28, other["phy_offset"].to_bytes(8) + other["size"].to_bytes(4))
+    (found,) = audit(store)
+    assert (found.code, found.offset) == ("timer.unit", 28)
+    assert found.message.endswith(f"is of {other['topic']}, expected rmq_sys_wheel_timer")
+
+
+def test_a_slot_beyond_the_timer_log_is_found(store: Path) -> None:
+    slot = next(rows(store, "timer_wheel"))["slot"]
+    put(store / "timerwheel", slot * 32 + 16, (104_000).to_bytes(8))
+    (found,) = audit(store)
+    assert (found.code, found.clause, found.offset) == ("timer.slot", "TIM-1", slot * 32 + 16)
+
+
+def test_a_wheel_that_was_cut_is_found(store: Path) -> None:
+    wheel = store / "timerwheel"
+    wheel.write_bytes(wheel.read_bytes()[:-5])
+    (found,) = audit(store)
+    assert (found.code, found.clause) == ("timer.slot", "TIM-2")

@@ -26,6 +26,8 @@ UNDAMAGED = {
     "index.geometry",
     "index.double_entry",
     "log.clock",
+    "timer.unit",
+    "timer.slot",
     "store.lag",
     "store.unreadable",
     "store.unsafe_name",

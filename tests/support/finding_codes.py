@@ -25,6 +25,8 @@ FINDING_CODES: Final = (
     "queue.dangling",
     "queue.wrong_target",
     "queue.tags_code",
+    "timer.unit",
+    "timer.slot",
     "log.gap",
     "log.magic",
     "log.length",

@@ -53,6 +53,23 @@ def check_batches(plan: Plan) -> Iterator[Finding]:
             last = units[-1:] or last
 
 
+def record_at(plan: Plan, phy_offset: int, size: int) -> tuple[Record | None, bytes]:
+    """The record of `size` bytes that begins at a physical offset, and its bytes; None if there is none."""
+    for log, length in zip(plan.logs, plan.log_sizes, strict=True):
+        if log.base_offset <= phy_offset < log.base_offset + length:
+            raw = read_at(log, phy_offset - log.base_offset, size)
+            whole = len(raw) == size >= RECORD_FIXED_V4 and int.from_bytes(raw[:4], signed=True) == size
+            record = parse_record(raw, 0) if whole else None
+            if isinstance(record, Record) and record.fixed.phy_offset == phy_offset:
+                return record, raw
+    return None, b""
+
+
+def topic_of(record: Record, raw: bytes) -> str:
+    """The topic of a record with these bytes."""
+    return clean_utf8(raw[record.topic :][: record.topic_length]).decode()
+
+
 def _finding(code: str, file: StoreFile, offset: int | None, text: str, clause: str) -> Finding:
     return finding(code, file.name, offset, text, clause=clause, cure=_NO_CURE)
 
@@ -79,13 +96,8 @@ def _against_record(plan: Plan, file: StoreFile, unit: _Unit) -> Iterator[Findin
             text = f"found phy_offset {phy_offset:,}, but the log ends at {plan.end:,}"
             yield _finding("queue.dangling", file, _at(file, unit, "phy_offset"), text, "BCQ-1")
         return
-    record, raw = None, b""
-    for log, length in zip(plan.logs, plan.log_sizes, strict=True):
-        if log.base_offset <= phy_offset < log.base_offset + length:
-            raw = read_at(log, phy_offset - log.base_offset, size)
-            whole = len(raw) == size >= RECORD_FIXED_V4 and int.from_bytes(raw[:4], signed=True) == size
-            record = parse_record(raw, 0) if whole else None
-    if not isinstance(record, Record) or record.fixed.phy_offset != phy_offset:
+    record, raw = record_at(plan, phy_offset, size)
+    if record is None:
         text = f"no record of {size:,} bytes begins at physical offset {phy_offset:,}"
         yield _finding("queue.dangling", file, _at(file, unit, "phy_offset"), text, "BCQ-1")
         return
@@ -97,7 +109,7 @@ def _wrong_fields(file: StoreFile, unit: _Unit, record: Record, raw: bytes) -> I
     pairs = parse_properties(raw[record.properties :][: record.properties_length])
     number = pairs.get(b"INNER_NUM", b"") if b"INNER_BASE" in pairs else b""
     messages = parse_int(clean_utf8(number).decode())
-    topic = clean_utf8(raw[record.topic :][: record.topic_length]).decode()
+    topic = topic_of(record, raw)
     if (topic, fixed.queue_id) != (file.topic, file.queue_id):
         text = f"the record at physical offset {unit['phy_offset']:,} is of {topic} queue {fixed.queue_id}"
         yield _finding("queue.wrong_target", file, _at(file, unit, "phy_offset"), text, "BCQ-1")

@@ -87,6 +87,7 @@ class Plan:
         commitlog: further directories of the commit log.
         signs: of 5.x.
         batches: the files of its batch queues.
+        timers: those of its timer log and wheel.
         keys: what its release reads in the properties of a record.
     """
 
@@ -109,6 +110,7 @@ class Plan:
     commitlog: tuple[Path, ...] = ()
     signs: tuple[Sign, ...] = ()
     batches: tuple[StoreFile, ...] = ()
+    timers: tuple[StoreFile, ...] = ()
     keys: KeyRules = RULES_4_9_3
 
     @property
@@ -174,6 +176,7 @@ def make_plan(
     plan = plan_files(files, level, live=live, geometry=geometry, range_size=range_size, end=tail)
     signs = (*plan.signs, *folder_signs(store))
     batches = tuple(list_kind(store, "batch", folders))
+    timers = (*list_kind(store, "timer_log", folders), *list_kind(store, "timer_wheel", folders))
     if release is not None and profile(release).version.startswith("5."):
         signs = (*signs, Sign("config", f"--rocketmq-profile {release}"))
     return replace(
@@ -182,6 +185,7 @@ def make_plan(
         commitlog=folders,
         signs=signs,
         batches=batches,
+        timers=timers,
         findings=(*strays, *plan.findings),
         keys=KeyRules(one_separator=release is not None and KeyRules.of(release).one_separator),
     )

@@ -20,6 +20,7 @@ from rocket_columnar.audit.range_result import RangeResult
 from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.report import findings, quick_findings
 from rocket_columnar.audit.rows import Surveys
+from rocket_columnar.audit.timer_check import check_timers
 from rocket_columnar.findings import Finding
 from rocket_columnar.store import Sign, StoreFile, WorkDone, in_order, size_of
 
@@ -128,3 +129,4 @@ def _findings(plan: Plan, pool: ThreadPoolExecutor, threads: int, work: _Work) -
 
     yield from findings(current, seen, results(), work.on_signs)
     yield from check_batches(current)
+    yield from check_timers(current)
