@@ -22,11 +22,10 @@ _LIMIT: Final = 1 << 56  # an offset or a time; a checkpoint of other bytes is d
 _LONGEST: Final = 1 << 24  # bytes of a configuration
 _LOGS: Final = 4  # files at each end of the log
 _FILES: Final = 64  # of a folder
-_UNREAD: Final[tuple[tuple[Literal["rocksdb", "index", "compaction", "timer"], str, str], ...]] = (
+_UNREAD: Final[tuple[tuple[Literal["rocksdb", "index", "compaction"], str, str], ...]] = (
     ("rocksdb", "consumequeue_rocksdb", "queues in RocksDB"),
     ("index", "rocksdbstore", "the index in RocksDB"),
     ("compaction", "compaction/compactionLog", "compacted topics"),
-    ("timer", "timerlog", "timed messages"),
 )
 """Folders of a store that are not read, and what is in them."""
 
@@ -124,6 +123,8 @@ def _of_folders(store: Path) -> Iterator[Sign]:
             yield Sign(kind, f"{what} ({folder}, not read)")
     if _has_content(store / "batchconsumequeue"):
         yield Sign("batch", "batch queues (batchconsumequeue, not rebuilt)")
+    if _has_content(store / "timerlog"):
+        yield Sign("timer", "timed messages (timerlog, not rebuilt)")
     path = store / "config" / "topics.json"
     try:
         with open_reader(path) as reader:
