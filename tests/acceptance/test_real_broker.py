@@ -59,10 +59,13 @@ def live(broker: RealBroker, tmp_path_factory: pytest.TempPathFactory) -> Live:
     broker.start()
     make_topics(broker)
     start_load(broker, Load(seed=1, per_second=900, seconds=SECONDS))
-    time.sleep(0.5)
     seen = Live([], [], {"decode": [], "query": [], "digest": [], "restart": []}, scratch / "own")
     begun, store = time.monotonic(), str(broker.store)
     levels = ["--deep", "", "--quick"]
+    query = ("query", store, "--topic", TOPIC, "--key", "id-0", "--json")
+    while run(*query)[0] and time.monotonic() < begun + 60:  # until the first message is indexed
+        time.sleep(0.1)
+    begun = time.monotonic()
     while (
         time.monotonic() < begun + SECONDS or len(seen.audits) < len(levels) or broker.ask("count") < 300
     ) and (time.monotonic() < begun + 120):
@@ -72,7 +75,7 @@ def live(broker: RealBroker, tmp_path_factory: pytest.TempPathFactory) -> Live:
         output = scratch / str(number)
         seen.others["decode"].append(run("decode", store, "-o", str(output), "--format", "parquet"))
         shutil.rmtree(output)
-        seen.others["query"].append(run("query", store, "--topic", TOPIC, "--key", "id-0", "--json"))
+        seen.others["query"].append(run(*query))
         seen.others["restart"].append(run("audit", store, "--restart", "--json"))
         seen.others["digest"].append(run("digest", store, "--json"))
     seen.acknowledged = broker.stop_load()
