@@ -131,3 +131,20 @@ def test_a_wheel_that_was_cut_is_found(store: Path) -> None:
     wheel.write_bytes(wheel.read_bytes()[:-5])
     (found,) = audit(store)
     assert (found.code, found.clause) == ("timer.slot", "TIM-2")
+
+
+def test_a_wheel_with_holes_is_read(store: Path) -> None:
+    """A broker writes pages of slots far from each other, and no zeros between them."""
+    before = list(rows(store, "timer_wheel"))
+    wheel = store / "timerwheel"
+    data = wheel.read_bytes()
+    places = {row["slot"] * 32: data[row["slot"] * 32 :][:32] for row in before}
+    first = next(iter(places))
+    places[(first + 600_000 * 32) % len(data)] = places[first]
+    with wheel.open("wb") as file:
+        file.truncate(len(data))
+        for place, slot in places.items():
+            file.seek(place)
+            file.write(slot)
+    assert len(list(rows(store, "timer_wheel"))) == len(before) + 1
+    assert list(audit(store)) == []

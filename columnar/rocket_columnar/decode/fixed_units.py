@@ -38,6 +38,19 @@ class UnitForm:
         return reader.read(start * size, (stop - start) * size).view(dtype_of(self.layout))
 
 
+def require_whole_units(reader: Reader, form: UnitForm) -> None:
+    """Raises MalformedError if the file is empty or its size is not a whole number of units."""
+    width = form.layout.size
+    if form.clause is not None and (not reader.size or reader.size % width):
+        raise MalformedError(
+            file=reader.name,
+            offset=reader.size // width * width if reader.size else None,
+            found=f"{reader.size % width} trailing bytes" if reader.size else "an empty file",
+            expected=f"units of {width} bytes",
+            clause=form.clause,
+        )
+
+
 def last_units(reader: Reader, form: UnitForm, *, every: bool) -> tuple[int, int, NDArray[Any]]:
     """The number of units that are rows, and the last ones of the file: the number of the first of these, and the units.
 
@@ -48,14 +61,7 @@ def last_units(reader: Reader, form: UnitForm, *, every: bool) -> tuple[int, int
             mostly a hole.
     """
     width = form.layout.size
-    if form.clause is not None and (not reader.size or reader.size % width):
-        raise MalformedError(
-            file=reader.name,
-            offset=reader.size // width * width if reader.size else None,
-            found=f"{reader.size % width} trailing bytes" if reader.size else "an empty file",
-            expected=f"units of {width} bytes",
-            clause=form.clause,
-        )
+    require_whole_units(reader, form)
     last = reader.last_nonzero(0, reader.size)
     end = min(0 if last is None else last // width + 1, reader.size // width)
     reader.require_held(0, end * width, f"{end:,} units", form.clause or form.layout.fields[0].clause)

@@ -20,7 +20,12 @@ from rocket_spec.layout import BLANK_MAGIC, DEFAULT_GEOMETRY, Geometry
 
 from rocket_columnar import arrow
 from rocket_columnar.arrow import Columns
-from rocket_columnar.decode.fixed_units import UnitForm, field_columns, unit_batches
+from rocket_columnar.decode.fixed_units import (
+    UnitForm,
+    field_columns,
+    require_whole_units,
+    unit_batches,
+)
 from rocket_columnar.decode.row_choice import RowChoice
 from rocket_columnar.formats import dtype_of
 from rocket_columnar.store import Reader, StoreFile
@@ -50,8 +55,8 @@ BATCH: Final = UnitForm(BATCH_UNIT, _is_batch, "BCQ-2")
 _FORMS: Final = {
     "batch_consume_queue": BATCH,
     "timer_log": UnitForm(TIMER_UNIT, _is_timer, None),
-    "timer_wheel": UnitForm(TIMER_SLOT, _is_slot, "TIM-2"),
 }
+_WHEEL: Final = UnitForm(TIMER_SLOT, _is_slot, "TIM-2")
 
 
 def later_columns(
@@ -66,22 +71,30 @@ def later_columns(
         MalformedError: a file of another length or magic.
         UsageError: a tiered index file whose number of slots is not known.
     """
-    if table == "tiered_index":
-        yield from _tiered(reader, choice)
+    if table in ("tiered_index", "timer_wheel"):
+        yield from (_tiered if table == "tiered_index" else _wheel)(reader, choice)
         return
     form, names = _FORMS[table], choice.names
     for numbers, units in unit_batches(reader, form, choice):
         columns = field_columns(units, names)
         if "position" in names:
             columns["position"] = arrow.integers(file.base_offset + numbers * form.layout.size)
-        if table == "timer_wheel":
+        yield len(units), columns
+
+
+def _wheel(reader: Reader, choice: RowChoice) -> Iterator[tuple[int, Columns]]:
+    """The slots that are not all zeros; a broker's wheel is a file with holes, which are not read."""
+    require_whole_units(reader, _WHEEL)
+    for begin, end in reader.aligned(TIMER_SLOT.size, reader.size):
+        last = end // TIMER_SLOT.size
+        for start in range(begin // TIMER_SLOT.size, last, choice.batch_rows):
+            units = _WHEEL.read(reader, start, min(start + choice.batch_rows, last))
             rows = np.flatnonzero(_is_slot(units))
-            columns = field_columns(units[rows], names)
-            if "slot" in names:
-                columns["slot"] = arrow.integers(numbers[rows].astype(np.int32))
+            rows = rows[choice.skip.of(rows.size) :]
+            columns = field_columns(units[rows], choice.names)
+            if "slot" in choice.names:
+                columns["slot"] = arrow.integers((start + rows).astype(np.int32))
             yield rows.size, columns
-        else:
-            yield len(units), columns
 
 
 def _tiered(reader: Reader, choice: RowChoice) -> Iterator[tuple[int, Columns]]:
