@@ -131,3 +131,10 @@ def put(directory: Path, name: str, data: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     return path
+
+
+def overwrite(path: Path, at: int, data: bytes) -> None:
+    """Puts bytes over those of a file from a byte on."""
+    held = bytearray(path.read_bytes())
+    held[at : at + len(data)] = data
+    path.write_bytes(held)

@@ -23,22 +23,27 @@ def check_timers(plan: Plan) -> Iterator[Finding]:
     """The findings on the timer log and the wheel; records and units that came after the plan was made are not judged.
 
     Records and units before the first file of their log have expired, and are not judged either. Nor are the slots of a
-    store in use, which is read while they change.
+    store in use, which is read while they change, or of a log that cannot be read.
     """
     log = [file for file in plan.timers if file.kind == "timer_log"]
-    end = log[0].base_offset if log else 0
-    for file in log:
-        for rows in _columns(file, "timer_log", _UNIT):
-            yield from _units(plan, file, rows)
-            end = max(end, int(rows["position"][-1]) + TIMER_UNIT.size)
-    for file in plan.timers:
-        if file.kind == "timer_wheel" and file.path.name == "timerwheel" and not plan.live:
-            try:
-                for rows in _columns(file, "timer_wheel", _SLOT):
-                    yield from _slots(file, rows, log[0].base_offset if log else 0, end)
-            except FormatError as error:
-                text = f"found {error.found}, expected {error.expected}"
-                yield finding("timer.slot", file.name, error.offset, text, clause="TIM-2")
+    begin = end = log[0].base_offset if log else 0
+    whole = True
+    for file in plan.timers:  # the log first
+        wheel = file.kind == "timer_wheel"
+        if wheel and (plan.live or not whole or file.path.name != "timerwheel"):
+            continue
+        try:
+            for rows in _columns(file, file.kind, _SLOT if wheel else _UNIT):
+                if wheel:
+                    yield from _slots(file, rows, begin, end)
+                else:
+                    yield from _units(plan, file, rows)
+                    end = max(end, int(rows["position"][-1]) + TIMER_UNIT.size)
+        except FormatError as error:
+            whole = False
+            code, clause = ("timer.slot", "TIM-2") if wheel else ("timer.unit", "TIM-3")
+            text = f"found {error.found}, expected {error.expected}"
+            yield finding(code, file.name, error.offset, text, clause=clause)
 
 
 def _columns(file: StoreFile, table: str, names: list[str]) -> Iterator[dict[str, NDArray[Any]]]:

@@ -10,6 +10,7 @@ import store_bytes
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import audit
 from rocket_spec.layout import Geometry
+from store_bytes import overwrite
 
 LATER: Final = Path(__file__).parents[2] / "spec" / "later"
 QUEUE: Final = f"batchconsumequeue/Batched/0/{460:020}"
@@ -29,12 +30,6 @@ def test_a_healthy_store_has_no_findings(healthy: Path, level: str) -> None:
     assert "batch" in {sign.kind for sign in report.signs}
 
 
-def put(path: Path, at: int, data: bytes) -> None:
-    held = bytearray(path.read_bytes())
-    held[at : at + len(data)] = data
-    path.write_bytes(held)
-
-
 @pytest.mark.parametrize(
     ("at", "data", "codes"),
     [
@@ -47,7 +42,7 @@ def put(path: Path, at: int, data: bytes) -> None:
     ],
 )
 def test_a_damaged_unit_gives_a_finding(healthy: Path, at: int, data: bytes, codes: set[str]) -> None:
-    put(healthy / QUEUE, 3 * 46 + at, data)
+    overwrite(healthy / QUEUE, 3 * 46 + at, data)
     report = audit(healthy)
     assert {finding.code for finding in report} == codes
     assert {finding.cure for finding in report} == {""}
@@ -57,7 +52,7 @@ def test_a_damaged_unit_gives_a_finding(healthy: Path, at: int, data: bytes, cod
 
 def test_a_unit_of_another_queue_is_found(healthy: Path) -> None:
     other = (healthy / "batchconsumequeue" / "Batched" / "1" / f"{0:020}").read_bytes()
-    put(healthy / QUEUE, 3 * 46, other[46 : 46 + 28])
+    overwrite(healthy / QUEUE, 3 * 46, other[46 : 46 + 28])
     assert "queue.wrong_target" in {finding.code for finding in audit(healthy)}
 
 
@@ -100,7 +95,7 @@ def test_a_checksum_of_properties_is_verified(tmp_path: Path) -> None:
         packed.extractall(tmp_path)
     log = tmp_path / "commitlog" / f"{0:020}"
     assert list(audit(tmp_path, "deep")) == []
-    put(log, 16, b"\1")
+    overwrite(log, 16, b"\1")
     (found,) = audit(tmp_path, "deep")
     assert (found.code, found.clause, found.file, found.offset) == (
         "log.crc",
@@ -109,6 +104,6 @@ def test_a_checksum_of_properties_is_verified(tmp_path: Path) -> None:
         0,
     )
     assert "property __CRC32#" in found.message
-    put(log, 88, b"B")
+    overwrite(log, 88, b"B")
     (found,) = audit(tmp_path, "deep")
     assert (found.code, found.clause, found.offset) == ("log.crc", "LOG-REC-4", 88)

@@ -18,8 +18,7 @@ from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import Report, audit
 from rocket_columnar.store import find_files
 from rocket_spec.layout import Geometry
-from store_bytes import put as put_file
-from store_bytes import record
+from store_bytes import overwrite, put, record
 from verb_run import Run, runner
 
 LATER = Path(__file__).with_name("store-5.5.0.zip")
@@ -73,12 +72,6 @@ def test_a_store_of_4_9_3_has_no_signs(store: Path) -> None:
     assert audit(store).signs == ()
 
 
-def put(path: Path, at: int, data: bytes) -> None:
-    held = bytearray(path.read_bytes())
-    held[at : at + len(data)] = data
-    path.write_bytes(held)
-
-
 def as_later(record: bytes, topic: bytes) -> bytes:
     """A record of 4.9.3 with the magic and the two bytes of a topic's length of `MessageVersion.MESSAGE_VERSION_V2`.
 
@@ -109,7 +102,7 @@ def with_long_topic(store: Path) -> tuple[Path, int]:
     record = raw[at : at + int.from_bytes(raw[at : at + 4])]
     made = as_later(record, LONG_TOPIC.encode())
     crc = zlib.crc32(made[88 : 88 + int.from_bytes(made[84:88])]) & 0x7FFFFFFF
-    put(path, at, made[:8] + crc.to_bytes(4) + made[12:])
+    overwrite(path, at, made[:8] + crc.to_bytes(4) + made[12:])
     return store, at
 
 
@@ -153,7 +146,7 @@ def test_its_queue_is_rebuilt(with_long_topic: tuple[Path, int], tmp_path: Path)
 
 def test_a_damaged_magic_is_damage_even_if_it_is_the_later_one(store: Path) -> None:
     """A record of 4.9.3 with that magic: the byte before its topic is the length, so that the lengths do not add up."""
-    put(store / LOG, 4, bytes.fromhex("daa320ab"))
+    overwrite(store / LOG, 4, bytes.fromhex("daa320ab"))
     report = audit(store)
     assert report.signs == ()
     assert "log.length" in {finding.code for finding in report}
@@ -188,14 +181,14 @@ def test_without_its_index_the_profile_says_what_is_indexed(
 
 def test_longs_of_a_later_checkpoint(store: Path) -> None:
     """Bytes 24 to 47 (`StoreCheckpoint`, 5.0.0 and later); 4.9.3 writes zeros there."""
-    put(store / "checkpoint", 0, (1).to_bytes(8) * 3)
-    put(store / "checkpoint", 32, (4711).to_bytes(8))
+    overwrite(store / "checkpoint", 0, (1).to_bytes(8) * 3)
+    overwrite(store / "checkpoint", 32, (4711).to_bytes(8))
     report = audit(store)
     assert (list(report), kinds(report)) == ([], ["checkpoint"])
 
 
 def test_these_longs_are_explained(store: Path) -> None:
-    put(store / "checkpoint", 24, (17).to_bytes(8) + (18).to_bytes(8) + (19).to_bytes(8))
+    overwrite(store / "checkpoint", 24, (17).to_bytes(8) + (18).to_bytes(8) + (19).to_bytes(8))
     (file,) = find_files(store, kinds=("checkpoint",))
     meaning = byte_at(file, 40)
     assert meaning.field is not None
@@ -285,7 +278,7 @@ def test_a_start_is_predicted_without_a_cure(
     later: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (later / "abort").touch()
-    put(later / "checkpoint", 16, bytes(8))
+    overwrite(later / "checkpoint", 16, bytes(8))
     ended = runner("audit", capfd, monkeypatch)(later, "--restart")
     assert "delete index/" in ended.out
     assert "cure" not in ended.out
@@ -297,7 +290,7 @@ def test_a_key_with_a_second_separator_is_none_before_4_9_1(tmp_path: Path) -> N
     first = record(0, properties=b"KEYS\1a\1b\2TAGS\1t\1u")
     second = record(len(first), queue_offset=1, properties=b"KEYS\1c")
     store = tmp_path / "store"
-    put_file(store, f"commitlog/{0:020}", (first + second).ljust(4096, b"\0"))
+    put(store, f"commitlog/{0:020}", (first + second).ljust(4096, b"\0"))
     rebuild(store, tmp_path / "new", geometry=Geometry(7, 20), queue_file_size=200, release="4.8.0")
     for part in ("index", "consumequeue"):
         (tmp_path / "new" / part).rename(store / part)
