@@ -19,13 +19,8 @@ ROOT = Path(__file__).resolve().parents[1]
 HERE = Path(__file__).resolve().parent
 
 
-def build(out: Path, *, jobs: int = 1) -> int:
-    """Builds the site into `out`, which is created or replaced; the exit code of Sphinx.
-
-    Args:
-        out: directory of the site.
-        jobs: number of processes.
-    """
+def build(out: Path) -> int:
+    """Builds the site into `out`, which is created or replaced; the exit code of Sphinx."""
     if out.exists():
         shutil.rmtree(out)
     with tempfile.TemporaryDirectory(prefix="rocketspec-site-") as scratch:
@@ -39,16 +34,16 @@ def build(out: Path, *, jobs: int = 1) -> int:
         structures = source / "structures.md"
         structures.write_text(filled(structures.read_text("utf-8")), "utf-8")
         _add_navigation(source)
-        code = run_sphinx(source, out, Path(scratch) / "doctrees", jobs=jobs)
+        code = run_sphinx(source, out, Path(scratch) / "doctrees")
     (out / "badges").mkdir(parents=True, exist_ok=True)
     for name, picture in badges(read_runs()):
         (out / "badges" / name).write_text(picture, "utf-8")
     return code
 
 
-def run_sphinx(source: Path, out: Path, doctrees: Path, *, jobs: int = 1) -> int:
+def run_sphinx(source: Path, out: Path, doctrees: Path) -> int:
     """Builds the pages of a directory; the exit code, 1 after a warning."""
-    options = ["-W", "--keep-going", "-q", "-j", str(jobs), "-d", str(doctrees)]
+    options = ["-W", "--keep-going", "-q", "-d", str(doctrees)]
     return build_main([*options, "-c", str(HERE), "-b", "html", str(source), str(out)])
 
 
@@ -63,11 +58,10 @@ def main() -> int:
     """Reads the command line; the exit code."""
     parser = argparse.ArgumentParser(prog="python -m website", description="Build the documentation site.")
     parser.add_argument("out", metavar="OUT", type=Path, nargs="?", default=ROOT / "out" / "site")
-    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
-    options = parser.parse_args()
-    code = build(options.out, jobs=options.jobs)
+    out: Path = parser.parse_args().out
+    code = build(out)
     if code == 0:
-        sys.stdout.write(f"site: {options.out / 'index.html'}\n")
+        sys.stdout.write(f"site: {out / 'index.html'}\n")
     return code
 
 

@@ -62,7 +62,7 @@ def _tables() -> str:
             "|---|---|---|---|",
         ]
         lines += [
-            f"| `{column.name}` | {column.type} | {_cell(column.meaning)} | {column.clause} |"
+            f"| `{column.name}` | {column.type} | {column.meaning} | {column.clause} |"
             for column in describe_columns(table)
         ]
     return "\n".join([*lines, ""])
@@ -102,7 +102,3 @@ def _python() -> str:
         kind = "autoexception" if inspect.isclass(value) else "autofunction"
         lines += ["", f"## {name}", "", "```{eval-rst}", f".. {kind}:: rocketspec.{name}", "```"]
     return "\n".join([*lines, ""])
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

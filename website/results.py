@@ -1,14 +1,12 @@
-"""The page of conformance results, made from reports alone: implementations by clauses, runs, badges, releases of RocketMQ."""
+"""The page of conformance results, made from reports alone: implementations by clauses, runs, badges."""
 
 import json
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from rocket_conformance.report import badge_picture
-from rocket_conformance.rocketmq import read_survey
 from rocket_spec.clauses import clauses
 
 RESULTS: Final = Path(__file__).with_name("results.json")
@@ -16,6 +14,7 @@ PARTS: Final = ("index", "service", "queue", "log", "checkpoint")
 _HOW: Final = """# Conformance results
 
 Which implementation does what 4.9.3 does, from the reports of runs. A run is never edited; a new one is added.
+The releases of RocketMQ itself have [a page of their own](spec/VERSIONS.md).
 
 ## How to be on it
 
@@ -63,7 +62,7 @@ def render_results() -> str:
     """The page."""
     runs = read_runs()
     shown = latest(runs)
-    parts = (_overview(shown), _badges(shown), _history(runs), _releases(), _by_clause(shown))
+    parts = (_overview(shown), _badges(shown), _history(runs), _by_clause(shown))
     return "\n".join([_HOW, *(line for part in parts for line in (*part, ""))])
 
 
@@ -129,19 +128,6 @@ def _history(runs: Sequence[Run]) -> Iterator[str]:
         failed = sum(failed for _, failed, _ in run.clauses.values())
         broken = sum(failed > 0 for _, failed, _ in run.clauses.values())
         yield f"| {run.started[:16].replace('T', ' ')} | {run.title} | {run.suite} | {passed} | {failed} | {broken} |"
-
-
-def _releases() -> Iterator[str]:
-    yield "## Releases of RocketMQ"
-    yield ""
-    yield "From runs of every release's real jar: [Releases of RocketMQ](spec/VERSIONS.md)."
-    yield ""
-    yield "| release | clauses that differ from 4.9.3 |"
-    yield "|---|---|"
-    for differs, group in groupby(read_survey().releases, key=lambda release: tuple(release.differs)):
-        versions = [release.version for release in group]
-        name = versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
-        yield f"| {name} | {', '.join(differs) or 'none'} |"
 
 
 def _by_clause(shown: Sequence[Run]) -> Iterator[str]:

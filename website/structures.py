@@ -1,4 +1,4 @@
-"""Fills the page of file structures (`pages/structures.md`): pictures, tables and the search's data, from the layout tables."""
+"""Fills the page of file structures (`pages/structures.md`): tables and the search's data, from the layout tables."""
 
 import json
 import re
@@ -6,29 +6,15 @@ from typing import Final
 
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, LAYOUTS, Layout
 
-from website.pictures import PICTURES, layout_picture
-
-_MARK: Final = re.compile(r"<!-- (picture|table): ([a-z -]+) -->")
+_MARK: Final = re.compile(r"<!-- table: ([a-z -]+) -->")
 _HOSTS: Final = {"born_host": (8, 20), "store_host": (8, 20)}
 """Length of a host with IPv4 and IPv6 addresses (LOG-REC-2)."""
 
 
 def filled(page: str) -> str:
-    """The page with a picture or a table for each mark."""
-    named = [name for kind, name in _MARK.findall(page) if kind == "table" and name in LAYOUTS]
-
-    def replaced(match: re.Match[str]) -> str:
-        kind, name = match.groups()
-        if name == "search":
-            return _search([LAYOUTS[layout] for layout in named])
-        if name in PICTURES and kind == "picture":
-            return PICTURES[name]()
-        layout = LAYOUTS[name]
-        return (
-            _table(layout) if kind == "table" else layout_picture(layout, [one for one, _ in offsets(layout)])
-        )
-
-    return _MARK.sub(replaced, page)
+    """The page with a table for each mark, and the search's data for the last."""
+    layouts = [LAYOUTS[name] for name in _MARK.findall(page) if name in LAYOUTS]
+    return _MARK.sub(lambda mark: _search(layouts) if mark[1] == "search" else _table(LAYOUTS[mark[1]]), page)
 
 
 def offsets(layout: Layout) -> list[tuple[int | None, int | None]]:

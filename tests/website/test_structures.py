@@ -1,4 +1,4 @@
-"""The page of file structures: offsets by hand, an anchor for each field, pictures, and the search in a browser."""
+"""The page of file structures: offsets by hand, an anchor for each field, and the search in a browser."""
 
 import re
 from pathlib import Path
