@@ -53,15 +53,9 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--check", action="store_true", help="smaller sizes; print the bars, exit with 1 if one is missed"
     )
-    parser.add_argument(
-        "--quick", action="store_true", help="tiny sizes, to see that all of it runs; to stdout"
-    )
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that all of it runs")
     parser.add_argument("--rounds", type=int, default=5, help="rounds that count [default: 5]")
     parser.add_argument("--no-java", action="store_true", help="leave the real jar out")
-    parser.add_argument("--scratch", type=Path, help="where the files are made [default: the system's]")
-    parser.add_argument(
-        "-o", "--output", type=Path, default=PAGE, help="Markdown file to write [default: RESULTS.md here]"
-    )
     given = parser.parse_args(arguments)
     if given.rounds < 1:
         parser.error("--rounds: expected 1 or more")
@@ -73,9 +67,7 @@ def _measure(given: argparse.Namespace, sizes: Sizes) -> tuple[list[str], list[B
     texts: list[str] = []
     bars: list[Bar] = []
     with ExitStack() as stack:
-        folder = stack.enter_context(
-            tempfile.TemporaryDirectory(prefix="rocketspec-bench-", dir=given.scratch)
-        )
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rocketspec-bench-"))
         bench = Bench(sizes, Path(folder), stack, rounds=given.rounds, java=not given.no_java)
         for name in given.only or SECTIONS:
             title, run = SECTIONS[name]
@@ -90,29 +82,24 @@ def _measure(given: argparse.Namespace, sizes: Sizes) -> tuple[list[str], list[B
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measures what is asked for and writes the page."""
+    """Measures what is asked for; all of it at full size is written to the page, anything else printed."""
     given = _arguments(sys.argv[1:] if arguments is None else arguments)
     facts = machine.describe()
     texts, bars = _measure(given, QUICK if given.quick else CHECK if given.check else FULL)
     if given.check:
         print(bar_table(bars))
         sys.exit(0 if all(bar.reached for bar in bars) else 1)
-    options = (
-        [f"--only {name}" for name in given.only or ()]
-        + ["--quick"] * given.quick
-        + ["--no-java"] * given.no_java
-    )
     head = HEAD.format(
         date=datetime.now(UTC).date(),
-        command=" ".join(["python -m benchmarks", *options, f"--rounds {given.rounds}"]),
-        machine="\n".join(f"- {name}: {value}" for name, value in facts.items()),
+        command=f"python -m benchmarks --rounds {given.rounds}",
+        machine=facts,
         bars=bar_table(bars),
     )
     page = "\n".join([head, *texts])
-    if given.output == PAGE and (given.quick or given.only):
+    if given.quick or given.only or given.no_java:
         print(page)
     else:
-        given.output.write_text(page, "utf-8")
+        PAGE.write_text(page, "utf-8")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,7 +35,7 @@ _KEY: Final = 17  # of the record that is queried
 _HEAD: Final = """\
 # Growth
 
-Measured on {date} by `{command}`, which writes this page.
+Measured on {date} by `python -m benchmarks.growth`, which writes this page.
 
 Each verb runs in a process of its own, the files in the page cache; start-up and compiling are not counted. Seconds and
 processor time are the least of {rounds} rounds for stores of up to {often:,} bytes, and of one for larger ones. "Cost" is
@@ -110,32 +110,21 @@ def _measured(series: str, verb: str, size: int, warm: Path, store: Path, rounds
     return run
 
 
-def _bytes_runs(root: Path, sizes: Sequence[int], rounds: int) -> list[Run]:
-    """Verbs on stores that grow in bytes."""
-    if not sizes:
-        return []
-    runs: list[Run] = []
-    warm = root / f"bytes-{sizes[0]}"
+def _runs(series: str, root: Path, sizes: Sequence[int], rounds: int) -> Iterator[Run]:
+    """Verbs on stores that grow in bytes, or in the number of queues; a store is removed once it is measured."""
+    warm = root / f"{series}-{sizes[0]}"
     for size in sizes:
-        store = root / f"bytes-{size}"
-        report(f"making a store of {size:,} bytes")
-        make_store(store, size, body=1000)
+        store = root / f"{series}-{size}"
+        report(f"making a store of {size:,} {series}")
+        if series == "files":
+            make_many_files(store, size)
+        else:
+            make_store(store, size, body=1000)
         times = rounds if size <= _BYTES[1] else 1
-        runs += [_measured("bytes", verb, size, warm, store, times) for verb in _OF_BYTES]
-        if size == sizes[-1] and size > _BYTES[1]:
+        for verb in _VERBS if series == "files" else _OF_BYTES:
+            yield _measured(series, verb, size, warm, store, times)
+        if store != warm:
             shutil.rmtree(store)
-    return runs
-
-
-def _files_runs(root: Path, counts: Sequence[int], rounds: int) -> list[Run]:
-    """Verbs on stores of many queues."""
-    runs, warm = [], root / f"files-{counts[0]}"
-    for count in counts:
-        store = root / f"files-{count}"
-        report(f"making a store of {count:,} queues")
-        make_many_files(store, count)
-        runs += [_measured("files", verb, count, warm, store, rounds) for verb in _VERBS]
-    return runs
 
 
 def _tables(runs: Sequence[Run]) -> str:
@@ -153,26 +142,16 @@ def _tables(runs: Sequence[Run]) -> str:
             cells = "".join(
                 f" {run.seconds:.2f}, {run.cost * scale:.3g}, {run.peak / 1e6:,.0f} |" for run in some
             )
-            rows.append(f"| `{verb}` |{cells} {_growth(some):.2f} |")
+            rows.append(f"| `{verb}` |{cells} {some[-1].cost / some[0].cost:.2f} |")
         limit = _LIMITS[series]
         parts.append(f"## {_TITLES[series]}\n\nGrowth is to be at most {limit}.\n\n" + "\n".join(rows))
     return "\n\n".join(parts)
 
 
-def _growth(runs: Sequence[Run]) -> float:
-    """Cost at the largest size over that at the smallest."""
-    ordered = sorted(runs, key=lambda run: run.size)
-    return ordered[-1].cost / ordered[0].cost
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Measures, and writes the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
-    parser.add_argument("--most", type=int, default=_BYTES[-1], help="bytes of the largest store")
-    parser.add_argument("--files", type=int, default=_FILES[-1], help="queues of the store with most of them")
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()))
-    parser.add_argument("-o", "--output", type=Path, default=PAGE)
     parser.add_argument("--child", nargs=3, metavar=("VERB", "WARM", "STORE"), help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if given.child:
@@ -180,21 +159,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _child(verb, Path(warm), Path(store), given.rounds)
         return
     facts = machine.describe()
-    with tempfile.TemporaryDirectory(prefix="rocketspec-growth-", dir=given.scratch) as directory:
-        root = Path(directory)
-        runs = _files_runs(root, [count for count in _FILES if count <= given.files], given.rounds)
-        runs += _bytes_runs(root, [size for size in _BYTES if size <= given.most], given.rounds)
-    options = f" --most {given.most}" * (given.most != _BYTES[-1]) + f" --files {given.files}" * (
-        given.files != _FILES[-1]
-    )
-    head = _HEAD.format(
-        date=datetime.now(UTC).date(),
-        command=f"python -m benchmarks.growth{options}",
-        rounds=given.rounds,
-        often=_BYTES[1],
-        machine="\n".join(f"- {name}: {value}" for name, value in facts.items()),
-    )
-    given.output.write_text(f"{head}\n{_tables(runs)}\n", "utf-8")
+    with tempfile.TemporaryDirectory(prefix="rocketspec-growth-") as directory:
+        runs = [
+            run
+            for series, sizes in (("files", _FILES), ("bytes", _BYTES))
+            for run in _runs(series, Path(directory), sizes, given.rounds)
+        ]
+    head = _HEAD.format(date=datetime.now(UTC).date(), rounds=given.rounds, often=_BYTES[1], machine=facts)
+    PAGE.write_text(f"{head}\n{_tables(runs)}\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -9,11 +9,7 @@ from pathlib import Path
 
 
 def _cpu() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text("utf-8")
-    except OSError:
-        return platform.processor() or platform.machine()
-    match = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    match = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text("utf-8"), re.MULTILINE)
     return match[1] if match else platform.machine()
 
 
@@ -31,23 +27,16 @@ def _java() -> str:
     return match[1] if match else "of an unknown version"
 
 
-def _load() -> str:
-    """Processes that wanted a core in the last minute: well below the cores, or the figures are disturbed."""
-    try:
-        return f"{os.getloadavg()[0]:.1f}"
-    except OSError:
-        return "unknown"
-
-
-def describe() -> dict[str, str]:
-    """CPU, memory, and versions of what took part."""
+def describe() -> str:
+    """CPU, memory, and versions of what took part, a line of Markdown each."""
     packages = ("numpy", "numba", "pyarrow")
-    return {
+    facts = {
         "CPU": f"{_cpu()}, {os.cpu_count()} cores",
         "Memory": _memory(),
-        "Load average before the run": _load(),
+        "Load average before the run": f"{os.getloadavg()[0]:.1f}",
         "System": f"{platform.system()} {platform.machine()}",
         "Python": platform.python_version(),
         "Packages": ", ".join(f"{name} {version(name)}" for name in packages),
         "Java": _java(),
     }
+    return "\n".join(f"- {name}: {value}" for name, value in facts.items())

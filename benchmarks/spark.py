@@ -61,7 +61,7 @@ _BARS: Final = """\
 _PAGE: Final = """\
 # Jobs on Spark
 
-Measured on {date} by `{command}`, which writes this page.
+Measured on {date} by `python -m benchmarks.spark --rounds {rounds}`, which writes this page.
 
 An index file of {entries:,} entries is decoded to Parquet, and {many} such files; a store with {store:.2f} GB of commit log is audited, rebuilt and decoded, and {many} such stores are audited (the same files under {many}
 names). On one store what a job costs whatever its size is a good part of the time: planning, two Spark jobs, and on this
@@ -174,20 +174,6 @@ def make(scratch: Path, entries: int, store_bytes: int) -> None:
             shutil.copytree(scratch / name, scratch / "many" / name / str(number), copy_function=os.link)
 
 
-def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.spark", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small data, one round: does it run?")
-    parser.add_argument(
-        "--rounds", type=int, default=3, help="rounds of which the median counts [default: 3]"
-    )
-    parser.add_argument("--scratch", type=Path, help="where the data is made [default: the system's]")
-    parser.add_argument(
-        "-o", "--output", type=Path, default=PAGE, help="Markdown file to write [default: SPARK.md here]"
-    )
-    parser.add_argument("--child", nargs=2, metavar=("WHAT", "SCRATCH"), help=argparse.SUPPRESS)
-    return parser.parse_args(arguments)
-
-
 def _bars(figures: dict[str, Any]) -> str:
     one, two, workers = figures["local[1]"], figures["local[2]"], (figures["workers-1"], figures["workers-2"])
     jobs = ("decode", "audit", "decode_many", "audit_many")
@@ -218,31 +204,35 @@ _NAMES: Final = {
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Makes the data, measures, and writes the pages."""
-    given = _arguments(arguments)
+    """Makes the data, measures, and writes the page; of quick figures only the bars are printed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.spark", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small data, one round: does it run?")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds that count [default: 3]")
+    parser.add_argument("--child", nargs=2, metavar=("WHAT", "SCRATCH"), help=argparse.SUPPRESS)
+    given = parser.parse_args(arguments)
     if given.child:
         print(json.dumps(_child(given.child[0], Path(given.child[1]), given.rounds)))
         return
     rounds = 1 if given.quick else given.rounds
     entries, store_bytes = QUICK if given.quick else (ENTRIES, STORE_BYTES)
     facts = machine.describe()
-    with tempfile.TemporaryDirectory(dir=given.scratch) as directory:
+    with tempfile.TemporaryDirectory() as directory:
         scratch = Path(directory)
         make(scratch, entries, store_bytes)
         figures: dict[str, Any] = {name: _measured(name, scratch, rounds) for name in _NAMES}
     text = _PAGE.format(
         date=datetime.now(UTC).date(),
-        command="python -m benchmarks.spark" + (" --quick" if given.quick else f" --rounds {rounds}"),
         entries=entries,
         store=store_bytes / 1e9,
         rounds=rounds,
         many=_MANY,
         conf=", ".join(f"`{name}={value}`" for name, value in _CONF.items()),
-        machine="\n".join(f"- {name}: {value}" for name, value in facts.items()),
+        machine=facts,
         bars=_bars(figures),
         rows="".join(_row(name, figures[key]) for key, name in _NAMES.items()),
     )
-    given.output.write_text(text, "utf-8")
+    if not given.quick:
+        PAGE.write_text(text, "utf-8")
     print(_bars(figures))
 
 
