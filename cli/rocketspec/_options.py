@@ -17,6 +17,7 @@ from rocket_spec.tables import TABLES
 from rocketspec._terminal import shown_json
 
 if TYPE_CHECKING:
+    from rocket_columnar.audit import Level
     from rocket_spec.layout import Geometry
 
 FINDINGS: Final = 1
@@ -28,6 +29,7 @@ _TIME_FORMS: Final = ("millis", "utc")
 _LONG: Final = range(-(1 << 63), 1 << 63)
 
 KINDS: Final = ("index", "queue", "ext", "log", "checkpoint", "batch", "timer_wheel", "timer_log", "tiered")
+
 StorePath = Annotated[
     Path | None,
     typer.Argument(
@@ -74,8 +76,17 @@ QuickLevel = Annotated[
     bool, typer.Option("--quick", help="Only check names, sizes, headers, the checkpoint and continuity.")
 ]
 DeepLevel = Annotated[
-    bool,
-    typer.Option("--deep", help="Also verify body checksums, and that a query finds each key."),
+    bool, typer.Option("--deep", help="Also verify body checksums, and that a query finds each key.")
+]
+RestartOnly = Annotated[
+    bool, typer.Option("--restart", help="Show what a start of the broker would delete, truncate and lose.")
+]
+TopicName = Annotated[str | None, typer.Option(metavar="T", help="Topic of the message.")]
+UniqueKey = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ID", help="Message ID made by the client (msgId). Without --topic, all topics are searched."
+    ),
 ]
 RebuildGeometry = Annotated[
     str | None,
@@ -85,8 +96,6 @@ RebuildGeometry = Annotated[
         help="Slots and entries of the index files. \\[default: those of the store, else of 4.9.3]",
     ),
 ]
-
-
 QueueFileSize = Annotated[
     int | None,
     typer.Option(
@@ -100,8 +109,6 @@ OnlyMissing = Annotated[
     bool,
     typer.Option("--only-missing", help="Only write files that are missing from the store or differ."),
 ]
-
-
 BrokerConfFile = Annotated[
     Path | None,
     typer.Option(
@@ -110,8 +117,6 @@ BrokerConfFile = Annotated[
         help="The broker's configuration file, for directories, geometry, file sizes and switches.",
     ),
 ]
-
-
 Timestamps = Annotated[
     str,
     typer.Option(
@@ -176,6 +181,17 @@ Force = Annotated[bool, typer.Option("--force", help="Replace output that alread
 def exit_codes(findings: str) -> str:
     """The last lines of a store verb's help; `findings` is when it exits with 1."""
     return f"Exit codes: 0 success; 1 {findings}; 2 usage; 3 unreadable input."
+
+
+def audit_level(*, quick: bool, deep: bool) -> Level:
+    """The level of `--quick` and `--deep`.
+
+    Raises:
+        UsageError: both are given.
+    """
+    if quick and deep:
+        raise UsageError("--quick and --deep are mutually exclusive")
+    return "quick" if quick else "deep" if deep else "default"
 
 
 def be_gentle(*, gentle: bool, rate: float | None) -> int | None:

@@ -1,4 +1,4 @@
-"""A store as the options name it: by its directory, or by the broker's configuration file."""
+"""A store as the options name it, by its directory or by the broker's configuration file, and small questions about it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rocket_spec.errors import UsageError
 
@@ -16,6 +16,8 @@ from rocketspec._terminal import note
 if TYPE_CHECKING:
     from rocket_columnar.store import BrokerConf
     from rocket_spec.layout import Geometry
+
+_NAMED: Final = 20  # topics in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +97,27 @@ def note_release(path: Path, commitlog: Sequence[Path] = ()) -> None:
     signs = signs_at(path, commitlog)
     if signs:
         note(f"{path}: {later_line(signs)}")
+
+
+def has_files(store: Path, kind: str) -> bool:
+    """Whether the store has any file of a kind."""
+    from rocket_columnar.store import list_kind
+
+    return bool(list_kind(store, kind))
+
+
+def topics_of(store: Path) -> list[str]:
+    """The topics that the store has consume queues of, sorted."""
+    from rocket_columnar.store import find_files
+
+    try:
+        files = find_files(store, kinds=("queue",))
+    except (UsageError, OSError):
+        return []
+    return sorted({file.topic for file in files if file.topic is not None})
+
+
+def listed(topics: Sequence[str]) -> str:
+    """Some of the topics, for a message."""
+    more = len(topics) - _NAMED
+    return ", ".join(topics[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import Timer
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TextIO, cast
@@ -67,6 +67,12 @@ def fitted(line: str, stream: TextIO | None = None, *, hang: int | None = None) 
 def say(text: str) -> None:
     """Prints one line of a result on stdout: whole, fitted to a terminal, with control characters escaped."""
     sys.stdout.write(f"{fitted(one_line(text))}\n")
+
+
+def say_all(lines: Iterable[str]) -> None:
+    """Prints lines of a result."""
+    for line in lines:
+        say(line)
 
 
 def note(text: str) -> None:

@@ -11,6 +11,7 @@ import typer
 from rocket_spec.errors import UsageError
 
 from rocketspec import _options as option
+from rocketspec._terminal import progress, say
 
 if TYPE_CHECKING:
     from rocket_columnar.describe import Difference, StoreDifference
@@ -87,8 +88,6 @@ def diff(
     from rocket_columnar.describe import StoreDifference, compare_stores
     from rocket_columnar.describe import diff as engine
     from rocket_columnar.store import read_broker_conf
-
-    from rocketspec._terminal import progress, say
 
     given = option.read_geometry(geometry)
     if given is None and broker_conf is not None:

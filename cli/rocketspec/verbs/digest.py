@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from rocketspec import _options as option
+from rocketspec._settings import read_settings, warn
+from rocketspec._terminal import progress, say, skipped
 
 
 def register(app: typer.Typer) -> None:
@@ -39,9 +41,6 @@ def digest(
     """
     from rocket_columnar.describe import digest as engine
     from rocket_columnar.describe import store_digest
-
-    from rocketspec._settings import read_settings, warn
-    from rocketspec._terminal import progress, say, skipped
 
     option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)

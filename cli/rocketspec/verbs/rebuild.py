@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rocketspec import _options as option
+from rocketspec._settings import has_files, note_release, read_settings
+from rocketspec._terminal import note, progress, say, skipped
 
 if TYPE_CHECKING:
     from rocket_columnar.rebuild import Rebuilt
@@ -64,10 +66,6 @@ def rebuild(
     from rocket_columnar.report import infers_geometry, rebuild_warnings
     from rocket_columnar.store import Unreadable, despite_unreadable
 
-    from rocketspec._settings import note_release, read_settings
-    from rocketspec._store import has_files
-    from rocketspec._terminal import note, progress, skipped
-
     option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     path, given, conf = settings.store, settings.geometry, settings.conf
@@ -117,8 +115,6 @@ def rebuild(
 
 def show_rebuilt(done: Rebuilt, output: str, *, store: str = "") -> None:
     """Prints what was rebuilt into `output`, and notes what was left out, of several stores with the store's name."""
-    from rocketspec._terminal import note, say
-
     for found in done.findings:
         place = found.file if found.offset is None else f"{found.file} at byte {found.offset:,}"
         note(f"{found.code} {store}{': ' * bool(store)}{place}: {found.message}")

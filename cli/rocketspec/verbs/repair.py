@@ -9,6 +9,8 @@ from rocket_spec.errors import UsageError
 from rocket_spec.printable import printable
 
 from rocketspec import _options as option
+from rocketspec._settings import read_settings
+from rocketspec._terminal import progress, say
 
 if TYPE_CHECKING:
     from rocket_columnar.repair import Outlook, Repaired, RepairPlan
@@ -45,9 +47,6 @@ def repair(
     from rocket_columnar import repair as engine
     from rocket_columnar.report import Shell
 
-    from rocketspec._settings import read_settings
-    from rocketspec._terminal import progress, say
-
     settings = read_settings(store, commitlog, geometry, broker_conf)
     target = engine.Target(
         settings.store, settings.commitlog, settings.geometry, settings.conf, rocketmq_profile
@@ -71,8 +70,6 @@ def repair(
 
 
 def _show_plan(plan: RepairPlan, shell: Shell) -> None:
-    from rocketspec._terminal import say
-
     if plan.index:
         say("replace the index files by rebuilt ones")
     if plan.queues:
@@ -91,8 +88,6 @@ def _show_plan(plan: RepairPlan, shell: Shell) -> None:
 
 
 def _show_done(done: Repaired, shell: Shell) -> None:
-    from rocketspec._terminal import say
-
     say(f"before: {_outlook(done.plan.outlook)}")
     say(f"after: {_outlook(done.after)}")
     if done.worse:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,12 +9,11 @@ import typer
 from rocket_spec.errors import UsageError
 
 from rocketspec import _options as option
+from rocketspec._settings import Settings, read_settings, warn
+from rocketspec._terminal import note, progress, say_all
 
 if TYPE_CHECKING:
-    from rocket_columnar.audit import Level
-    from rocket_columnar.report import Report
-
-    from rocketspec._settings import Settings
+    pass
 
 
 def register(app: typer.Typer) -> None:
@@ -31,27 +29,21 @@ def audit(
     *,
     quick: option.QuickLevel = False,
     deep: option.DeepLevel = False,
-    restart: Annotated[
-        bool,
-        typer.Option("--restart", help="Show what a start of the broker would delete, truncate and lose."),
-    ] = False,
+    restart: option.RestartOnly = False,
     commitlog: option.CommitLogPaths = None,
     geometry: option.GeometryText = None,
     rocketmq_profile: option.StoreRelease = None,
     broker_conf: option.BrokerConfFile = None,
     gentle: option.GentleReading = False,
     rate: option.RateLimit = None,
-    max_findings: Annotated[
-        int, typer.Option("--max-findings", metavar="N", min=1, help="Print at most N findings.")
-    ] = 50,
+    max_findings: Annotated[int, typer.Option(metavar="N", min=1, help="Print at most N findings.")] = 50,
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="DIR", help="Also write a page, DIR/audit.html.")
+        Path | None, typer.Option(metavar="DIR", help="Also write a page, DIR/audit.html.")
     ] = None,
     time_zone: option.TimeZone = None,
     prometheus: Annotated[
         Path | None,
         typer.Option(
-            "--prometheus",
             metavar="FILE",
             help="Also write the numbers of findings to FILE, whose name ends with .prom, for the textfile collector of Prometheus.",
         ),
@@ -67,16 +59,14 @@ def audit(
 
     Example: `rocketspec audit ~/store --deep --json`
     """
-    level = _level(quick=quick, deep=deep)
-    for name, given in (("--quick or --deep", level != "default"), ("--prometheus", prometheus is not None)):
-        if restart and given:
-            raise UsageError(f"--restart cannot be combined with {name}")
+    level = option.audit_level(quick=quick, deep=deep)
+    if restart and (level != "default" or prometheus is not None):
+        other = "--prometheus" if level == "default" else "--quick or --deep"
+        raise UsageError(f"--restart cannot be combined with {other}")
 
     from rocket_columnar.report import audit as engine
     from rocket_columnar.store import later_line
 
-    from rocketspec._settings import read_settings
-    from rocketspec._terminal import note, progress, say
     from rocketspec.verbs.audit.findings_view import print_causes, summary
 
     option.use_zone(time_zone)
@@ -86,7 +76,14 @@ def audit(
     if restart:
         _restart(settings, rocketmq_profile, as_json=as_json)
         return
-    write = _outputs(report, prometheus, settings, level=level, force=force)
+    if report is not None:
+        from rocketspec.verbs.audit.report_page import check_directory, write_page
+
+        check_directory(report, settings, force=force)
+    if prometheus is not None:
+        from rocketspec.verbs.audit.metrics import check_file, write_metrics
+
+        check_file(prometheus, settings)
     with progress("auditing", unit="bytes") as step:
         found = engine(
             path,
@@ -101,51 +98,17 @@ def audit(
         )
     counts = found.counts
     ending = [*(f"not checked: {part}" for part in found.unchecked), f"{path}: {summary(counts)}"]
-    ending += write(found)
+    if prometheus is not None:
+        write_metrics(prometheus, path, found)
+    if report is not None:
+        ending.append(f"page: {write_page(report, settings, found, level=level, summary=summary(counts))}")
     if found.signs:
         note(f"{path}: {later_line(found.signs)}")
     print_causes(found, as_json=as_json, most=max_findings)
     if not as_json:
-        for line in ending:
-            say(line)
+        say_all(ending)
     if counts["error"] or counts["warning"]:
         raise typer.Exit(option.FINDINGS)
-
-
-def _outputs(
-    report: Path | None, prometheus: Path | None, settings: Settings, *, level: Level, force: bool
-) -> Callable[[Report], list[str]]:
-    """What writes the files that are asked for, and returns the lines that name them.
-
-    Raises:
-        UsageError: a file may not be written.
-    """
-    from rocketspec.verbs.audit.findings_view import summary
-
-    if report is not None:
-        from rocketspec.verbs.audit.report_page import check_directory, write_page
-
-        check_directory(report, settings, force=force)
-    if prometheus is not None:
-        from rocketspec.verbs.audit.metrics import check_file, write_metrics
-
-        check_file(prometheus, settings)
-
-    def write(found: Report) -> list[str]:
-        if prometheus is not None:
-            write_metrics(prometheus, settings.store, found)
-        if report is None:
-            return []
-        page = write_page(report, settings, found, level=level, summary=summary(found.counts))
-        return [f"page: {page}"]
-
-    return write
-
-
-def _level(*, quick: bool, deep: bool) -> Level:
-    if quick and deep:
-        raise UsageError("--quick and --deep are mutually exclusive")
-    return "quick" if quick else "deep" if deep else "default"
 
 
 def _restart(settings: Settings, release: str | None, *, as_json: bool) -> None:
@@ -153,8 +116,6 @@ def _restart(settings: Settings, release: str | None, *, as_json: bool) -> None:
     from rocket_columnar.restart import predicted
     from rocket_columnar.store import signs_at
 
-    from rocketspec._settings import warn
-    from rocketspec._terminal import progress
     from rocketspec.verbs.audit.restart_view import show, show_running
 
     warn(settings)

@@ -14,7 +14,7 @@ from rocket_spec.store_folders import refuse_store
 from rocket_spec.tables import TABLES
 
 from rocketspec import _options as option
-from rocketspec._store import listed, topics_of
+from rocketspec._settings import listed, read_settings, topics_of, warn
 from rocketspec._terminal import binary_stdout, note, progress, say
 from rocketspec.verbs.decode.report import Report
 
@@ -205,8 +205,6 @@ def decode(
     from rocket_columnar.decode import decode as engine
     from rocket_columnar.store import despite_unreadable, find_files
 
-    from rocketspec._settings import read_settings, warn
-
     where = _where(begin, end, offsets, topic, key)
     threads = option.be_gentle(gentle=gentle, rate=rate) or threads
     settings = read_settings(path, commitlog, geometry, broker_conf)
@@ -265,7 +263,9 @@ def decode(
         say(f"{name}: {file}")
     report.changed_values()
     if not report.rows and topic:
-        note(f"no rows of topic {' or '.join(topic)}{_topics(path)}")
+        names = topics_of(path)
+        known = f"; the store has {listed(names)}" if names else ""
+        note(f"no rows of topic {' or '.join(topic)}{known}")
     if report.incomplete:
         raise typer.Exit(option.FINDINGS)
 
@@ -280,9 +280,3 @@ def _print(rows: Iterable[tuple[str, pa.RecordBatch]], fmt: str, *, name_tables:
         print_tables(rows, titles=name_tables)
     else:
         write_stream(rows, binary_stdout(), fmt, name_tables=name_tables)
-
-
-def _topics(path: Path) -> str:
-    """The topics that a store has queues of, for a message."""
-    names = topics_of(path)
-    return f"; the store has {listed(names)}" if names else ""

@@ -11,7 +11,7 @@ from rocket_columnar.formats import iso
 from rocket_spec.printable import printable
 
 from rocketspec._options import counted
-from rocketspec._terminal import say
+from rocketspec._terminal import say_all
 
 if TYPE_CHECKING:
     from rocket_columnar.consumers import Progress
@@ -65,10 +65,7 @@ def show_consumers(row: dict[str, Any]) -> None:
     """Prints the tables of groups, delay levels, half messages and failed messages."""
     for title, lines in _tables(row):
         if lines:
-            say(title)
-            for line in lines:
-                say(line)
-            say("")
+            say_all([title, *lines, ""])
 
 
 def _tables(row: dict[str, Any]) -> Iterator[tuple[str, Sequence[str]]]:

@@ -13,7 +13,7 @@ from rocket_columnar.formats import iso
 from rocket_spec.printable import printable, shell_word
 
 from rocketspec._options import counted
-from rocketspec._terminal import say
+from rocketspec._terminal import say_all
 from rocketspec.verbs.inspect.consumers_view import summary
 
 if TYPE_CHECKING:
@@ -55,15 +55,12 @@ def show_overview(
 ) -> None:
     """Prints the overview; `options` are those that an audit of the store needs too."""
     audit = " ".join(["rocketspec", "audit", *map(shell_word, (str(seen.path), *options))])
-    for line in _lines(seen, name_width=_name_width()):
-        say(line)
+    say_all(_lines(seen, name_width=_name_width()))
     waiting = "" if consumers is None else summary(consumers)
     if waiting:
-        say(f"consumers   {waiting}")
+        say_all(_row("consumers", waiting))
     if findings is not None:
-        say("")
-        for line in _problems(findings, audit, whole=not seen.problems):
-            say(line)
+        say_all(["", *_problems(findings, audit, whole=not seen.problems)])
 
 
 def _name_width() -> int:

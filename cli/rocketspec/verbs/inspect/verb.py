@@ -10,23 +10,14 @@ import typer
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.store_folders import refuse_store
 
-from rocketspec._options import (
-    AsJson,
-    BrokerConfFile,
-    CommitLogPaths,
-    GeometryText,
-    KindText,
-    TimeZone,
-    use_zone,
-    write_json,
-)
+from rocketspec import _options as option
+from rocketspec._settings import Settings, note_release, read_settings
+from rocketspec._terminal import progress, say_all, skipped
 
 if TYPE_CHECKING:
     from rocket_columnar.index import GeometryGuess
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
-
-    from rocketspec._settings import Settings
 
 
 _PLOTS: Final = (".svg", ".png", ".pdf")
@@ -70,10 +61,10 @@ def inspect(
         str | None,
         typer.Option(metavar="OFFSET", help="Explain the byte at this offset: 40 or 0x28."),
     ] = None,
-    kind: KindText = None,
-    commitlog: CommitLogPaths = None,
-    geometry: GeometryText = None,
-    broker_conf: BrokerConfFile = None,
+    kind: option.KindText = None,
+    commitlog: option.CommitLogPaths = None,
+    geometry: option.GeometryText = None,
+    broker_conf: option.BrokerConfFile = None,
     space: Annotated[
         bool,
         typer.Option(
@@ -88,8 +79,8 @@ def inspect(
         str | None,
         typer.Option(metavar="GLOB", help="Show how far the groups of these topics are in each queue."),
     ] = None,
-    time_zone: TimeZone = None,
-    as_json: AsJson = False,
+    time_zone: option.TimeZone = None,
+    as_json: option.AsJson = False,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -101,17 +92,15 @@ def inspect(
     """Prints an overview, a summary, or the meaning of a byte."""
     from rocket_columnar.store import find_files
 
-    from rocketspec._settings import note_release, read_settings
-
-    use_zone(time_zone)
+    option.use_zone(time_zone)
     offset = None if at is None else _parse_offset(at)
     settings = read_settings(path, commitlog, geometry, broker_conf)
     path, given = settings.store, settings.geometry
     note_release(path, settings.commitlog)
     if path.is_dir():
-        for option, value in {"--at": at, "--kind": kind, "--plot": plot}.items():
+        for name, value in {"--at": at, "--kind": kind, "--plot": plot}.items():
             if value is not None:
-                raise UsageError(f"{path}: is a directory; {option} requires a file")
+                raise UsageError(f"{path}: is a directory; {name} requires a file")
         if group is not None or topic is not None:
             _consumers(settings, group, topic, as_json=as_json)
         else:
@@ -139,7 +128,6 @@ def _overview(settings: Settings, *, as_json: bool) -> None:
     from rocket_columnar.report import audit
     from rocket_columnar.store import while_listed
 
-    from rocketspec._terminal import progress
     from rocketspec.verbs.inspect.store_view import overview_as_json, show_overview
 
     path, geometry, commitlog = settings.store, settings.geometry, settings.commitlog
@@ -153,7 +141,7 @@ def _overview(settings: Settings, *, as_json: bool) -> None:
         queues = {(queue.topic, queue.queue_id): queue for queue in seen.queues}
         consumers = None if seen.clean is None else how_far(path, commitlog=commitlog, queues=queues)
     if as_json:
-        write_json(overview_as_json(seen, findings, consumers))
+        option.write_json(overview_as_json(seen, findings, consumers))
     else:
         show_overview(seen, findings, consumers, options=settings.options)
 
@@ -165,7 +153,7 @@ def _consumers(settings: Settings, group: str | None, topic: str | None, *, as_j
 
     row = chosen(how_far(settings.store, commitlog=settings.commitlog, sizes=True), group, topic)
     if as_json:
-        write_json(row)
+        option.write_json(row)
         return
     if not row["groups"]:
         what = " and ".join(f"{name} {glob}" for name, glob in (("group", group), ("topic", topic)) if glob)
@@ -176,7 +164,6 @@ def _consumers(settings: Settings, group: str | None, topic: str | None, *, as_j
 def _space(settings: Settings, *, as_json: bool) -> None:
     from rocket_columnar.describe import space
 
-    from rocketspec._terminal import progress, skipped
     from rocketspec.verbs.inspect.space_view import show_space, space_as_json
 
     with progress("reading", unit="bytes") as step:
@@ -184,7 +171,7 @@ def _space(settings: Settings, *, as_json: bool) -> None:
     for name, reason in found.skipped:
         skipped(name, reason)
     if as_json:
-        write_json(space_as_json(found, settings.conf))
+        option.write_json(space_as_json(found, settings.conf))
     else:
         show_space(found, settings.conf)
 
@@ -229,19 +216,17 @@ def _check_plot(file: StoreFile, plot: Path) -> None:
 def _explain_byte(file: StoreFile, offset: int, guess: GeometryGuess | None, *, as_json: bool) -> None:
     from rocket_columnar.describe import byte_at
 
-    from rocketspec._terminal import progress
     from rocketspec.verbs.inspect import view
 
     with progress("searching", unit="bytes") as step:
         meaning = byte_at(file, offset, None if guess is None else guess.geometry, on_progress=step)
     if as_json:
-        write_json(view.byte_as_json(file, meaning, guess))
+        option.write_json(view.byte_as_json(file, meaning, guess))
     else:
-        view.show_byte(file, meaning, guess)
+        say_all(view.byte_lines(file, meaning, guess))
 
 
 def _summarise(file: StoreFile, guess: GeometryGuess | None, *, as_json: bool, plot: Path | None) -> None:
-    from rocketspec._terminal import progress, say
     from rocketspec.verbs.inspect import view
 
     if guess is None:
@@ -250,9 +235,9 @@ def _summarise(file: StoreFile, guess: GeometryGuess | None, *, as_json: bool, p
         with progress("reading", unit="bytes") as step:
             facts = summarise(file, on_progress=step)
         if as_json:
-            write_json({"file": file.name, "kind": file.kind} | facts)
+            option.write_json({"file": file.name, "kind": file.kind} | facts)
         else:
-            view.show_facts(file, facts)
+            say_all(view.fact_lines(file, facts))
         return
     from rocket_columnar.describe import occupancy
 
@@ -263,8 +248,8 @@ def _summarise(file: StoreFile, guess: GeometryGuess | None, *, as_json: bool, p
 
             draw(file, guess.geometry, filled, plot)
     if as_json:
-        write_json(view.index_as_json(file, guess, filled))
+        option.write_json(view.index_as_json(file, guess, filled))
     else:
-        view.show_index(file, guess, filled)
+        say_all(view.index_lines(file, guess, filled))
         if plot is not None:
-            say(f"plot: {plot}")
+            say_all([f"plot: {plot}"])

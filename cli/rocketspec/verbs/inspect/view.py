@@ -10,8 +10,6 @@ from rocket_columnar.formats import iso
 from rocket_spec.clauses import clauses
 from rocket_spec.layout import INDEX_HEADER
 
-from rocketspec._terminal import say
-
 if TYPE_CHECKING:
     from rocket_columnar.describe import ByteMeaning, Facts, FieldValue, Occupancy
     from rocket_columnar.index import GeometryGuess
@@ -32,7 +30,7 @@ def _geometry_as_json(guess: GeometryGuess) -> dict[str, Any]:
 
 
 def index_as_json(file: StoreFile, guess: GeometryGuess, filled: Occupancy) -> dict[str, Any]:
-    """What `show_index` prints, as one object."""
+    """What `index_lines` has, as one object."""
     facts = asdict(filled)
     del facts["times"], facts["slot_shares"]
     chains = [{"length": length, "chains": number} for length, number in facts.pop("chains")]
@@ -47,16 +45,11 @@ def index_as_json(file: StoreFile, guess: GeometryGuess, filled: Occupancy) -> d
 
 
 def byte_as_json(file: StoreFile, meaning: ByteMeaning, guess: GeometryGuess | None) -> dict[str, Any]:
-    """What `show_byte` prints, as one object; `field` is the name of the field that holds the byte."""
+    """What `byte_lines` has, as one object; `field` is the name of the field that holds the byte."""
     facts = asdict(meaning)
     facts["field"] = None if meaning.field is None else meaning.fields[meaning.field].name
     geometry = {} if guess is None else {"geometry": _geometry_as_json(guess)}
     return {"file": file.name, "kind": file.kind} | geometry | facts
-
-
-def _print(lines: Iterable[str]) -> None:
-    for line in lines:
-        say(line)
 
 
 def _rows(rows: Iterable[tuple[str, str, str]]) -> Iterator[str]:
@@ -68,12 +61,8 @@ def _rows(rows: Iterable[tuple[str, str, str]]) -> Iterator[str]:
         yield f"  {name:{names}}  {value:>{values}}  {meaning}".rstrip()
 
 
-def show_index(file: StoreFile, guess: GeometryGuess, filled: Occupancy) -> None:
-    """Prints header, geometry, occupancy, chain lengths, times and oddities."""
-    _print(_index_lines(file, guess, filled))
-
-
-def _index_lines(file: StoreFile, guess: GeometryGuess, filled: Occupancy) -> Iterator[str]:
+def index_lines(file: StoreFile, guess: GeometryGuess, filled: Occupancy) -> Iterator[str]:
+    """Header, geometry, occupancy, chain lengths, times and oddities."""
     slots, entries = guess.geometry
     yield f"{file.name}: index file, {file.path.stat().st_size:,} bytes"
     sure = _SURE[guess.how]
@@ -145,15 +134,11 @@ def _histogram(filled: Occupancy) -> Iterator[str]:
         yield f"  {name:>9}  {number:>{width},}  {'#' * max(1, round(_BAR * number / most))}"
 
 
-def show_facts(file: StoreFile, facts: Facts) -> None:
-    """Prints the summary of a file of another kind."""
+def fact_lines(file: StoreFile, facts: Facts) -> Iterator[str]:
+    """The summary of a file of another kind."""
     names = {"queue": "consume-queue file", "ext": "consume-queue ext file", "log": "commit-log file"}
-    _print(
-        [
-            f"{file.name}: {names.get(file.kind, file.kind)}, {facts['size']:,} bytes",
-            *_rows(_fact_rows(facts)),
-        ]
-    )
+    yield f"{file.name}: {names.get(file.kind, file.kind)}, {facts['size']:,} bytes"
+    yield from _rows(_fact_rows(facts))
 
 
 def _fact_rows(facts: Facts) -> Iterator[tuple[str, str, str]]:
@@ -182,12 +167,8 @@ def _plain(name: str, value: object) -> str:
     return str(value) if name in ("tags_code", "address") else f"{value:,}"
 
 
-def show_byte(file: StoreFile, meaning: ByteMeaning, guess: GeometryGuess | None) -> None:
-    """Prints the byte, its field and the structure around it."""
-    _print(_byte_lines(file, meaning, guess))
-
-
-def _byte_lines(file: StoreFile, meaning: ByteMeaning, guess: GeometryGuess | None) -> Iterator[str]:
+def byte_lines(file: StoreFile, meaning: ByteMeaning, guess: GeometryGuess | None) -> Iterator[str]:
+    """The byte, its field and the structure around it."""
     number = "" if meaning.number is None else f" {meaning.number:,}"
     yield f"{file.name}: byte {meaning.offset:,} is 0x{meaning.byte:02X}"
     yield f"in {meaning.structure}{number}, bytes {meaning.begin:,} to {meaning.end - 1:,}"
@@ -206,18 +187,11 @@ def _byte_lines(file: StoreFile, meaning: ByteMeaning, guess: GeometryGuess | No
         yield f"   clause   {field.clause}: {_clause(field.clause)}"
     if meaning.fields:
         yield ""
-        marked = (
-            ("> " if place == meaning.field else "  ") + line
-            for place, line in enumerate(_field_lines(meaning.fields))
-        )
-        yield from marked
-
-
-def _field_lines(fields: tuple[FieldValue, ...]) -> Iterator[str]:
-    offsets = max(len(f"{field.offset:,}") for field in fields)
-    names = max(len(field.name) for field in fields)
-    for field in fields:
-        yield f"{field.offset:>{offsets},}  {field.name:{names}}  {_value(field)}"
+        offsets = max(len(f"{field.offset:,}") for field in meaning.fields)
+        names = max(len(field.name) for field in meaning.fields)
+        for place, field in enumerate(meaning.fields):
+            mark = ">" if place == meaning.field else " "
+            yield f"{mark} {field.offset:>{offsets},}  {field.name:{names}}  {_value(field)}"
 
 
 def _value(field: FieldValue) -> str:

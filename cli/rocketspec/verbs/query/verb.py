@@ -8,6 +8,8 @@ import typer
 from rocket_spec.errors import UsageError
 
 from rocketspec import _options as option
+from rocketspec._settings import has_files, read_settings, topics_of, warn
+from rocketspec._terminal import note, progress, say, skipped
 
 
 def register(app: typer.Typer) -> None:
@@ -18,17 +20,11 @@ def register(app: typer.Typer) -> None:
 def query(
     store: option.StorePath = None,
     *,
-    topic: Annotated[str | None, typer.Option(metavar="T", help="Topic of the message.")] = None,
+    topic: option.TopicName = None,
     key: Annotated[
         str | None, typer.Option(metavar="K", help="A key of the message, or its unique key.")
     ] = None,
-    unique_key: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID",
-            help="Message ID made by the client (msgId). Without --topic, all topics are searched.",
-        ),
-    ] = None,
+    unique_key: option.UniqueKey = None,
     offset_id: Annotated[
         str | None, typer.Option(metavar="ID", help="Message ID made by the broker (offsetMsgId).")
     ] = None,
@@ -123,19 +119,14 @@ def query(
         for text, name in ((begin, "--begin"), (end, "--end"))
     )
 
-    from rocketspec._ask import Asked, answer, explained
+    from rocket_columnar.query import OpenStore
+
+    from rocketspec._search import Asked, answer, explained
     from rocketspec.verbs.query.view import as_json as to_json
     from rocketspec.verbs.query.view import nothing_found, show, show_bodies
 
     asked = Asked(topic, key, unique_key, offset_id, first, last, max_num, exact, every, scan)
     asked.check(explain=explain)
-
-    from rocket_columnar.query import OpenStore
-
-    from rocketspec._settings import read_settings, warn
-    from rocketspec._store import has_files, topics_of
-    from rocketspec._terminal import note, progress, skipped
-
     option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     warn(settings)
@@ -171,9 +162,6 @@ def _offset_at(
     """Prints the answer of a broker to a queue and a time."""
     from rocket_columnar.consumers import offset_at
     from rocket_columnar.formats import iso
-
-    from rocketspec._settings import read_settings
-    from rocketspec._terminal import say
 
     settings = read_settings(store, commitlog, None, broker_conf)
     found = offset_at(settings.store, *wanted, commitlog=settings.commitlog)

@@ -16,15 +16,15 @@ from rich.table import Table
 from rocket_columnar.formats import iso, make_offset_id, parse_offset_id
 from rocket_columnar.query import keys_of
 
-from rocketspec._messages import client_of, plain
 from rocketspec._options import counted
-from rocketspec._store import listed
-from rocketspec._terminal import binary_stdout, one_line, say
+from rocketspec._search import client_of, plain
+from rocketspec._settings import listed
+from rocketspec._terminal import binary_stdout, one_line, say_all
 
 if TYPE_CHECKING:
     from rocket_columnar.query import Answer, Explanation, FileWalk, Row
 
-    from rocketspec._ask import Asked
+    from rocketspec._search import Asked
 
 
 _STEPS: Final = 12  # entries of a chain that are shown
@@ -56,12 +56,10 @@ def show(answer: Answer, explanation: Explanation | None, asked: Asked) -> None:
     if answer.messages:
         console.print(_messages(answer, console.width, asked))
         if len(answer.messages) <= _WITH_IDS:
-            for line in _id_lines(answer.messages):
-                say(line)
-        say(_summary(answer, asked))
+            say_all(_id_lines(answer.messages))
+        say_all([_summary(answer, asked)])
     if explanation is not None:
-        for line in _walk_lines(explanation):
-            say(line)
+        say_all(_walk_lines(explanation))
 
 
 def show_bodies(answer: Answer) -> None:

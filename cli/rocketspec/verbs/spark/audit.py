@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rocket_spec.errors import UsageError
@@ -14,7 +14,6 @@ from rocketspec._terminal import note, say
 from rocketspec.verbs.spark import job_options as jobs
 
 if TYPE_CHECKING:
-    from rocket_columnar.audit import Level
     from rocket_columnar.findings import Finding
     from rocket_columnar.store import Sign
     from rocket_spark.tasks import Failures
@@ -25,10 +24,7 @@ def audit(
     *,
     quick: option.QuickLevel = False,
     deep: option.DeepLevel = False,
-    restart: Annotated[
-        bool,
-        typer.Option("--restart", help="Show what a start of the broker would delete, truncate and lose."),
-    ] = False,
+    restart: option.RestartOnly = False,
     master: jobs.Master = None,
     remote: jobs.Remote = None,
     conf: jobs.Conf = None,
@@ -48,8 +44,7 @@ def audit(
 
     Example: `rocketspec spark audit ~/store --master 'local[4]'`
     """
-    if quick and deep:
-        raise UsageError("--quick and --deep are mutually exclusive")
+    level = option.audit_level(quick=quick, deep=deep)
     if restart and (quick or deep):
         raise UsageError("--restart cannot be combined with --quick or --deep")
     if rocketmq_profile is not None and not restart:
@@ -62,7 +57,8 @@ def audit(
     from rocket_columnar.store import later_line
     from rocket_spark import audit_stores, restart_stores
 
-    level: Level = "quick" if quick else "deep" if deep else "default"
+    from rocketspec.verbs.audit import summary
+
     signs: dict[str, tuple[Sign, ...]] = {}
     if restart:
         with jobs.spark_session(master, remote, conf) as (spark, report):
@@ -74,17 +70,10 @@ def audit(
     for store, known in signs.items():
         note(f"{store or 'the store'}: {later_line(known)}")
     counts = _print_audited(found, signs, as_json=as_json)
-    wrong = {name: str(error) for name, error in failed.items()}
-    jobs.note_failed(wrong)
-    if as_json:
-        for name, reason in wrong.items():
-            option.write_json({"store": name, "error": reason})
-    else:
-        told = ", ".join(
-            option.counted(counts[name], name) for name in ("error", "warning", "note") if counts[name]
-        )
-        typer.echo(f"{option.counted(len(named) - len(wrong), 'store')} audited: {told or 'no findings'}")
-    if wrong or counts["error"] or counts["warning"]:
+    jobs.report_failed(failed, as_json=as_json)
+    if not as_json:
+        typer.echo(f"{option.counted(len(named) - len(failed), 'store')} audited: {summary(counts)}")
+    if failed or counts["error"] or counts["warning"]:
         raise typer.Exit(option.FINDINGS)
 
 
@@ -114,9 +103,7 @@ def _print_restarts(
         for row in deletions:
             place = row["file"] if row["offset"] is None else f"{row['file']} from byte {row['offset']:,}"
             say(f"  {row['action']} {place}: {row['reason']}")
-    jobs.note_failed(failed)
-    for store, error in failed.items() if as_json else ():
-        option.write_json({"store": store, "error": str(error)})
+    jobs.report_failed(failed, as_json=as_json)
     if loses or failed:
         raise typer.Exit(option.FINDINGS)
 

@@ -97,7 +97,7 @@ def decode(
     for gap in summary.gaps:
         note(gap)
     failed = {store.store: store.reason for store in summary.status if store.status == "failed"}
-    jobs.note_failed(failed)
+    jobs.report_failed(failed)
     if summary.nulled:
         note(f"{option.counted(summary.nulled, 'time')} out of range written as null")
     if as_json:

@@ -8,8 +8,7 @@ import typer
 from rocketspec._options import exit_codes
 from rocketspec.verbs.spark.audit import audit
 from rocketspec.verbs.spark.decode import decode
-from rocketspec.verbs.spark.digest import digest
-from rocketspec.verbs.spark.query import query
+from rocketspec.verbs.spark.fleet import digest, query
 from rocketspec.verbs.spark.rebuild import rebuild
 
 _VERBS: Final[dict[str, tuple[Callable[..., None], str]]] = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from rocket_spec.errors import UsageError
 
-from rocketspec._options import UNREADABLE, read_geometry
+from rocketspec._options import UNREADABLE, read_geometry, write_json
 from rocketspec._terminal import note, progress
 
 if TYPE_CHECKING:
@@ -121,10 +121,12 @@ def one_line() -> Iterator[None]:
         _fail(str(error))
 
 
-def note_failed(failed: Mapping[str, str | Exception]) -> None:
-    """Lists the stores that failed, each with its reason."""
+def report_failed(failed: Mapping[str, str | Exception], *, as_json: bool = False) -> None:
+    """Notes the stores that failed, each with its reason, and prints them as JSON too."""
     for name, reason in failed.items():
         note(f"{name}: failed: {reason}")
+        if as_json:
+            write_json({"store": name, "error": str(reason)})
 
 
 def store_job(

@@ -84,7 +84,7 @@ def rebuild(
             ):
                 note(f"WARNING: {path}: {text}" if name else f"WARNING: {text}")
     wrong = {name: str(failed[name]) for name in job.stores if name in failed}
-    jobs.note_failed(wrong)
+    jobs.report_failed(wrong)
     if as_json:
         for name, rebuilt in done.items():
             shown = {"store": str(job.stores[name])} | asdict(rebuilt)

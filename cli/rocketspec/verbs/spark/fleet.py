@@ -1,4 +1,4 @@
-"""The verb `spark query`."""
+"""The verbs `spark query` and `spark digest`."""
 
 from typing import Annotated
 
@@ -12,15 +12,9 @@ from rocketspec.verbs.spark import job_options as jobs
 def query(
     stores: jobs.Stores = None,
     *,
-    topic: Annotated[str | None, typer.Option(metavar="T", help="Topic of the message.")] = None,
+    topic: option.TopicName = None,
     key: Annotated[str | None, typer.Option(metavar="K", help="A key of the message.")] = None,
-    unique_key: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID",
-            help="Message ID made by the client (msgId). Without --topic, all topics are searched.",
-        ),
-    ] = None,
+    unique_key: option.UniqueKey = None,
     time: Annotated[
         str | None,
         typer.Option(
@@ -57,7 +51,7 @@ def query(
         found = query_stores(spark, named, asked, progress=report, **options)
     from rocket_columnar.formats import iso
 
-    from rocketspec._messages import plain
+    from rocketspec._search import plain
 
     for store, row in found:
         if as_json:
@@ -70,7 +64,7 @@ def query(
             f"physical offset {row['phy_offset']:,}, stored {iso(row['store_timestamp'])}, keys {one_line(keys)}, "
             f"offset ID {shown['offset_id']}"
         )
-    jobs.note_failed(failed)
+    jobs.report_failed(failed)
     if not as_json:
         where = option.counted(len({store for store, _ in found}), "store")
         read = option.counted(len(named) - len(failed), "store")
@@ -82,3 +76,55 @@ def query(
         )
     if failed or not found:
         raise typer.Exit(option.FINDINGS)
+
+
+def digest(
+    stores: jobs.Stores = None,
+    *,
+    master: jobs.Master = None,
+    remote: jobs.Remote = None,
+    conf: jobs.Conf = None,
+    storage: jobs.Storage = None,
+    commitlog: jobs.CommitLogs = None,
+    broker_conf: jobs.BrokerConfs = None,
+    geometry: option.GeometryText = None,
+    as_json: option.JsonLines = False,
+) -> None:
+    """Print the digest of each store, and the replicas that differ.
+
+    jobs.Stores are replicas of each other if a file of their commit logs begins with the same record. Each one that differs is
+    compared with the first of those whose content most have, file by file.
+
+    Example: `rocketspec spark digest ~/master/store ~/slave/store`
+    """
+    from rocket_spark import differing, digest_stores
+
+    named, failed, options = jobs.store_job(stores, commitlog, broker_conf, storage, geometry)
+    with jobs.spark_session(master, remote, conf) as (spark, report):
+        found = digest_stores(spark, named, progress=report, **options)
+    pairs = differing(found)
+    for store, own in found.items():
+        name = store or str(named[0].path)
+        if as_json:
+            option.write_json({"store": name, "digest": own.digest})
+        else:
+            say(f"{own.digest}  {name}")
+    for pair in pairs:
+        if as_json:
+            option.write_json(
+                {"differ": [pair.one, pair.other], "files": [list(file) for file in pair.files]}
+            )
+            continue
+        say(f"{pair.one} and {pair.other} differ in {option.counted(len(pair.files), 'file')}:")
+        for kind, name, one, other in pair.files:
+            lacks = "" if one and other else f", which {pair.one if other else pair.other} lacks"
+            say(f"  {kind} {name}{lacks}")
+    jobs.report_failed(failed)
+    if not as_json:
+        typer.echo(f"{option.counted(len(found), 'store')}: {_replicas(len(pairs))}")
+    if pairs or failed:
+        raise typer.Exit(option.FINDINGS)
+
+
+def _replicas(count: int) -> str:
+    return f"{option.counted(count, 'replica')} that {'differs' if count == 1 else 'differ'}"

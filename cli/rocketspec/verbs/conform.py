@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from rocketspec import _options as option
+from rocketspec._settings import note_release
 from rocketspec._terminal import note, progress, say
 
 if TYPE_CHECKING:
-    from rocket_conformance.report import Baseline, CaseLine, Report
+    from rocket_conformance.report import CaseLine, Report
     from rocket_conformance.running import Options
     from rocket_conformance.transport import Transport
+    from rocket_spec.layout import Geometry
 
 
 _FAMILIES = ("index", "service", "queue", "log", "checkpoint")
@@ -149,23 +151,8 @@ def conform(
         raise UsageError("--commitlog requires --store")
     for output in filter(None, (report, write_baseline)):
         refuse_store(output, *filter(None, (store, *(commitlog or ()))))
-    if store is not None:
-        from rocketspec.verbs.conform.store import conform_store
-
-        if command or rocketmq or oracle:
-            raise UsageError("--store and COMMAND, --rocketmq or --oracle are mutually exclusive")
-        result, summary = conform_store(
-            store,
-            geometry=option.read_geometry(geometry),
-            commitlog=commitlog or (),
-            workload=workload,
-            release=profile(rocketmq_profile or GROUND),
-            level=level,
-            require=families,
-            baseline=known,
-            folder=report,
-        )
-        _finish(result, known, write_baseline, report, as_json=as_json, summary=summary)
+    if store is not None and (command or rocketmq or oracle):
+        raise UsageError("--store and COMMAND, --rocketmq or --oracle are mutually exclusive")
     options = Options(
         select=tuple(select or ()),
         level="must" if level == "must" else "observed",
@@ -179,6 +166,11 @@ def conform(
         scratch=scratch,
         profile=profile(rocketmq_profile or GROUND),
     )
+    if store is not None:
+        result, summary = _judge(
+            store, option.read_geometry(geometry), commitlog or (), workload, options, report
+        )
+        _finish(result, options, write_baseline, report, as_json=as_json, summary=summary)
     with stop_on_signals(), adapter_errors(), contextlib.ExitStack() as stack:
         opened = stack.enter_context(
             open_implementation(
@@ -194,12 +186,37 @@ def conform(
         result = _run(opened, options, witness, report)
     if result.footer is not None and "--restarts" in (result.footer["cut_short"] or ""):
         note("add --case-timeout 1 --restarts 1000 to run the skipped cases too")
-    _finish(result, known, write_baseline, report, as_json=as_json)
+    _finish(result, options, write_baseline, report, as_json=as_json)
+
+
+def _judge(
+    store: Path,
+    geometry: Geometry | None,
+    commitlog: Sequence[str],
+    workload: Path | None,
+    options: Options,
+    folder: Path | None,
+) -> tuple[Report, list[str]]:
+    """The verdict on a store: its report, which is written to `folder` if one is given, and its summary in lines."""
+    from rocket_conformance.store_verdict import Observations, judge_store, store_report, verdict_lines
+    from rocket_conformance.workload import read_manifest
+    from rocket_spec.profiles import GROUND
+
+    with contextlib.suppress(ModuleNotFoundError):  # the base install has no engine to read with
+        if options.profile.version == GROUND:
+            note_release(store, [Path(path) for path in commitlog])
+    manifest = None if workload is None else read_manifest(workload)
+    seen = Observations(profile=options.profile)
+    judged = judge_store(store, geometry=geometry, manifest=manifest, commitlog=commitlog, seen=seen)
+    report = store_report(
+        judged, level=options.level, require=options.require, baseline=options.baseline, folder=folder
+    )
+    return report, verdict_lines(judged, report)
 
 
 def _finish(
     result: Report,
-    known: Baseline,
+    options: Options,
     write_baseline: Path | None,
     folder: Path | None,
     *,
@@ -208,7 +225,12 @@ def _finish(
 ) -> NoReturn:
     """Writes the baseline, shows the report, and ends with its exit code; `summary` replaces that of an adapter."""
     if write_baseline is not None:
-        _write_baseline(write_baseline, result, known)
+        from rocket_conformance.report import baseline_text
+        from rocket_spec.outputs import write_whole
+
+        text = baseline_text(result.cases, options.baseline)
+        write_whole(write_baseline, text)
+        note(f"{write_baseline}: {len(text.splitlines()) - 1} known failures")
     show_report(result, folder, as_json=as_json, summary=summary)
     raise typer.Exit(result.exit_code)
 
@@ -238,16 +260,6 @@ def _run(opened: Transport, options: Options, witness: Transport | None, folder:
             step(done, total)
 
         return run(opened, options, oracle=witness, report=folder, on_case=on_case)
-
-
-def _write_baseline(path: Path, result: Report, known: Baseline) -> None:
-    """Writes the baseline whole, or leaves what was there."""
-    from rocket_conformance.report import baseline_text
-    from rocket_spec.outputs import write_whole
-
-    text = baseline_text(result.cases, known)
-    write_whole(path, text)
-    note(f"{path}: {len(text.splitlines()) - 1} known failures")
 
 
 def show_report(
