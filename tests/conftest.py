@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from browser import Browser
+from java_programs import SHORT_LIVED
 from rocket_golden import open_store
-from short_lived import SHORT_LIVED
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 if TYPE_CHECKING:

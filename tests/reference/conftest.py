@@ -6,15 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from java_programs import EXPORTED, OPENED, SHORT_LIVED, compile_java
 from rocket_conformance.rocketmq import ORACLE_VERSION, resolve
-from short_lived import COMPILER, SHORT_LIVED
-
-PACKAGES = ("java.nio", "sun.nio.ch", "jdk.internal.ref")
-OPENED = [text for name in PACKAGES for text in ("--add-opens", f"java.base/{name}=ALL-UNNAMED")]
-EXPORTED = [text for name in PACKAGES for text in ("--add-exports", f"java.base/{name}=ALL-UNNAMED")]
-
-
-PROGRAMS = sorted(path.name for path in Path(__file__).parent.glob("*.java"))
 
 RunProgram = Callable[..., None]
 RealClasses = Callable[[str, "Sequence[str]"], list[str]]
@@ -24,19 +17,11 @@ RealClasses = Callable[[str, "Sequence[str]"], list[str]]
 def run_program(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory) -> RunProgram:
     """Runs a program of this folder, compiled once for all tests, with arguments."""
     del maven  # asked for so that its absence skips
-    here, classes = Path(__file__).parent, tmp_path_factory.mktemp("classes")
+    classes = tmp_path_factory.mktemp("classes")
     jars = os.pathsep.join(str(path) for path in resolve(ORACLE_VERSION).jars)
-    compiler = Path(java).with_name("javac") if Path(java).is_absolute() else Path("javac")
-    command: list[str | Path] = [compiler, *COMPILER, "-nowarn", *EXPORTED, "-cp", jars, "-d", classes]
-    subprocess.run([*command, *(here / name for name in PROGRAMS)], check=True, capture_output=True)
-    flags = [
-        "-Xmx512m",
-        "-Djava.security.manager=allow",
-        *SHORT_LIVED.split(),
-        "-Dsun.jnu.encoding=UTF-8",
-        *OPENED,
-        *EXPORTED,
-    ]
+    compile_java(sorted(Path(__file__).parent.glob("*.java")), jars, classes, *EXPORTED)
+    flags = ["-Xmx512m", "-Djava.security.manager=allow", "-Dsun.jnu.encoding=UTF-8"]
+    flags += [*SHORT_LIVED.split(), *OPENED, *EXPORTED]
 
     def run(program: str, *arguments: str | Path) -> None:
         command = [java, *flags, "-cp", f"{classes}{os.pathsep}{jars}", program, *map(str, arguments)]

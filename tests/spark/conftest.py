@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from far_storage import hdfs, s3  # noqa: F401 - started once a run
+from java_programs import SHORT_LIVED
 from pyspark.sql import SparkSession
-from short_lived import SHORT_LIVED
 from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, put, record, unit
 
 

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pyspark
 import pytest
 from free_ports import free_port
+from java_programs import SHORT_LIVED
 from rocket_columnar.store import find_files
-from short_lived import SHORT_LIVED
 from spark_servers import wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.network]

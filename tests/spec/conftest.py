@@ -12,20 +12,27 @@ from rocket_spec.data import find_data
 Tree = dict[str, Any]
 
 
+def recorded(name: str) -> Any:
+    """What `real/make_facts.py` recorded of the real 4.9.3."""
+    return json.loads((Path(__file__).parent / "real" / f"{name}.json").read_text("utf-8"))
+
+
 @pytest.fixture(scope="session")
 def facts() -> Tree:
-    """Answers of the real 4.9.3 store, made by `real/make_facts.py`."""
-    loaded: Tree = json.loads((Path(__file__).parent / "real" / "facts.json").read_text("utf-8"))
-    return loaded
+    """Answers of single classes."""
+    return dict(recorded("facts"))
 
 
 @pytest.fixture(scope="session")
 def stores() -> dict[str, list[Tree]]:
-    """What real 4.9.3 stores did with the scripts' directories, made by `real/make_facts.py`."""
-    loaded: dict[str, list[Tree]] = json.loads(
-        (Path(__file__).parent / "real" / "restarts.json").read_text("utf-8")
-    )
-    return loaded
+    """What stores did with the scripts' directories."""
+    return dict(recorded("restarts"))
+
+
+@pytest.fixture(scope="session")
+def dledger() -> dict[str, Tree]:
+    """What recoveries of DLedger mode made of damaged stores."""
+    return dict(recorded("dledger"))
 
 
 @pytest.fixture(scope="session")

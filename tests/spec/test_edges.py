@@ -3,25 +3,16 @@
 `real/restart_scripts.txt` says what lay there: mostly records of 111 bytes, three a file of 400 bytes.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 import rocket_golden
 from restart_states import State, indexed, log, queue, units
 from rocket_spec import construct_schemas, kaitai
 
 Facts = dict[str, Any]
 Stores = dict[str, list[State]]
-REAL = Path(__file__).parent / "real"
 PRE_BLANK = (0, 0x7FFFFFFF, 0)
-
-
-@pytest.fixture(scope="module")
-def dledger() -> dict[str, Facts]:
-    loaded: dict[str, Facts] = json.loads((REAL / "dledger.json").read_text("utf-8"))
-    return loaded
 
 
 def offsets(state: State, name: str = "T/0") -> list[int]:

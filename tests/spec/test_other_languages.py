@@ -3,7 +3,6 @@
 import ipaddress
 import json
 import os
-import shutil
 import struct
 import subprocess
 from base64 import b64decode
@@ -14,7 +13,7 @@ from typing import Any, Final
 import pytest
 import rocket_golden
 from golden_readers import FIELDS, split_properties
-from short_lived import COMPILER, SHORT_LIVED
+from java_programs import SHORT_LIVED, compile_java, fetched
 
 from tools.make_readers import compiler
 
@@ -58,23 +57,12 @@ def test_every_target_of_the_compiler_compiles_every_schema(node: str, tmp_path:
 
 @pytest.fixture(scope="module")
 def java_command(java: str, maven: str, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    assert maven
     folder = tmp_path_factory.mktemp("java")
     assert compiled(folder, "java")["failed"] == []
-    jars = BUILD / "jars"
-    if not list(jars.glob("kaitai-struct-runtime-*.jar")):
-        subprocess.run(
-            [maven, "-q", "-B", "-ntp", "-f", str(HERE / "pom.xml"), "dependency:copy-dependencies",
-             f"-DoutputDirectory={jars}"], check=True, capture_output=True,
-        )  # fmt: skip
+    jars = fetched(BUILD / "jars", "copy-dependencies", "-f", HERE / "pom.xml")
     path = os.pathsep.join([str(folder / "classes"), f"{jars}/*"])
-    sources = [*map(str, (folder / "java").glob("*.java")), str(HERE / "Dump.java")]
-    javac = shutil.which("javac")
-    assert javac is not None
-    subprocess.run(
-        [javac, *COMPILER, "-nowarn", "-cp", path, "-d", str(folder / "classes"), *sources],
-        check=True,
-        capture_output=True,
-    )
+    compile_java([*(folder / "java").glob("*.java"), HERE / "Dump.java"], path, folder / "classes")
     return [java, *SHORT_LIVED.split(), "-cp", path, "Dump"]
 
 

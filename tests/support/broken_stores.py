@@ -6,6 +6,7 @@ import gzip
 import os
 import random
 import shutil
+import struct
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from zlib import crc32
 
 from generator.damage.store import Kind
 from rocket_golden import manifest, open_store
+from store_bytes import overwrite
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "golden"))
 
@@ -73,20 +75,10 @@ def removed(*paths: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def changed(path: Path, at: int, *values: int) -> None:
-    """Other bytes in a file."""
-    data = bytearray(path.read_bytes())
-    data[at : at + len(values)] = bytes(values)
-    path.write_bytes(data)
-
-
 def torn(store: Path) -> None:
     """The last record lacks its last bytes, and the broker did not stop cleanly."""
     last = files(store, "commitlog")[-1]
-    data = bytearray(last.read_bytes())
-    end = len(data.rstrip(b"\0"))
-    data[end - 100 : end] = bytes(100)
-    last.write_bytes(data)
+    overwrite(last, len(last.read_bytes().rstrip(b"\0")) - 100, bytes(100))
     (store / "abort").touch()
 
 
@@ -109,8 +101,8 @@ def log_cut(number: int, size: int) -> Callable[[Path], object]:
     return lambda store: os.truncate(files(store, "commitlog")[number], size)
 
 
-def log_changed(number: int, at: int, *values: int) -> Callable[[Path], object]:
-    return lambda store: changed(files(store, "commitlog")[number], at, *values)
+def log_changed(number: int, at: int, data: bytes = b"\0") -> Callable[[Path], object]:
+    return lambda store: overwrite(files(store, "commitlog")[number], at, data)
 
 
 def next_log(store: Path, size: int) -> None:
@@ -127,15 +119,11 @@ def end_gone_but_next(store: Path) -> None:
     files(store, "commitlog")[-2].unlink()
 
 
-def packed(store: Path) -> None:
+def renamed(store: Path, suffix: str, data: Callable[[bytes], bytes] = bytes) -> None:
+    """A log file under another name, with these bytes made of its own."""
     path = files(store, "commitlog")[1]
-    path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    path.with_name(f"{path.name}{suffix}").write_bytes(data(path.read_bytes()))
     path.unlink()
-
-
-def renamed(store: Path) -> None:
-    path = files(store, "commitlog")[1]
-    path.rename(path.with_name(f"{path.name}.bak"))
 
 
 def foreign_log(store: Path, number: int, other_number: int) -> None:
@@ -148,11 +136,17 @@ def foreign_log(store: Path, number: int, other_number: int) -> None:
 def two_indexes(store: Path) -> None:
     """The index files of another store with the same geometry beside the own ones: its log was longer."""
     for path in files(store, "index")[-2:]:
-        data = bytearray(path.read_bytes())
-        count = int.from_bytes(data[36:40])
-        for at in (16, 24, *(40 + 4 * 61 + 20 * entry + 4 for entry in range(1, count))):
-            data[at : at + 8] = (int.from_bytes(data[at : at + 8]) + 5_000_000).to_bytes(8)
-        path.with_name(f"20261122{path.name[8:]}").write_bytes(data)
+        count = int.from_bytes(path.read_bytes()[36:40])
+        other = path.with_name(f"20261122{path.name[8:]}")
+        shutil.copyfile(path, other)
+        later(other, 5_000_000, 16, 24, *(40 + 4 * 61 + 20 * entry + 4 for entry in range(1, count)))
+
+
+def later(path: Path, by: int, *places: int) -> None:
+    """Adds to numbers of 8 bytes."""
+    data = path.read_bytes()
+    for at in places:
+        overwrite(path, at, (int.from_bytes(data[at : at + 8]) + by).to_bytes(8))
 
 
 YEAR: Final = 365 * 86_400_000
@@ -161,18 +155,11 @@ YEAR: Final = 365 * 86_400_000
 def clock_jumped(store: Path) -> None:
     """For a while the clock was a year ahead: the records of one index file, its times, and its name."""
     path = files(store, "index")[3]
-    data = bytearray(path.read_bytes())
-    for at in (0, 8):
-        data[at : at + 8] = (int.from_bytes(data[at : at + 8]) + YEAR).to_bytes(8)
-    path.write_bytes(data)
-    path.rename(path.with_name(f"2027{path.name[4:]}"))
-    begin, end = int.from_bytes(data[16:24]), int.from_bytes(data[24:32])
+    later(path, YEAR, 0, 8)
+    path = path.rename(path.with_name(f"2027{path.name[4:]}"))
+    begin, end = struct.unpack_from(">qq", path.read_bytes(), 16)
     for log in files(store, "commitlog"):
-        raw = bytearray(log.read_bytes())
-        for at, _ in records(log):
-            if begin <= int(log.name) + at <= end:
-                raw[at + 56 : at + 64] = (int.from_bytes(raw[at + 56 : at + 64]) + YEAR).to_bytes(8)
-        log.write_bytes(raw)
+        later(log, YEAR, *(at + 56 for at, _ in records(log) if begin <= int(log.name) + at <= end))
 
 
 def records(log: Path) -> list[tuple[int, int]]:
@@ -191,7 +178,7 @@ def body_bit(number: int) -> Callable[[Path], object]:
         log = files(store, "commitlog")[number]
         data = log.read_bytes()
         at = next(at for at, _ in records(log) if int.from_bytes(data[at + 84 : at + 88]))
-        changed(log, at + 88, data[at + 88] ^ 1)
+        overwrite(log, at + 88, bytes([data[at + 88] ^ 1]))
 
     return work
 
@@ -199,52 +186,39 @@ def body_bit(number: int) -> Callable[[Path], object]:
 def later_magic(store: Path) -> None:
     """The last file's records as 5.1.0 and later write them: another magic, and two bytes for the topic's length, one less of the body."""
     log = files(store, "commitlog")[-1]
-    data = bytearray(log.read_bytes())
+    data = log.read_bytes()
     for at, size in records(log):
         length = int.from_bytes(data[at + 84 : at + 88])
         if length:
-            body = bytes(data[at + 88 : at + 87 + length])
-            rest = bytes(data[at + 88 + length : at + size])
-            data[at + 84 : at + size] = (length - 1).to_bytes(4) + body + b"\0" + rest
-            data[at + 4 : at + 12] = b"\xda\xa3\x20\xab" + (crc32(body) & 0x7FFFFFFF).to_bytes(4)
-    log.write_bytes(data)
+            body, rest = data[at + 88 : at + 87 + length], data[at + 88 + length : at + size]
+            overwrite(log, at + 84, (length - 1).to_bytes(4) + body + b"\0" + rest)
+            overwrite(log, at + 4, b"\xda\xa3\x20\xab" + (crc32(body) & 0x7FFFFFFF).to_bytes(4))
 
 
-def queue_files(store: Path, queue: str) -> list[Path]:
-    return files(store, f"consumequeue/{queue}")
-
-
-def copied_queue(store: Path) -> None:
-    shutil.copytree(store / "consumequeue/Orders/0", store / "consumequeue/Copied/0")
-
-
-def queue_restored(store: Path) -> None:
-    """A queue's files of another queue, as after a restore into the wrong folder."""
-    shutil.rmtree(store / "consumequeue/Orders/1")
-    shutil.copytree(store / "consumequeue/Orders/0", store / "consumequeue/Orders/1")
+def copied_queue(store: Path, to: str) -> None:
+    """A queue's files as those of another queue, as after a restore into the wrong folder."""
+    shutil.rmtree(store / "consumequeue" / to, ignore_errors=True)
+    shutil.copytree(store / "consumequeue/Orders/0", store / "consumequeue" / to)
 
 
 def light_queue_stuck(store: Path) -> None:
     """Dispatch stays at a record whose offset in a light queue is no number: no later one is in a queue, none in the index."""
     log = files(store, "commitlog")[-1]
-    data, name = bytearray(log.read_bytes()), b"INNER_MULTI_QUEUE_OFFSET\1"
+    data, name = log.read_bytes(), b"INNER_MULTI_QUEUE_OFFSET\1"
     at = next(at for at, size in records(log) if name in data[at : at + size])
-    data[data.index(name, at) + len(name)] = ord("x")
-    log.write_bytes(data)
+    overwrite(log, data.index(name, at) + len(name), b"x")
     for path in files(store, "consumequeue"):
-        units = bytearray(path.read_bytes())
-        for place in range(0, len(units), 20):
-            last = int(log.name) + at - ("%LMQ%" in path.as_posix())
-            if int.from_bytes(units[place : place + 8]) > last:
-                units[place : place + 20] = bytes(20)
-        path.write_bytes(units)
+        last = int(log.name) + at - ("%LMQ%" in path.as_posix())
+        for number, (offset, _, _) in enumerate(struct.iter_unpack(">qiq", path.read_bytes())):
+            if offset > last:
+                overwrite(path, 20 * number, bytes(20))
     removed(*files(store, "index"))
     (store / "abort").touch()
 
 
 def hole_and_cut_queue(store: Path) -> None:
     files(store, "commitlog")[1].unlink()
-    cut(queue_files(store, "Orders/0")[0])
+    cut(files(store, "consumequeue/Orders/0")[0])
 
 
 def killed_without_times(store: Path) -> None:
@@ -272,16 +246,16 @@ _BY_OPERATORS: Final = (
     Incident("the last log file was emptied", log_cut(-1, 0)),
     Incident("the first log file was cut", log_cut(0, 10_000)),
     Incident("a log file in the middle was cut", log_cut(1, 10_000)),
-    Incident("a record that no start reads has another magic", log_changed(0, 4, 0)),
-    Incident("a record that a start reads has another magic", log_changed(2, 4, 0)),
+    Incident("a record that no start reads has another magic", log_changed(0, 4)),
+    Incident("a record that a start reads has another magic", log_changed(2, 4)),
     Incident("one bit of a body that no start reads", body_bit(0), deep=True),
     Incident("one bit of a body that a start reads", body_bit(2), deep=True),
-    Incident("a record claims 2,147,483,647 bytes", log_changed(2, 0, 0x7F, 0xFF, 0xFF, 0xFF)),
+    Incident("a record claims 2,147,483,647 bytes", log_changed(2, 0, b"\x7f\xff\xff\xff")),
     Incident("a log file of another store in the middle", lambda store: foreign_log(store, 1, 1)),
     Incident("a log file of another store in the middle, from another place", lambda store: foreign_log(store, 1, 0)),
     Incident("a log file of another store at the end", lambda store: foreign_log(store, 3, 0)),
-    Incident("a log file was packed", packed),
-    Incident("a log file was renamed", renamed),
+    Incident("a log file was packed", lambda store: renamed(store, ".gz", lambda data: gzip.compress(data, mtime=0))),
+    Incident("a log file was renamed", lambda store: renamed(store, ".bak")),
     Incident("the next log file has 0 bytes", lambda store: next_log(store, 0)),
     Incident("a file of another program among the log files", lambda store: (store / "commitlog/.DS_Store").touch()),
     Incident("records of 5.x at the log's end", later_magic),
@@ -290,10 +264,10 @@ _BY_OPERATORS: Final = (
     Incident("two indexes of one geometry were mixed", two_indexes),
     Incident("the clock was a year ahead for a while", clock_jumped),
     Incident("a queue file was cut", lambda store: cut(files(store, "consumequeue")[0])),
-    Incident("a queue file of 0 bytes", lambda store: emptied(queue_files(store, "Orders/0")[0])),
+    Incident("a queue file of 0 bytes", lambda store: emptied(files(store, "consumequeue/Orders/0")[0])),
     Incident("a topic's queues were deleted", lambda store: shutil.rmtree(store / "consumequeue/Orders")),
-    Incident("a queue's files are those of another", queue_restored),
-    Incident("a copy of a queue under another topic", copied_queue),
+    Incident("a queue's files are those of another", lambda store: copied_queue(store, "Orders/1")),
+    Incident("a copy of a queue under another topic", lambda store: copied_queue(store, "Copied/0")),
     Incident("a hole in the log, and a cut queue file", hole_and_cut_queue),
     Incident("dispatch stayed at a record of a light queue, and the broker was killed", light_queue_stuck, "lmq"),
     Incident("the checkpoint was deleted", lambda store: (store / "checkpoint").unlink()),
@@ -316,10 +290,10 @@ OF_DLEDGER: Final = (
     Incident("DLedger: the first four files were deleted", lambda store: removed(*entries(store)[:4]), "dledger"),
     Incident("DLedger: a file in the middle was cut", lambda store: cut(entries(store)[3]), "dledger"),
     Incident("DLedger: the last file was deleted", lambda store: entries(store)[-1].unlink(), "dledger"),
-    Incident("DLedger: an entry that no start reads has another magic", lambda store: changed(entries(store)[0], 0, 9), "dledger"),
-    Incident("DLedger: an entry that a start reads has another magic", lambda store: changed(entries(store)[-2], 0, 9), "dledger"),
-    Incident("DLedger: a record that no start reads has another magic", lambda store: changed(entries(store)[0], 48 + 4, 0), "dledger"),
-    Incident("DLedger: a record in the last file has another magic", lambda store: changed(entries(store)[-1], 48 + 4, 0), "dledger"),
+    Incident("DLedger: an entry that no start reads has another magic", lambda store: overwrite(entries(store)[0], 0, b"\t"), "dledger"),
+    Incident("DLedger: an entry that a start reads has another magic", lambda store: overwrite(entries(store)[-2], 0, b"\t"), "dledger"),
+    Incident("DLedger: a record that no start reads has another magic", lambda store: overwrite(entries(store)[0], 48 + 4, b"\0"), "dledger"),
+    Incident("DLedger: a record in the last file has another magic", lambda store: overwrite(entries(store)[-1], 48 + 4, b"\0"), "dledger"),
     Incident("DLedger: the queue folder was deleted", lambda store: shutil.rmtree(store / "consumequeue"), "dledger"),
     Incident("DLedger: a queue file was cut", lambda store: cut(files(store, "consumequeue")[0]), "dledger"),
     Incident("DLedger: the index folder was deleted", lambda store: shutil.rmtree(store / "index"), "dledger"),
@@ -330,8 +304,8 @@ OF_SLAVES: Final = (
     Incident("a slave's last log file was deleted; the master's is copied", log_gone(-1), "replica-slave", "replica"),
     Incident("a slave's first log file was deleted; the master's is copied", log_gone(0), "replica-slave", "replica"),
     Incident("a slave's queues were deleted", lambda store: shutil.rmtree(store / "consumequeue"), "replica-slave"),
-    Incident("a record of a slave has another magic; the master's is copied", log_changed(0, 4, 0), "replica-slave", "replica"),
-    Incident("a record of a slave has another magic", log_changed(0, 4, 0), "replica-slave"),
+    Incident("a record of a slave has another magic; the master's is copied", log_changed(0, 4), "replica-slave", "replica"),
+    Incident("a record of a slave has another magic", log_changed(0, 4), "replica-slave"),
 )  # fmt: skip
 
 INCIDENTS: Final = (

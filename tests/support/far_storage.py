@@ -1,14 +1,18 @@
 """Real storages on loopback, started once a run: an S3 server (moto) and HDFS (Hadoop's MiniDFSCluster)."""
 
+import os
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mini_cluster import mini_cluster
+from java_programs import SHORT_LIVED, compile_java, fetched
 
-HDFS = Path(__file__).parents[1] / "spark" / "hdfs"
+ROOT = Path(__file__).parents[2]
+HDFS = ROOT / "tests" / "spark" / "hdfs" / "MiniHdfs.java"
+_PATIENCE = 60
 
 
 @dataclass(frozen=True)
@@ -30,17 +34,7 @@ class Far:
     def write(self, uri: str, data: bytes) -> None:
         """Makes or replaces one file."""
         if uri.startswith("s3"):
-            from pyarrow.fs import S3FileSystem
-
-            endpoint = self.options["s3.endpoint"].removeprefix("http://")
-            files = S3FileSystem(
-                access_key="testing",
-                secret_key="testing",  # noqa: S106 - moto takes any
-                endpoint_override=endpoint,
-                scheme="http",
-                region="us-east-1",
-            )
-            with files.open_output_stream(uri.removeprefix("s3://")) as stream:
+            with _bucket(self.options).open_output_stream(uri.removeprefix("s3://")) as stream:
                 stream.write(data)
             return
         from fsspec.implementations.webhdfs import WebHDFS
@@ -51,6 +45,19 @@ class Far:
         hdfs.makedirs(path.rpartition("/")[0], exist_ok=True)
         with hdfs.open(path, "wb") as file:
             file.write(data)
+
+
+def _bucket(options: dict[str, str]) -> Any:
+    from pyarrow.fs import S3FileSystem
+
+    return S3FileSystem(
+        access_key=options["s3.accessKey"],
+        secret_key=options["s3.secretKey"],
+        endpoint_override=options["s3.endpoint"].removeprefix("http://"),
+        scheme="http",
+        region="us-east-1",
+        allow_bucket_creation=True,
+    )
 
 
 @pytest.fixture(scope="session")
@@ -67,16 +74,7 @@ def s3() -> Iterator[Far]:
         "s3.secretKey": "testing",
     }
     try:
-        from pyarrow.fs import S3FileSystem
-
-        S3FileSystem(
-            access_key="testing",
-            secret_key="testing",  # noqa: S106 - moto takes any
-            endpoint_override=f"{host}:{port}",
-            scheme="http",
-            region="us-east-1",
-            allow_bucket_creation=True,
-        ).create_dir("broker")
+        _bucket(options).create_dir("broker")
         yield Far("s3://broker", options)
     finally:
         server.stop()
@@ -84,8 +82,38 @@ def s3() -> Iterator[Far]:
 
 @pytest.fixture(scope="session")
 def hdfs(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Far]:
-    """HDFS with one data node."""
+    """HDFS with one data node: a Java program that prints its ports when it is ready, and ends when its stdin closes."""
+    assert maven
     folder = tmp_path_factory.mktemp("hdfs")
-    with mini_cluster(maven, java, HDFS / "MiniHdfs.java", folder, folder / "dfs", megabytes=256) as line:
-        name_node, web = line.split()
-        yield Far(f"hdfs://127.0.0.1:{name_node}", {"hdfs.webhdfs": f"127.0.0.1:{web}"})
+    jars = fetched(ROOT / "build" / "hdfs", "copy-dependencies", "-f", HDFS.with_name("pom.xml"))
+    classpath = os.pathsep.join([str(folder), f"{jars}/*"])
+    compile_java([HDFS], classpath, folder)
+    flags = (
+        "-Xmx256m",
+        *SHORT_LIVED.split(),
+        "-XX:-UsePerfData",
+        "--add-opens=java.base/java.lang=ALL-UNNAMED",
+    )
+    with (
+        (folder / "log").open("wb") as log,
+        subprocess.Popen(
+            [java, *flags, "-cp", classpath, HDFS.stem, str(folder / "dfs")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            cwd=folder,
+        ) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            ready = process.stdout.readline().split()
+            assert len(ready) == 2, (folder / "log").read_text("utf-8", "replace")[-2000:]
+            yield Far(f"hdfs://127.0.0.1:{ready[0]}", {"hdfs.webhdfs": f"127.0.0.1:{ready[1]}"})
+        finally:
+            process.stdin.close()
+            try:
+                process.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()

@@ -1,18 +1,14 @@
 """Wrong brokers: the real 4.9.3 with one class laid over it in which one place of the source was replaced."""
 
-import shutil
-import subprocess
 import zipfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from one_at_a_time import one_at_a_time
-from short_lived import COMPILER
+from java_programs import EXPORTED, compile_java, fetched
 
 _STORE: Final = "org/apache/rocketmq/store"
 _ARTIFACT: Final = "org.apache.rocketmq:rocketmq-store:4.9.3:jar:sources"
 _SOURCES: Final = Path(__file__).parents[2] / "build" / "store-sources"
-_PLUGIN: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 
 
 class Fault(NamedTuple):
@@ -56,11 +52,7 @@ def overlay(fault: Fault, folder: Path, class_path: str) -> Path:
         folder: where the source and the classes go; it must not exist.
         class_path: of the broker.
     """
-    with one_at_a_time():
-        if not list(_SOURCES.glob("*.jar")):
-            maven = ["mvn", "-q", "-B", _PLUGIN, f"-Dartifact={_ARTIFACT}", f"-DoutputDirectory={_SOURCES}"]
-            subprocess.run(maven, check=True, capture_output=True)
-    (jar,) = _SOURCES.glob("*.jar")
+    (jar,) = fetched(_SOURCES, "copy", f"-Dartifact={_ARTIFACT}").glob("*.jar")
     with zipfile.ZipFile(jar) as archive:
         text = archive.read(f"{fault.java_class}.java").decode("utf-8")
     assert text.count(fault.old) == 1, f"{fault.name}: {text.count(fault.old)} places"
@@ -68,21 +60,5 @@ def overlay(fault: Fault, folder: Path, class_path: str) -> Path:
     source.parent.mkdir(parents=True)
     source.write_text(text.replace(fault.old, fault.new), "utf-8")
     classes = folder / "classes"
-    javac = shutil.which("javac")
-    assert javac is not None, "no javac"
-    flags = [
-        "-nowarn",
-        "-encoding",
-        "UTF-8",
-        "-proc:none",
-        "--add-exports",
-        "java.base/sun.nio.ch=ALL-UNNAMED",
-    ]
-    done = subprocess.run(
-        [javac, *COMPILER, *flags, "-cp", class_path, "-d", str(classes), str(source)],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    compile_java([source], class_path, classes, "-encoding", "UTF-8", "-proc:none", *EXPORTED)
     return classes

@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
 from free_ports import free_port
+from java_programs import compile_java, fetched
 from one_at_a_time import one_at_a_time
-from short_lived import COMPILER
 
 NAME: Final = "broker-a"
 ROOT: Final = Path(__file__).parents[2]
@@ -79,8 +79,7 @@ def driver_classes(jars: Sequence[str]) -> Path:
     with one_at_a_time():
         if not classes.exists():
             made = classes.with_suffix(".new")
-            path = ["-cp", os.pathsep.join(jars), "-d", str(made)]
-            subprocess.run(["javac", *COMPILER, "-nowarn", *path, DRIVER], check=True, capture_output=True)
+            compile_java([DRIVER], os.pathsep.join(jars), made)
             made.rename(classes)
     return classes
 
@@ -89,10 +88,7 @@ def broker_jars(version: str, folder: Path) -> Path:
     """The folder of the jars of a release's broker, which Maven puts there."""
     folder.mkdir(parents=True)
     (folder / "pom.xml").write_text(_POM.format(version=version), "ascii")
-    plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-    maven = ["mvn", "-q", "-B", "-ntp", "-f", str(folder / "pom.xml")]
-    subprocess.run([*maven, plugin, f"-DoutputDirectory={folder / 'jars'}"], check=True, capture_output=True)
-    return folder / "jars"
+    return fetched(folder / "jars", "copy-dependencies", "-f", folder / "pom.xml")
 
 
 class RealBroker:

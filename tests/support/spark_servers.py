@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
-from short_lived import SHORT_LIVED
+from java_programs import SHORT_LIVED
 
 _BIN = Path(pyspark.__file__).parent / "bin"
 _PATIENCE = 180

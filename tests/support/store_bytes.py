@@ -135,6 +135,6 @@ def put(directory: Path, name: str, data: bytes) -> Path:
 
 def overwrite(path: Path, at: int, data: bytes) -> None:
     """Puts bytes over those of a file from a byte on."""
-    held = bytearray(path.read_bytes())
-    held[at : at + len(data)] = data
-    path.write_bytes(held)
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(data)

@@ -15,13 +15,8 @@ HERE: Final = Path(__file__).parent
 BUILD: Final = HERE.parents[2] / "build" / "later"
 sys.path += [str(HERE.parents[1] / "support")]
 
-from one_at_a_time import one_at_a_time  # noqa: E402
-from short_lived import COMPILER, SHORT_LIVED  # noqa: E402
+from java_programs import OPENED, SHORT_LIVED, compile_java, fetched  # noqa: E402
 
-_OPENS: Final = [
-    f"--add-opens=java.base/{package}=ALL-UNNAMED"
-    for package in ("java.nio", "sun.nio.ch", "jdk.internal.ref")
-]
 RUNS: Final = {
     "files": ("LaterFiles", ()),
     "store": ("LaterStore", ("false",)),
@@ -31,24 +26,8 @@ _DATE: Final = (2026, 1, 1, 0, 0, 0)
 
 
 def _class_path() -> str:
-    jars, classes = BUILD / "jars", BUILD / "classes"
-    with one_at_a_time():
-        if not list(jars.glob("slf4j-nop-*.jar")):
-            plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-            command = [
-                "mvn",
-                "-q",
-                "-B",
-                "-ntp",
-                "-f",
-                str(HERE / "pom.xml"),
-                plugin,
-                f"-DoutputDirectory={jars}",
-            ]
-            subprocess.run(command, check=True, capture_output=True)
-        sources = map(str, sorted(HERE.glob("*.java")))
-        compiled = ["javac", *COMPILER, "-nowarn", "-cp", f"{jars}/*", "-d", str(classes), *sources]
-        subprocess.run(compiled, check=True, capture_output=True)
+    jars, classes = fetched(BUILD / "jars", "copy-dependencies", "-f", HERE / "pom.xml"), BUILD / "classes"
+    compile_java(sorted(HERE.glob("*.java")), f"{jars}/*", classes)
     return f"{classes}:{jars}/*"
 
 
@@ -59,7 +38,7 @@ def make(name: str, target: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "store"
         folder.mkdir()
-        command = ["java", *SHORT_LIVED.split(), *_OPENS, f"-Duser.home={scratch}", "-cp", path]
+        command = ["java", *SHORT_LIVED.split(), *OPENED, f"-Duser.home={scratch}", "-cp", path]
         command += [f"org.apache.rocketmq.store.{program}", str(folder), *options]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
         (folder / "facts.txt").write_text(done.stdout)

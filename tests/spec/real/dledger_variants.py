@@ -1,5 +1,6 @@
 """Variants of the golden store `dledger`, each with one damage, for the real recovery of DLedger mode."""
 
+import os
 import shutil
 import struct
 from collections.abc import Callable
@@ -7,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import rocket_golden
+from store_bytes import overwrite
 
+Damage = Callable[[Path], object]
+INDEX_FILE = "dledger-n0/index/00000000000000000000"
+"""The only file of the index of entries."""
+INDEX_SIZE = 167_772_160
+"""Its length in bytes; all but its first pages are a hole."""
 SIZE = 8192
 """Bytes of a log file of the store."""
 
@@ -26,212 +33,88 @@ def entries() -> list[dict[str, Any]]:
     return [line for line in rocket_golden.truth("dledger") if line["type"] == "log_entry"]
 
 
-def hit() -> dict[str, Any]:
-    """The entry that is damaged: the eighth of the file before the last."""
+def entry(number: int, place: int = 0) -> dict[str, Any]:
+    """The first entry of a data file, by the file's number, or a later one."""
     files = sorted({entry["file"] for entry in entries()})
-    return [entry for entry in entries() if entry["file"] == files[-2]][7]
+    return [entry for entry in entries() if entry["file"] == files[number]][place]
 
 
-def _change(store: Path, at: int, form: str, change: int) -> None:
-    path = store / hit()["file"]
-    data = bytearray(path.read_bytes())
-    place = hit()["pos"] - int(path.name) + at
-    (value,) = struct.unpack_from(form, data, place)
-    struct.pack_into(form, data, place, value + change)
-    path.write_bytes(data)
+HIT = entry(-2, 7)
+"""The entry that is damaged: the eighth of the file before the last."""
 
 
-def _set(**values: int) -> Callable[[Path], None]:
+def _set(store: Path, at: int, form: str, value: int, hit: dict[str, Any] = HIT) -> None:
+    """Another number in an entry."""
+    path = store / hit["file"]
+    overwrite(path, hit["pos"] - int(path.name) + at, struct.pack(form, value))
+
+
+def _fields(**values: int) -> Damage:
     """Fields of the hit entry set to these values."""
-
-    def damage(store: Path) -> None:
-        path = store / hit()["file"]
-        data = bytearray(path.read_bytes())
-        for name, value in values.items():
-            at, form = FIELDS[name]
-            struct.pack_into(form, data, hit()["pos"] - int(path.name) + at, value)
-        path.write_bytes(data)
-
-    return damage
+    return lambda store: [_set(store, *FIELDS[name], value) for name, value in values.items()]
 
 
-def _total_size(more: int) -> Callable[[Path], None]:
+def _total_size(more: int) -> Damage:
     """Another total size of the record in the hit entry."""
-    return lambda store: _change(store, 48, ">i", more)
-
-
-def _field(name: str, change: int) -> Callable[[Path], None]:
-    return lambda store: _change(store, *FIELDS[name], change)
+    return lambda store: _set(store, 48, ">i", HIT["body_size"] + more)
 
 
 def _files(store: Path) -> list[Path]:
     return sorted(store.glob("dledger-n0/data/*"))
 
 
+def _magic(store: Path, number: int) -> None:
+    """Another magic in the first entry of a file."""
+    overwrite(_files(store)[number], 0, b"\0\0\0\7")
+
+
 def _without_blank(store: Path) -> None:
     """The last entry of the third file from the end goes on to the end of its file."""
-    path = _files(store)[-3]
-    data = bytearray(path.read_bytes())
-    place = [entry["pos"] for entry in entries() if entry["file"].endswith(path.name)][-1] - int(path.name)
-    struct.pack_into(">i", data, place + 4, SIZE - place)
-    struct.pack_into(">i", data, place + 44, SIZE - place - 48)
-    path.write_bytes(data)
+    last = entry(-3, -1)
+    room = SIZE - last["pos"] % SIZE
+    _set(store, *FIELDS["size"], room, last)
+    _set(store, *FIELDS["body_size"], room - 48, last)
 
 
-def _shorter(store: Path) -> None:
-    last = _files(store)[-1]
-    last.write_bytes(last.read_bytes()[:-1])
+def _without(*paths: str) -> Damage:
+    """Without files and folders."""
 
-
-def _without_entry_index(store: Path) -> None:
-    (store / "dledger-n0/index/00000000000000000000").unlink()
-
-
-def _without_log(store: Path) -> None:
-    for path in _files(store):
-        path.unlink()
-
-
-INDEX_FILE = "dledger-n0/index/00000000000000000000"
-"""The only file of the index of entries."""
-INDEX_SIZE = 167_772_160
-"""Its length in bytes; all but its first pages are a hole."""
-
-
-def first_of(number: int) -> dict[str, Any]:
-    """The first entry of a data file, by the file's number."""
-    files = sorted({entry["file"] for entry in entries()})
-    return next(entry for entry in entries() if entry["file"] == files[number])
-
-
-def _unit(store: Path, entry: dict[str, Any]) -> None:
-    """Another size in an entry's unit of the index."""
-    with (store / INDEX_FILE).open("r+b") as file:
-        file.seek(32 * entry["index"] + 12)
-        file.write(b"\0\0\0\1")
-
-
-def _units(store: Path, *numbers: int) -> None:
-    for number in numbers:
-        _unit(store, first_of(number))
-
-
-def _another_index_file(store: Path, start: int, size: int = INDEX_SIZE, form: str = "020") -> None:
-    with (store / f"dledger-n0/index/{start:{form}}").open("wb") as file:
-        file.truncate(size)
-
-
-def _twin(store: Path, name: str) -> None:
-    """A copy of the first data file under another name."""
-    (store / "dledger-n0/data" / name).write_bytes(_files(store)[0].read_bytes())
-
-
-def _renamed(store: Path, name: str) -> None:
-    (store / INDEX_FILE).rename(store / INDEX_FILE.replace(f"{0:020}", name))
-
-
-def _index_size(store: Path, change: int) -> None:
-    with (store / INDEX_FILE).open("r+b") as file:
-        file.truncate(INDEX_SIZE + change)
-
-
-def _stray(store: Path, folder: str, size: int) -> None:
-    (store / "dledger-n0" / folder / "notes").write_bytes(bytes(size))
-
-
-def _without_queues(store: Path) -> None:
-    shutil.rmtree(store / "consumequeue")
-
-
-def _without_first_files(store: Path) -> None:
-    for path in _files(store)[:3]:
-        path.unlink()
-    _without_entry_index(store)
-
-
-def _first_start(store: Path) -> None:
-    """A plain log whose only record claims 2147483647 bytes, and no log of DLedger's yet."""
-    _without_log(store)
-    (store / "commitlog").mkdir(exist_ok=True)
-    (store / f"commitlog/{0:020}").write_bytes(struct.pack(">iI", 0x7FFFFFFF, 0xDAA320A7).ljust(SIZE, b"\0"))
-
-
-def _number(store: Path, change: int) -> None:
-    """Another number in the first entry of the first file."""
-    path = _files(store)[0]
-    data = bytearray(path.read_bytes())
-    struct.pack_into(">q", data, 8, change)
-    path.write_bytes(data)
-
-
-def _checkpoint(store: Path, text: str) -> None:
-    (store / "dledger-n0/checkpoint").write_text(text, "ascii")
-
-
-def _both(*damages: Callable[[Path], None]) -> Callable[[Path], None]:
     def damage(store: Path) -> None:
-        for one in damages:
-            one(store)
+        for path in (found for name in paths for found in store.glob(name)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     return damage
 
 
-VARIANTS: dict[str, Callable[[Path], None]] = {
-    "whole": lambda _: None,
-    **{f"{name}{change:+}": _field(name, change) for name in FIELDS for change in (7, -7)},
-    "magic of a blank": lambda store: _change(store, 0, ">i", -2),
-    "body of a record": lambda store: _change(store, 48 + 4, ">i", 1),
-    "first entry of the third file from the end": lambda store: _first(store, -3),
-    "first entry of the last file": lambda store: _first(store, -1),
-    "a file in the middle is missing": lambda store: _files(store)[2].unlink(),
-    "the last file is missing": lambda store: _files(store)[-1].unlink(),
-    "the last file is a byte short": _shorter,
-    "no blank in the third file from the end": _without_blank,
-    "no index of entries": _without_entry_index,
-    "no checkpoint of DLedger": lambda store: (store / "dledger-n0/checkpoint").unlink(),
-    "no data file": _without_log,
-    "unit of the third file from the end": lambda store: _units(store, -3),
-    "units of the third and the fourth file from the end": lambda store: _units(store, -3, -4),
-    "units of all files' first entries": lambda store: _units(store, *range(len(_files(store)))),
-    "unit of the third file from the end, entry of the fifth": _both(
-        lambda store: _units(store, -3, -4), lambda store: _first(store, -5)
-    ),
-    "unit of the hit entry": lambda store: _unit(store, hit()),
-    "index of entries a byte short": lambda store: _index_size(store, -1),
-    "index of entries a byte long": lambda store: _index_size(store, 1),
-    "index of entries with a second file": lambda store: _another_index_file(store, INDEX_SIZE),
-    "index of entries with a gap": lambda store: _another_index_file(store, 2 * INDEX_SIZE),
-    "index of entries, 0 beside 000": lambda store: _another_index_file(store, 0, form=""),
-    "index of entries, 0 in place of 000": lambda store: _renamed(store, "0"),
-    "index of entries that begins late": _both(
-        lambda store: _another_index_file(store, INDEX_SIZE), _without_entry_index
-    ),
-    "stray file in index": lambda store: _stray(store, "index", 1),
-    "stray file in data": lambda store: _stray(store, "data", 1),
-    "stray file of a file's length in data": lambda store: _stray(store, "data", SIZE),
-    "data file 0 beside 000": lambda store: _twin(store, "0"),
-    "directory in data": lambda store: (store / "dledger-n0/data/notes").mkdir(),
-    "first entry of the first file": lambda store: _first(store, 0),
-    "number 7 of the first entry of the first file": lambda store: _number(store, 7),
-    "number 2^40 of the first entry of the first file": lambda store: _number(store, 1 << 40),
-    "committed index that is not a number": lambda store: _checkpoint(
-        store, "endIndex=216\ncommittedIndex=abc\n"
-    ),
-    "committed index 90": lambda store: _checkpoint(store, "endIndex=216\ncommittedIndex=90\n"),
-    "committed index beyond the end": lambda store: _checkpoint(store, "endIndex=216\ncommittedIndex=999\n"),
-    "size 0 and body size -48": _set(size=0, body_size=-48),
-    "size 44 and body size -4": _set(size=44, body_size=-4),
-    "size 45 and body size -3": _set(size=45, body_size=-3),
-    "no queues": _without_queues,
-    "no queues, total size of a record +48": _both(_without_queues, _total_size(48)),
-    "no queues, total size of a record +5000": _both(_without_queues, _total_size(5000)),
-    "no index of entries, no first files": _without_first_files,
-    "first start over a record of a huge size": _first_start,
-    "puts by a leader": lambda _: None,
-    "puts by a leader, one of about a file's length": lambda _: None,
-    "puts by a leader, one of a file's length": lambda _: None,
-    "committed index -1": lambda store: _checkpoint(store, "endIndex=216\ncommittedIndex=-1\n"),
-}
+def _units(*hit: dict[str, Any]) -> Damage:
+    """Another size in these entries' units of the index."""
+    return lambda store: [overwrite(store / INDEX_FILE, 32 * one["index"] + 12, b"\0\0\0\1") for one in hit]
+
+
+def _made(name: str, size: int) -> Damage:
+    """A file of zeros, or a file of another length."""
+
+    def damage(store: Path) -> None:
+        (store / "dledger-n0" / name).touch()
+        os.truncate(store / "dledger-n0" / name, size)
+
+    return damage
+
+
+def _first_start(store: Path) -> None:
+    """A plain log whose only record claims 2147483647 bytes, and no log of DLedger's yet."""
+    _without("dledger-n0/data/*")(store)
+    (store / "commitlog").mkdir(exist_ok=True)
+    (store / f"commitlog/{0:020}").write_bytes(struct.pack(">iI", 0x7FFFFFFF, 0xDAA320A7).ljust(SIZE, b"\0"))
+
+
+def _checkpoint(index: str) -> Damage:
+    text = f"endIndex=216\ncommittedIndex={index}\n"
+    return lambda store: (store / "dledger-n0/checkpoint").write_text(text, "ascii")
+
+
+def _both(*damages: Damage) -> Damage:
+    return lambda store: [damage(store) for damage in damages]
 
 
 PUTS: dict[str, tuple[int, ...]] = {
@@ -241,8 +124,59 @@ PUTS: dict[str, tuple[int, ...]] = {
 }
 """Lengths of the bodies that are put after the start, by variant."""
 
-
-def _first(store: Path, number: int) -> None:
-    """Another magic in the first entry of a file."""
-    path = _files(store)[number]
-    path.write_bytes(b"\0\0\0\7" + path.read_bytes()[4:])
+VARIANTS: dict[str, Damage] = {
+    "whole": lambda _: None,
+    **{f"{name}{change:+}": _fields(**{name: HIT[name] + change}) for name in FIELDS for change in (7, -7)},
+    "magic of a blank": _fields(magic=-1),
+    "body of a record": lambda store: _set(store, 48 + 4, ">I", 0xDAA320A7 + 1),
+    "first entry of the third file from the end": lambda store: _magic(store, -3),
+    "first entry of the last file": lambda store: _magic(store, -1),
+    "a file in the middle is missing": lambda store: _files(store)[2].unlink(),
+    "the last file is missing": lambda store: _files(store)[-1].unlink(),
+    "the last file is a byte short": lambda store: os.truncate(_files(store)[-1], SIZE - 1),
+    "no blank in the third file from the end": _without_blank,
+    "no index of entries": _without(INDEX_FILE),
+    "no checkpoint of DLedger": _without("dledger-n0/checkpoint"),
+    "no data file": _without("dledger-n0/data/*"),
+    "unit of the third file from the end": _units(entry(-3)),
+    "units of the third and the fourth file from the end": _units(entry(-3), entry(-4)),
+    "units of all files' first entries": lambda store: _units(*map(entry, range(len(_files(store)))))(store),
+    "unit of the third file from the end, entry of the fifth": _both(
+        _units(entry(-3), entry(-4)), lambda store: _magic(store, -5)
+    ),
+    "unit of the hit entry": _units(HIT),
+    "index of entries a byte short": _made(f"index/{0:020}", INDEX_SIZE - 1),
+    "index of entries a byte long": _made(f"index/{0:020}", INDEX_SIZE + 1),
+    "index of entries with a second file": _made(f"index/{INDEX_SIZE:020}", INDEX_SIZE),
+    "index of entries with a gap": _made(f"index/{2 * INDEX_SIZE:020}", INDEX_SIZE),
+    "index of entries, 0 beside 000": _made("index/0", INDEX_SIZE),
+    "index of entries, 0 in place of 000": lambda store: (store / INDEX_FILE).rename(
+        store / "dledger-n0/index/0"
+    ),
+    "index of entries that begins late": _both(
+        _made(f"index/{INDEX_SIZE:020}", INDEX_SIZE), _without(INDEX_FILE)
+    ),
+    "stray file in index": _made("index/notes", 1),
+    "stray file in data": _made("data/notes", 1),
+    "stray file of a file's length in data": _made("data/notes", SIZE),
+    "data file 0 beside 000": lambda store: shutil.copyfile(_files(store)[0], store / "dledger-n0/data/0"),
+    "directory in data": lambda store: (store / "dledger-n0/data/notes").mkdir(),
+    "first entry of the first file": lambda store: _magic(store, 0),
+    "number 7 of the first entry of the first file": lambda store: _set(store, 8, ">q", 7, entry(0)),
+    "number 2^40 of the first entry of the first file": lambda store: _set(store, 8, ">q", 1 << 40, entry(0)),
+    "committed index that is not a number": _checkpoint("abc"),
+    "committed index 90": _checkpoint("90"),
+    "committed index beyond the end": _checkpoint("999"),
+    "size 0 and body size -48": _fields(size=0, body_size=-48),
+    "size 44 and body size -4": _fields(size=44, body_size=-4),
+    "size 45 and body size -3": _fields(size=45, body_size=-3),
+    "no queues": _without("consumequeue"),
+    "no queues, total size of a record +48": _both(_without("consumequeue"), _total_size(48)),
+    "no queues, total size of a record +5000": _both(_without("consumequeue"), _total_size(5000)),
+    "no index of entries, no first files": _without(
+        *(f"dledger-n0/data/{SIZE * number:020}" for number in range(3)), INDEX_FILE
+    ),
+    "first start over a record of a huge size": _first_start,
+    **dict.fromkeys(PUTS, lambda _: None),
+    "committed index -1": _checkpoint("-1"),
+}

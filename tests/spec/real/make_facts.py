@@ -5,6 +5,7 @@ Writes `facts.json`, what single classes answered, `restarts.json`, what whole s
 """
 
 import json
+import os
 import runpy
 import subprocess
 import sys
@@ -18,43 +19,21 @@ from restart_scripts import Script
 HERE = Path(__file__).parent
 sys.path += [str(HERE), str(HERE.parents[1] / "support")]
 
-from one_at_a_time import one_at_a_time  # noqa: E402
+from java_programs import OPENED, SHORT_LIVED, compile_java, fetched, run  # noqa: E402
 from restart_scripts import scripts  # noqa: E402
-from short_lived import COMPILER, SHORT_LIVED  # noqa: E402
 
 FACTS = HERE / "facts.json"
 RESTARTS = HERE / "restarts.json"
 DLEDGER = HERE / "dledger.json"
 BUILD = HERE.parents[2] / "build" / "store-facts"
-JAVA = [
-    "java",
-    *SHORT_LIVED.split(),
-    *(
-        f"--add-opens=java.base/{package}=ALL-UNNAMED"
-        for package in ("java.nio", "sun.nio.ch", "jdk.internal.ref")
-    ),
-]
-
-
-def _run(*command: str) -> None:
-    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    if result.returncode != 0:
-        raise RuntimeError(
-            f"{command[0]}: exit {result.returncode}\n{result.stdout[-2000:]}\n{result.stderr[-2000:]}"
-        )
+JAVA = ["java", *SHORT_LIVED.split(), *OPENED]
 
 
 def _compiled(source: str) -> str:
     """Compiles a class against the real jars; returns the class path."""
-    jars, classes = BUILD / "jars", BUILD / "classes"
-    path = f"{classes}{':' if sys.platform != 'win32' else ';'}{jars}/*"
-    with one_at_a_time():
-        if not list(jars.glob("slf4j-nop-*.jar")):
-            _run(
-                "mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), "dependency:copy-dependencies",
-                f"-DoutputDirectory={jars}", "-DincludeScope=runtime",
-            )  # fmt: skip
-        _run("javac", *COMPILER, "-nowarn", "-cp", path, "-d", str(classes), str(HERE / source))
+    jars = fetched(BUILD / "jars", "copy-dependencies", "-f", HERE / "pom.xml", "-DincludeScope=runtime")
+    path = f"{BUILD / 'classes'}{os.pathsep}{jars}/*"
+    compile_java([HERE / source], path, BUILD / "classes")
     return path
 
 
@@ -63,7 +42,7 @@ def _ask(program: str, *arguments: Path) -> None:
     path = _compiled(f"{program}.java")
     with tempfile.TemporaryDirectory() as scratch:
         command = [*JAVA, f"-Djava.io.tmpdir={scratch}", "-cp", path, f"org.apache.rocketmq.store.{program}"]
-        _run(*command, *map(str, arguments))
+        run(*command, *arguments)
 
 
 def make_facts(target: Path) -> None:
