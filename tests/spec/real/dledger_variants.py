@@ -51,7 +51,12 @@ def _set(store: Path, at: int, form: str, value: int, hit: dict[str, Any] = HIT)
 
 def _fields(**values: int) -> Damage:
     """Fields of the hit entry set to these values."""
-    return lambda store: [_set(store, *FIELDS[name], value) for name, value in values.items()]
+
+    def damage(store: Path) -> None:
+        for name, value in values.items():
+            _set(store, *FIELDS[name], value)
+
+    return damage
 
 
 def _total_size(more: int) -> Damage:
@@ -88,7 +93,12 @@ def _without(*paths: str) -> Damage:
 
 def _units(*hit: dict[str, Any]) -> Damage:
     """Another size in these entries' units of the index."""
-    return lambda store: [overwrite(store / INDEX_FILE, 32 * one["index"] + 12, b"\0\0\0\1") for one in hit]
+
+    def damage(store: Path) -> None:
+        for one in hit:
+            overwrite(store / INDEX_FILE, 32 * one["index"] + 12, b"\0\0\0\1")
+
+    return damage
 
 
 def _made(name: str, size: int) -> Damage:
