@@ -45,26 +45,21 @@ __all__ = [
     "restart",
 ]
 
-_HOMES = {
-    "FormatError": ("rocket_spec.errors", "FormatError"),
-    "InvalidError": ("rocket_spec.errors", "InvalidError"),
-    "MalformedError": ("rocket_spec.errors", "MalformedError"),
-    "UsageError": ("rocket_spec.errors", "UsageError"),
-    "audit": ("rocket_columnar.report", "audit"),
-    "conform": ("rocketspec._implementation", "conform"),
-    "decode": ("rocketspec._decode", "decode"),
-    "diff": ("rocket_columnar.describe", "diff"),
-    "digest": ("rocket_columnar.describe", "digest"),
-    "explain": ("rocketspec._search", "explain"),
-    "find": ("rocketspec._search", "find"),
-    "inspect": ("rocket_columnar.describe", "look_at"),
-    "open_store": ("rocket_columnar.store", "find_files"),
-    "query": ("rocket_columnar.query", "query"),
-    "read_table": ("rocketspec._decode", "read_table"),
-    "rebuild": ("rocket_columnar.rebuild", "rebuild"),
-    "restart": ("rocket_columnar.restart", "restart"),
+_MODULES = {
+    "rocket_spec.errors": ("FormatError", "InvalidError", "MalformedError", "UsageError"),
+    "rocket_columnar.describe": ("diff", "digest", "inspect"),
+    "rocket_columnar.query": ("query",),
+    "rocket_columnar.rebuild": ("rebuild",),
+    "rocket_columnar.report": ("audit",),
+    "rocket_columnar.restart": ("restart",),
+    "rocket_columnar.store": ("open_store",),
+    "rocketspec._decode": ("decode", "read_table"),
+    "rocketspec._implementation": ("conform",),
+    "rocketspec._search": ("explain", "find"),
 }
-"""Where the names are defined."""
+"""The names by the modules that define them."""
+_OTHER_NAMES = {"inspect": "look_at", "open_store": "find_files"}
+"""What they are called there."""
 
 
 if not TYPE_CHECKING:  # a type checker would take every name for one of the package
@@ -74,11 +69,11 @@ if not TYPE_CHECKING:  # a type checker would take every name for one of the pac
 
         if name == "__version__":
             return import_module("importlib.metadata").version("rocketspec")
-        if name not in _HOMES:
+        module = next((module for module, names in _MODULES.items() if name in names), None)
+        if module is None:
             raise AttributeError(f"module 'rocketspec' has no attribute {name!r}")
-        module, attribute = _HOMES[name]
         try:
-            value = globals()[name] = getattr(import_module(module), attribute)
+            value = globals()[name] = getattr(import_module(module), _OTHER_NAMES.get(name, name))
         except ModuleNotFoundError as error:
             message = import_module("rocketspec._extras").missing_extra(error, f"rocketspec.{name}")
             if message is None:

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Timer
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TextIO, cast
@@ -67,6 +67,15 @@ def fitted(line: str, stream: TextIO | None = None, *, hang: int | None = None) 
 def say(text: str) -> None:
     """Prints one line of a result on stdout: whole, fitted to a terminal, with control characters escaped."""
     sys.stdout.write(f"{fitted(one_line(text))}\n")
+
+
+def columns(rows: Iterable[Sequence[str]], *, right: Collection[int] = ()) -> Iterator[str]:
+    """Rows as lines of aligned columns; the columns with the numbers `right` are set to the right."""
+    kept = list(rows)
+    widths = [max(map(len, column)) for column in zip(*kept, strict=True)]
+    for row in kept:
+        cells = (f"{cell:{'>' if place in right else '<'}{widths[place]}}" for place, cell in enumerate(row))
+        yield "  ".join(cells).rstrip()
 
 
 def say_all(lines: Iterable[str]) -> None:

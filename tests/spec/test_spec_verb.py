@@ -18,7 +18,7 @@ def test_list_shows_every_clause(run: Run) -> None:
     done = run("list")
     assert done.code == 0
     assert done.err == ""
-    assert all(f" {name} " in done.out for name in clauses())
+    assert all(f"\n{name} " in done.out for name in clauses())
     assert f"{len(clauses())} clauses" in done.out
 
 

@@ -7,6 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from rocketspec._options import AsJson
+from rocketspec._terminal import columns, say_all
+
 HELP = """Show reports of several implementations side by side.
 
 REPORT is a report.jsonl file, or a directory of conform --report. The clauses of which at least one implementation fails
@@ -17,8 +20,6 @@ Examples:
   rocketspec compare rust-out go-out
 """
 
-_SIGNS = {"differs": "x", "passes": "", "none": ""}
-
 
 def register(app: typer.Typer) -> None:
     """Adds `compare` to the command."""
@@ -27,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 def compare(
     reports: Annotated[list[Path], typer.Argument(metavar="REPORT...", help="Reports of conform.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Shows which clauses each implementation breaks."""
     from rocket_conformance.report import compare_implementations, read_whole_report
@@ -36,8 +37,7 @@ def compare(
     if as_json:
         typer.echo(json.dumps(comparison, indent=1))
         return
-    for line in _lines(comparison):
-        typer.echo(line)
+    say_all(_lines(comparison))
 
 
 def _lines(value: Mapping[str, Any]) -> Iterator[str]:
@@ -47,16 +47,9 @@ def _lines(value: Mapping[str, Any]) -> Iterator[str]:
     names = value["implementations"]
     for number, name in enumerate(names, 1):
         yield f"{number}: {printable(name, limit=100)}"
-    yield "".join(
-        [
-            "clause".ljust(14),
-            "level".ljust(10),
-            *(str(number).ljust(4) for number in range(1, len(names) + 1)),
-        ]
-    )
+    table = [["clause", "level", *map(str, range(1, len(names) + 1))]]
     for row in value["clauses"]:
-        signs = [_SIGNS[cell["state"]] for cell in row["implementations"]]
-        if _SIGNS["differs"] in signs:
-            yield "".join(
-                [row["clause"].ljust(14), row["level"].ljust(10), *(sign.ljust(4) for sign in signs)]
-            ).rstrip()
+        signs = ["x" if cell["state"] == "differs" else "" for cell in row["implementations"]]
+        if "x" in signs:
+            table.append([row["clause"], row["level"], *signs])
+    yield from columns(table)

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rocketspec._options import AsJson
+from rocketspec._terminal import say_all
+
 if TYPE_CHECKING:
     from rocket_conformance.report import Change, ReportDiff
 
@@ -38,18 +41,16 @@ def register(app: typer.Typer) -> None:
 def conform_diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="The earlier report.")],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="The later report.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compares two reports; exit 1 when something broke."""
     from rocket_conformance.report import compare_reports, read_whole_report
-    from rocket_spec.printable import printable
 
     diff = compare_reports(read_whole_report(old), read_whole_report(new))
     if as_json:
         typer.echo(json.dumps(diff.to_json(), indent=1))
     else:
-        for line in _lines(diff):
-            typer.echo(printable(line, limit=None))
+        say_all(_lines(diff))
     raise typer.Exit(int(bool(diff.broken)))
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rocketspec._options import AsJson, write_json
+from rocketspec._terminal import say_all
 
 if TYPE_CHECKING:
     from rocket_golden import StoreEntry
-
-
-_WIDTH: Final = 98
 
 
 def register(app: typer.Typer) -> None:
@@ -126,18 +124,11 @@ def _kinds(store: StoreEntry) -> dict[str, int]:
 
 
 def _print(store: StoreEntry) -> None:
-    from shutil import get_terminal_size
-    from textwrap import indent, wrap
-
-    from rocketspec._terminal import fitted
-
     files = ", ".join(f"{count} {kind}" for kind, count in _kinds(store).items() if kind != "other")
     slots, entries = store.geometry
     about = f"{store.producer}, {slots:,} slots / {entries:,} entries, {store.unpacked_size:,} bytes: {files}"
-    typer.secho(store.name, bold=True, nl=False)
-    typer.echo(fitted(f"{store.name}  {about}").removeprefix(store.name))
-    width = max(min(get_terminal_size((_WIDTH, 24)).columns, _WIDTH), 3)
-    typer.echo(indent("\n".join(wrap(store.description, width - 2, break_on_hyphens=False)), "  "))
+    typer.secho(store.name, bold=True)
+    say_all([f"  {about}", f"  {store.description}"])
 
 
 @contextmanager

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from rocketspec._options import AsJson, JsonLines, write_json
+from rocketspec._terminal import columns, say_all
 
 if TYPE_CHECKING:
     from rocket_conformance.mutants import ClauseCoverage
     from rocket_spec.clauses import Clause
     from rocket_spec.profiles import Profile
+
+
+_COUNTS: Final = ("directed", "seeded", "properties", "mutants")
+
+Family = Annotated[str | None, typer.Option(metavar="F", help="Only this family, such as IDX or IDX-PUT.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -25,12 +33,9 @@ def register(app: typer.Typer) -> None:
 
 def list_clauses(
     level: Annotated[
-        str | None,
-        typer.Option("--level", metavar="L", help="Only this level: must, observed or unspecified."),
+        str | None, typer.Option(metavar="L", help="Only this level: must, observed or unspecified.")
     ] = None,
-    family: Annotated[
-        str | None, typer.Option("--family", metavar="F", help="Only this family, such as IDX or IDX-PUT.")
-    ] = None,
+    family: Family = None,
     json: JsonLines = False,
 ) -> None:
     """List the clauses: ID, level, evidence and first sentence.
@@ -49,7 +54,9 @@ def list_clauses(
         for clause in chosen:
             write_json(_as_json(clause))
     else:
-        _print_table(chosen)
+        head = ("clause", "level", "evidence", "summary")
+        rows = [(clause.id, clause.level, clause.evidence, clause.summary) for clause in chosen]
+        say_all([*columns([head, *rows]), "", f"{len(chosen)} clauses"])
     if not chosen:
         raise typer.Exit(1)
 
@@ -75,9 +82,11 @@ def show_clause(
         raise _unknown("clause", clause_id, list(known))
     release = None if rocketmq_profile is None else profile(rocketmq_profile)
     if json:
-        write_json(
-            _as_json(clause) | ({} if release is None else {"profile": _profile_json(clause, release)})
-        )
+        shown = _as_json(clause)
+        if release is not None:
+            found = [asdict(difference) for difference in release.of(clause.id)]
+            shown["profile"] = {"release": release.version, "differences": found}
+        write_json(shown)
         return
     _print_clause(clause)
     if release is not None:
@@ -85,17 +94,13 @@ def show_clause(
 
 
 def show_coverage(
-    family: Annotated[
-        str | None, typer.Option("--family", metavar="F", help="Only this family, such as IDX or IDX-PUT.")
-    ] = None,
+    family: Family = None,
     json: JsonLines = False,
 ) -> None:
     """Show the evidence of each clause: directed cases, properties, mutants. Exits with 1 if any is missing.
 
     Example: `rocketspec spec coverage --family IDX-SVC`
     """
-    from dataclasses import asdict
-
     from rocket_conformance.mutants import coverage
     from rocket_spec.clauses import clauses
 
@@ -105,7 +110,7 @@ def show_coverage(
         for row in rows:
             write_json({**asdict(row), "shown": row.shown})
     else:
-        _print_coverage(rows)
+        say_all(_coverage_lines(rows))
     if not all(row.shown for row in rows if row.level != "UNSPECIFIED"):
         raise typer.Exit(1)
 
@@ -145,76 +150,32 @@ def _unknown(what: str, name: str, known: list[str]) -> Exception:
 
 
 def _as_json(clause: Clause) -> dict[str, Any]:
-    return {
-        "id": clause.id,
-        "family": clause.family,
-        "level": clause.level,
-        "since": clause.since,
-        "evidence": clause.evidence,
-        "golden": clause.golden,
-        "source": clause.source,
-        "summary": clause.summary,
-        "text": clause.text,
-    }
+    names = ("id", "family", "level", "since", "evidence", "golden", "source", "summary", "text")
+    return {name: getattr(clause, name) for name in names}
 
 
-def _print_table(chosen: list[Clause]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.markdown import Markdown
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("clause", no_wrap=True)
-    table.add_column("level", no_wrap=True)
-    table.add_column("evidence", no_wrap=True)
-    table.add_column("summary", ratio=1)
-    for clause in chosen:
-        table.add_row(clause.id, clause.level, clause.evidence, Markdown(clause.summary))
-    console = Console()
-    console.print(table)
-    console.print(f"{len(chosen)} clauses", highlight=False)
-
-
-def _print_coverage(rows: list[ClauseCoverage]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("clause", "level", "evidence"):
-        table.add_column(name, no_wrap=True)
-    for name in ("directed", "seeded", "properties", "mutants"):
-        table.add_column(name, justify="right")
+def _coverage_lines(rows: Sequence[ClauseCoverage]) -> Iterator[str]:
+    """The table of clauses with their evidence, and its sums."""
+    table: list[tuple[str, ...]] = [("clause", "level", "evidence", *_COUNTS)]
     for row in rows:
-        counts = (row.directed, row.seeded, row.properties, row.mutants)
         evidence = row.evidence if row.shown or row.level == "UNSPECIFIED" else f"{row.evidence} (missing)"
-        table.add_row(row.id, row.level, evidence, *(str(count) if count else "" for count in counts))
-    console = Console(highlight=False)
-    console.print(table)
+        counts = (str(getattr(row, name) or "") for name in _COUNTS)
+        table.append((row.id, row.level, evidence, *counts))
+    yield from columns(table, right=range(3, 3 + len(_COUNTS)))
     asked = [row for row in rows if row.level != "UNSPECIFIED"]
-    for name, chosen in (
-        ("with evidence", [row for row in asked if row.shown]),
-        ("by cases", [row for row in asked if row.evidence == "case"]),
-        ("by golden tests", [row for row in asked if row.evidence == "golden"]),
-        (
-            "misread by a mutant, of those by cases",
-            [row for row in asked if row.evidence == "case" and row.mutants],
-        ),
+    by_cases = [row for row in asked if row.evidence == "case"]
+    misread = [row for row in by_cases if row.mutants]
+    yield ""
+    for name, chosen, among in (
+        ("with evidence", [row for row in asked if row.shown], asked),
+        ("by cases", by_cases, asked),
+        ("by golden tests", [row for row in asked if row.evidence == "golden"], asked),
+        ("misread by a mutant, of those by cases", misread, by_cases),
     ):
-        of = len(asked) if "mutant" not in name else sum(row.evidence == "case" for row in asked)
-        share = f" ({100 * len(chosen) / of:.0f} %)" if of else ""
-        console.print(f"{name}: {len(chosen)} of {of} clauses{share}")
-    totals = [
-        sum(getattr(row, name) for row in rows) for name in ("directed", "seeded", "properties", "mutants")
-    ]
-    console.print("{:,} directed cases, {:,} seeded ones, {:,} properties, {:,} mutants".format(*totals))
-
-
-def _profile_json(clause: Clause, release: Profile) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return {"release": release.version, "differences": [asdict(found) for found in release.of(clause.id)]}
+        share = f" ({100 * len(chosen) / len(among):.0f} %)" if among else ""
+        yield f"{name}: {len(chosen)} of {len(among)} clauses{share}"
+    totals = [sum(getattr(row, name) for row in rows) for name in _COUNTS]
+    yield "{:,} directed cases, {:,} seeded ones, {:,} properties, {:,} mutants".format(*totals)
 
 
 def _print_profile(clause: Clause, release: Profile) -> None:

@@ -10,6 +10,8 @@ from rocket_columnar.formats import iso
 from rocket_spec.clauses import clauses
 from rocket_spec.layout import INDEX_HEADER
 
+from rocketspec._terminal import columns
+
 if TYPE_CHECKING:
     from rocket_columnar.describe import ByteMeaning, Facts, FieldValue, Occupancy
     from rocket_columnar.index import GeometryGuess
@@ -54,11 +56,7 @@ def byte_as_json(file: StoreFile, meaning: ByteMeaning, guess: GeometryGuess | N
 
 def _rows(rows: Iterable[tuple[str, str, str]]) -> Iterator[str]:
     """Name, value and meaning in aligned columns."""
-    kept = list(rows)
-    names = max((len(name) for name, _, _ in kept), default=0)
-    values = max((len(value) for _, value, _ in kept), default=0)
-    for name, value, meaning in kept:
-        yield f"  {name:{names}}  {value:>{values}}  {meaning}".rstrip()
+    return (f"  {line}" for line in columns(rows, right={1}))
 
 
 def index_lines(file: StoreFile, guess: GeometryGuess, filled: Occupancy) -> Iterator[str]:
@@ -187,11 +185,9 @@ def byte_lines(file: StoreFile, meaning: ByteMeaning, guess: GeometryGuess | Non
         yield f"   clause   {field.clause}: {_clause(field.clause)}"
     if meaning.fields:
         yield ""
-        offsets = max(len(f"{field.offset:,}") for field in meaning.fields)
-        names = max(len(field.name) for field in meaning.fields)
-        for place, field in enumerate(meaning.fields):
-            mark = ">" if place == meaning.field else " "
-            yield f"{mark} {field.offset:>{offsets},}  {field.name:{names}}  {_value(field)}"
+        rows = [(f"{field.offset:,}", field.name, _value(field)) for field in meaning.fields]
+        for place, line in enumerate(columns(rows, right={0})):
+            yield f"{'>' if place == meaning.field else ' '} {line}"
 
 
 def _value(field: FieldValue) -> str:

@@ -19,7 +19,7 @@ from rocket_columnar.query import keys_of
 from rocketspec._options import counted
 from rocketspec._search import client_of, plain
 from rocketspec._settings import listed
-from rocketspec._terminal import binary_stdout, one_line, say_all
+from rocketspec._terminal import binary_stdout, columns, one_line, say_all
 
 if TYPE_CHECKING:
     from rocket_columnar.query import Answer, Explanation, FileWalk, Row
@@ -229,12 +229,11 @@ def _file_lines(walked: FileWalk) -> Iterator[str]:
         remarks[len(rows) - 1] = "; ".join(parts)
     if len(rows) == 1:
         return
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for number, row in enumerate(rows):
-        cells = (cell.rjust(width) for cell, width in zip(row[:5], widths, strict=False))
-        yield f"  {' '.join(cells)}  {row[5]}".rstrip()
+    width = max(len(row[0]) for row in rows)
+    for number, line in enumerate(columns(rows, right=range(5))):
+        yield f"  {line}"
         if remarks.get(number):
-            yield f"  {' ' * widths[0]} {remarks[number]}"
+            yield f"  {' ' * width}  {remarks[number]}"
     if any(not step.read for step in walked.steps):
         yield "  (entries that a query does not reach are in brackets)"
     left_out = len(walked.steps) - len(kept) + walked.omitted

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rocketspec import _options as option
-from rocketspec._terminal import note, say, skipped
+from rocketspec._terminal import columns, note, say_all, skipped
 from rocketspec.verbs.spark import job_options as jobs
 
 if TYPE_CHECKING:
@@ -103,15 +104,16 @@ def decode(
     if as_json:
         option.write_json(asdict(summary))
     else:
-        _print_decoded(summary, output)
+        say_all(_lines(summary, output))
     if summary.gaps or failed:
         raise typer.Exit(option.FINDINGS)
 
 
-def _print_decoded(summary: DecodeSummary, out: str) -> None:
-    width = max((len(table.table) for table in summary.tables), default=0)
-    for table in summary.tables:
-        parts = option.counted(table.parts, "part")
-        typer.echo(f"{table.table:<{width}}  {table.rows:>14,} rows  {parts:>9}  {table.size:>15,} bytes")
+def _lines(summary: DecodeSummary, out: str) -> Iterator[str]:
+    rows = [
+        (table.table, f"{table.rows:,} rows", option.counted(table.parts, "part"), f"{table.size:,} bytes")
+        for table in summary.tables
+    ]
+    yield from columns(rows, right={1, 2, 3})
     stores = "" if summary.stores == 1 else f"{option.counted(summary.stores, 'store')}, "
-    say(f"{stores}{summary.files:,} files, {summary.size:,} bytes decoded to {out}")
+    yield f"{stores}{summary.files:,} files, {summary.size:,} bytes decoded to {out}"
