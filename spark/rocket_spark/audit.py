@@ -6,10 +6,10 @@ needs what points into it: the task is sent the places of these runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,10 @@ from rocket_columnar.audit import Level, Plan, Range, RangeResult, Surveys
 from rocket_columnar.findings import Finding
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.store import Sign, StoreFile
-from rocket_spec.layout import Geometry
 
-from rocket_spark.files import commit_logs, disk_bytes, is_remote, storage_for
-from rocket_spark.stores import StorePath, StoreTask, name_stores, reasons, store_files, store_tasks
-from rocket_spark.tasks import Failures, JobError, Progress, cores, run_tasks, silent
+from rocket_spark.files import disk_bytes, is_remote
+from rocket_spark.stores import JobOptions, JobStores, StorePath, StoreTask
+from rocket_spark.tasks import Progress, cores, silent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,9 +31,6 @@ _TASK_BYTES: Final = 128 << 20
 
 _FILE_COST: Final = 64 << 10
 """What opening a file costs, in bytes."""
-
-PLAN_WEIGHT: Final = 8 << 20
-"""What planning a store costs, in bytes: eight small stores share a task."""
 
 _RANGES: Final = 4
 """Ranges of a log, of 32 MB, that one task takes at most."""
@@ -53,6 +49,7 @@ _GROUP_BYTES: Final = 64 << 30
 class _SurveyTask:
     store: str
     files: tuple[StoreFile, ...]
+    weight: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +57,26 @@ class _RangeTask:
     store: str
     ranges: tuple[Range, ...]
     surveys: Surveys
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """An audit in a session."""
+
+    spark: SparkSession
+    stores: JobStores
+    signs: dict[str, tuple[Sign, ...]]
+    progress: Progress
+
+    def run(
+        self, work: Callable[..., Any], tasks: Sequence[Any], what: str, plans: dict[str, Plan]
+    ) -> list[Any]:
+        return self.stores.run(self.spark, work, tasks, what=what, progress=self.progress, common=plans)
+
+    def keep(self, store: str, signs: tuple[Sign, ...]) -> None:
+        if signs:
+            self.signs[store] = signs
 
 
 def audit_stores(
@@ -67,11 +84,9 @@ def audit_stores(
     stores: StorePath | Sequence[StorePath],
     level: Level = "default",
     *,
-    geometry: Geometry | None = None,
-    storage: Mapping[str, str] | None = None,
-    failed: Failures | None = None,
     signs: dict[str, tuple[Sign, ...]] | None = None,
     progress: Progress = silent,
+    **options: Unpack[JobOptions],
 ) -> Iterator[tuple[str, Finding]]:
     """What is wrong with stores: the findings of `rocket_columnar.audit.audit`, each after the name of its store.
 
@@ -79,56 +94,31 @@ def audit_stores(
         spark: the session that runs the tasks; they see `stores` under the same paths as the driver.
         stores: the directories of one store or several, as paths or URIs of S3 or HDFS; a single one has the name "".
         level: "quick", "default" or "deep", as of `audit`.
-        geometry: of the index files; else it is inferred, store by store.
-        storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
-        failed: receives the error of each store that cannot be audited, instead of raising it; an audit of a single store
-            raises it in any case.
         signs: receives the signs of 5.x of each store that has any, before its first finding.
         progress: see `rocket_spark.tasks.Progress`.
+        options: see `JobOptions`.
 
     Raises:
         UsageError: no store, or a geometry that does not fit.
         OSError: a store cannot be read.
-        JobError: Spark gave up.
+        JobError: Spark gave up, or no store can be read.
     """
-    named = name_stores(stores)
-    collected = failed if len(named) > 1 else None
-    tasks = store_tasks(stores, geometry, storage)
-    weights = [PLAN_WEIGHT] * len(tasks)
+    job = _Job(spark, JobStores(stores, **options), {} if signs is None else signs, progress)
     if level == "quick":
-        results = run_tasks(
-            spark, quick_task, tasks, what="stores", progress=progress, failed=collected, weights=weights
-        )
-        for task, result in zip(tasks, results, strict=True):
-            found, known = result or ([], ())
-            _keep(signs, task.store, known)
-            yield from ((task.store, finding) for finding in found)
-    else:
-        planned = run_tasks(
-            spark,
-            partial(plan_task, level),
-            tasks,
-            what="stores",
-            progress=progress,
-            failed=collected,
-            weights=weights,
-        )
-        found_plans = zip(tasks, planned, strict=True)
-        for plans in _groups({task.store: plan for task, plan in found_plans if plan is not None}):
-            yield from _audit(spark, plans, collected, signs, progress)
-    if collected and len(collected) == len(named):
-        raise JobError(f"no store can be audited: {reasons(collected, named)}")
+        for store, (found, known) in job.stores.each(spark, quick_task, progress).items():
+            job.keep(store, known)
+            yield from ((store, finding) for finding in found)
+        return
+    for plans in _groups(job.stores.each(spark, partial(plan_task, level), progress)):
+        yield from _audit(job, plans)
+    job.stores.good((), ())
 
 
 def plan_task(level: Level, task: StoreTask) -> Plan:
     """In a task: the plan of one store."""
     if not is_remote(task.path):
-        folders = commit_logs(task.storage)
-        return engine.plan_audit(task.path, level, geometry=task.geometry, commitlog=folders)
-    files = store_files(task.path, task.storage)
-    storage, uri = storage_for(task.path, task.storage)
-    live = any(info.name == "abort" for info in storage.list(uri))
-    return engine.plan_files(files, level, live=live, geometry=task.geometry)
+        return engine.plan_audit(task.path, level, geometry=task.geometry, commitlog=task.commitlog)
+    return engine.plan_files(task.files(), level, live=task.is_in_use(), geometry=task.geometry)
 
 
 def quick_task(task: StoreTask) -> tuple[list[Finding], tuple[Sign, ...]]:
@@ -148,11 +138,6 @@ def audit_here(level: Level, task: StoreTask) -> tuple[list[Finding], tuple[Sign
     signs: list[Sign] = []
     checked = (engine.check_range(plan, surveys, part) for part in plan.ranges)
     return list(engine.findings(plan, surveys, checked, signs.extend)), tuple(signs)
-
-
-def _keep(every: dict[str, tuple[Sign, ...]] | None, store: str, signs: tuple[Sign, ...]) -> None:
-    if every is not None and signs:
-        every[store] = signs
 
 
 def _groups(plans: dict[str, Plan]) -> Iterator[dict[str, Plan]]:
@@ -177,62 +162,42 @@ def _size(file: StoreFile) -> int:
         return 0
 
 
-def _audit(
-    spark: SparkSession,
-    plans: dict[str, Plan],
-    failed: Failures | None,
-    signs: dict[str, tuple[Sign, ...]] | None,
-    progress: Progress,
-) -> Iterator[tuple[str, Finding]]:
-    def good(found: dict[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in found.items() if name not in (failed or ())}
+def _audit(job: _Job, plans: dict[str, Plan]) -> Iterator[tuple[str, Finding]]:
+    def good(plans: dict[str, Plan]) -> dict[str, Plan]:
+        failed = job.stores.failed
+        return {name: plan for name, plan in plans.items() if name not in failed}
 
     queues = {name: list(plan.queues) for name, plan in plans.items()}
     if any(plan.live for plan in plans.values()):
         # A broker may roll its index: queues first, then the index files that are there.
-        found = _surveys(spark, plans, queues, "queues", failed, progress)
+        found = _surveys(job, plans, queues, "queues")
         plans = {name: engine.relisted(plan) if plan.live else plan for name, plan in good(plans).items()}
         indexes = {name: list(plan.content_indexes) for name, plan in plans.items()}
-        for name, surveys in _surveys(spark, plans, indexes, "index files", failed, progress).items():
+        for name, surveys in _surveys(job, plans, indexes, "index files").items():
             found[name] += surveys
     else:
         files = {name: [*queues[name], *plan.content_indexes] for name, plan in plans.items()}
-        found = _surveys(spark, plans, files, "queues and index files", failed, progress)
+        found = _surveys(job, plans, files, "queues and index files")
     plans = good(plans)
     known = {name: engine.Surveys.of(found[name]) for name in plans}
-    shares = ranges_by_task(plans, cores(spark))
-    tasks = [task for name in plans for task in _range_tasks(name, shares[name], known[name])]
-    logs = {name: sum(map(_size, plan.logs)) for name, plan in plans.items()}
-    weights = [logs[task.store] * len(task.ranges) // len(plans[task.store].ranges) for task in tasks]
-    results = run_tasks(
-        spark,
-        range_task,
-        tasks,
-        what="ranges of the log",
-        progress=progress,
-        common=plans,
-        failed=failed,
-        weights=weights,
-    )
+    shares = ranges_by_task(plans, cores(job.spark))
+    tasks = [
+        task for name, plan in plans.items() for task in _range_tasks(name, plan, shares[name], known[name])
+    ]
+    results = job.run(range_task, tasks, "ranges of the log", plans)
     checked: dict[str, list[RangeResult]] = {name: [] for name in plans}
     for task, done in zip(tasks, results, strict=True):
         checked[task.store] += done or ()
     for name, plan in good(plans).items():
-        keep = partial(_keep, signs, name)
+        keep = partial(job.keep, name)
         yield from ((name, found) for found in engine.findings(plan, known[name], iter(checked[name]), keep))
 
 
 def _surveys(
-    spark: SparkSession,
-    plans: dict[str, Plan],
-    files: dict[str, list[StoreFile]],
-    what: str,
-    failed: Failures | None,
-    progress: Progress,
+    job: _Job, plans: dict[str, Plan], files: dict[str, list[StoreFile]], what: str
 ) -> dict[str, list[Any]]:
     """What queue and index files contain, by store."""
     tasks: list[_SurveyTask] = []
-    weights: list[int] = []
     for name in plans:
         held: list[StoreFile] = []
         weight = 0
@@ -240,23 +205,13 @@ def _surveys(
             weight += _size(file)
             held.append(file)
             if weight >= _TASK_BYTES or number == len(files[name]):
-                tasks.append(_SurveyTask(name, tuple(held)))
-                weights.append(weight)
+                tasks.append(_SurveyTask(name, tuple(held), weight))
                 held, weight = [], 0
     # The longest first, so that all cores end together.
-    order = sorted(range(len(tasks)), key=lambda number: -weights[number])
-    results = run_tasks(
-        spark,
-        survey_task,
-        [tasks[number] for number in order],
-        what=what,
-        progress=progress,
-        common=plans,
-        failed=failed,
-        weights=[weights[number] for number in order],
-    )
-    in_order: dict[int, list[Any]] = dict(zip(order, results, strict=True))
+    order = sorted(range(len(tasks)), key=lambda number: -tasks[number].weight)
+    results = job.run(survey_task, [tasks[number] for number in order], what, plans)
     found: dict[str, list[Any]] = {name: [] for name in plans}
+    in_order = dict(zip(order, results, strict=True))
     for number, task in enumerate(tasks):
         found[task.store] += in_order[number] or ()
     return found
@@ -277,12 +232,17 @@ def ranges_by_task(plans: Mapping[str, Plan], cores: int | None) -> dict[str, li
     }
 
 
-def _range_tasks(store: str, every: list[tuple[Range, ...]], surveys: Surveys) -> Iterator[_RangeTask]:
+def _range_tasks(
+    store: str, plan: Plan, every: list[tuple[Range, ...]], surveys: Surveys
+) -> Iterator[_RangeTask]:
     """The ranges of a log as tasks; the runs that they need are picked from those of many neighbours, not each time from all."""
+    size = sum(map(_size, plan.logs))
     for start in range(0, len(every), _NEIGHBOURS):
         near = every[start : start + _NEIGHBOURS]
         around = _narrowed(surveys, (near[0][0], near[-1][-1]))
-        yield from (_RangeTask(store, ranges, _narrowed(around, ranges)) for ranges in near)
+        for ranges in near:
+            weight = size * len(ranges) // len(plan.ranges)
+            yield _RangeTask(store, ranges, _narrowed(around, ranges), weight)
 
 
 def _narrowed(surveys: Surveys, ranges: Sequence[Range]) -> Surveys:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from rocket_columnar.describe import FileDigest, digest, store_digest
 from rocket_columnar.formats import LONG_MIN
@@ -19,13 +19,11 @@ from rocket_columnar.query import OpenStore, Row, find_all, find_by_unique_key, 
 from rocket_columnar.restart import predicted, rows_of
 from rocket_columnar.store import StoreFile
 from rocket_spec.errors import UsageError
-from rocket_spec.layout import Geometry
 
-from rocket_spark.audit import PLAN_WEIGHT
-from rocket_spark.files import commit_logs, is_remote, local_copy, storage_for
+from rocket_spark.files import is_remote, local_copy
 from rocket_spark.reading import QueueTail
-from rocket_spark.stores import StorePath, StoreTask, reasons, store_files, store_tasks
-from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
+from rocket_spark.stores import JobOptions, JobStores, StorePath, StoreTask
+from rocket_spark.tasks import Progress, silent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,34 +70,13 @@ class Asked:
         return has and self.topic in (None, row["topic"])
 
 
-def _each(
-    spark: SparkSession,
-    tasks: Sequence[StoreTask],
-    work: Callable[[StoreTask], Any],
-    failed: Failures | None,
-    progress: Progress,
-) -> dict[str, Any]:
-    """What `work` returns for each store that did not fail; JobError if all did."""
-    collected = failed if len(tasks) > 1 else None
-    weights = [PLAN_WEIGHT] * len(tasks)
-    done = run_tasks(spark, work, tasks, what="stores", progress=progress, failed=collected, weights=weights)
-    if collected and len(collected) == len(tasks):
-        raise JobError(
-            f"no store can be read: {reasons(collected, {task.store: task.path for task in tasks})}"
-        )
-    pairs = zip(tasks, done, strict=True)
-    return {task.store: found for task, found in pairs if task.store not in (collected or ())}
-
-
 def query_stores(
     spark: SparkSession,
     stores: StorePath | Sequence[StorePath],
     asked: Asked,
     *,
-    geometry: Geometry | None = None,
-    storage: Mapping[str, str] | None = None,
-    failed: Failures | None = None,
     progress: Progress = silent,
+    **options: Unpack[JobOptions],
 ) -> list[tuple[str, Row]]:
     """The messages in all stores, each after the name of its store: rows of the table `commit_log`.
 
@@ -110,11 +87,8 @@ def query_stores(
         spark: the session that runs the tasks; they see `stores` under the same paths as the driver.
         stores: the directories of one store or several, as paths or URIs of S3 or HDFS; a single one has the name "".
         asked: what is searched for.
-        geometry: of the index files; else it is inferred, store by store.
-        storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
-        failed: receives the error of each store that cannot be read, instead of raising it; a job on a single store raises
-            it in any case.
         progress: see `rocket_spark.tasks.Progress`.
+        options: see `JobOptions`.
 
     Raises:
         UsageError: no store, or a question that cannot be asked.
@@ -122,23 +96,21 @@ def query_stores(
         JobError: Spark gave up, or no store can be read.
     """
     asked.check()
-    tasks = store_tasks(stores, geometry, storage)
-    found = _each(spark, tasks, partial(query_task, asked), failed, progress)
+    found = JobStores(stores, **options).each(spark, partial(query_task, asked), progress)
     return [(store, row) for store, rows in found.items() for row in rows]
 
 
 def query_task(asked: Asked, task: StoreTask) -> list[Row]:
     """In a task: the messages in one store."""
     if is_remote(task.path):
-        files = store_files(task.path, task.storage)
+        files = task.files()
         with _copied(file for file in files if file.kind == "index") as place:
             (place / "index").mkdir(exist_ok=True)
             with OpenStore(place, task.geometry, log=[file for file in files if file.kind == "log"]) as store:
                 return _found(store, asked, files)
-    folders = commit_logs(task.storage)
-    with OpenStore(task.path, task.geometry, commitlog=folders) as store:
+    with OpenStore(task.path, task.geometry, commitlog=task.commitlog) as store:
         needed = asked.time is not None or asked.topic is None
-        return _found(store, asked, store_files(task.path, task.storage) if needed else [])
+        return _found(store, asked, task.files() if needed else [])
 
 
 def _found(store: OpenStore, asked: Asked, files: Sequence[StoreFile]) -> list[Row]:
@@ -191,17 +163,16 @@ def _copied(files: Iterable[StoreFile]) -> Iterator[Path]:
 def near(task: StoreTask) -> Iterator[tuple[Path, list[Path]]]:
     """In a task: the directory of a store and those of its log; a copy on the worker's disk if it is far away."""
     if not is_remote(task.path):
-        yield Path(task.path), [Path(folder) for folder in commit_logs(task.storage)]
+        yield Path(task.path), [Path(folder) for folder in task.commitlog]
         return
-    files = store_files(task.path, task.storage)
-    if commit_logs(task.storage):
+    files = task.files()
+    if task.commitlog:
         files = [
             replace(file, name=f"commitlog/{file.path.name}") if file.kind == "log" else file
             for file in files
         ]
-    storage, uri = storage_for(task.path, task.storage)
     with _copied(files) as place:
-        if any(info.name == "abort" for info in storage.list(uri)):
+        if task.is_in_use():
             (place / "abort").touch()
         yield place, []
 
@@ -234,16 +205,14 @@ def digest_stores(
     spark: SparkSession,
     stores: StorePath | Sequence[StorePath],
     *,
-    geometry: Geometry | None = None,
-    storage: Mapping[str, str] | None = None,
-    failed: Failures | None = None,
     progress: Progress = silent,
+    **options: Unpack[JobOptions],
 ) -> dict[str, StoreDigest]:
     """The digest of each store, as `rocketspec digest` gives it; arguments and errors as of `query_stores`.
 
     A store on S3 or HDFS is copied to the worker's disk.
     """
-    return _each(spark, store_tasks(stores, geometry, storage), digest_task, failed, progress)
+    return JobStores(stores, **options).each(spark, digest_task, progress)
 
 
 def digest_task(task: StoreTask) -> StoreDigest:
@@ -251,7 +220,7 @@ def digest_task(task: StoreTask) -> StoreDigest:
     with near(task) as (path, folders):
         files = list(digest(path, geometry=task.geometry, commitlog=folders))
     heads = set()
-    for file in store_files(task.path, task.storage):
+    for file in task.files():
         if file.kind == "log":
             with file.open() as reader:
                 head = reader.read(0, min(_HEAD, reader.size)).tobytes()
@@ -295,28 +264,20 @@ def restart_stores(
     spark: SparkSession,
     stores: StorePath | Sequence[StorePath],
     *,
-    index_safe: bool = False,
     release: str | None = None,
-    geometry: Geometry | None = None,
-    storage: Mapping[str, str] | None = None,
-    failed: Failures | None = None,
     progress: Progress = silent,
+    **options: Unpack[JobOptions],
 ) -> dict[str, list[dict[str, Any]]]:
     """What a start of a broker would do to each store: the objects of `rocketspec audit --restart --json`.
 
-    Arguments and errors as of `query_stores`; `index_safe` is the broker's setting messageIndexSafe, `release` the one that
-    starts, by default as each store's bytes show. A store on S3 or HDFS
-    is copied to the worker's disk.
+    Arguments and errors as of `query_stores`; `release` is the one that starts, by default as each store's bytes show. A store
+    on S3 or HDFS is copied to the worker's disk.
     """
-    work = partial(restart_task, index_safe, release)
-    return _each(spark, store_tasks(stores, geometry, storage), work, failed, progress)
+    return JobStores(stores, **options).each(spark, partial(restart_task, release), progress)
 
 
-def restart_task(index_safe: bool, release: str | None, task: StoreTask) -> list[dict[str, Any]]:  # noqa: FBT001 - by `partial`
+def restart_task(release: str | None, task: StoreTask) -> list[dict[str, Any]]:
     """In a task: what a start would do to one store."""
     with near(task) as (path, folders):
         found = predicted(path, geometry=task.geometry, commitlog=folders, release=release)
-        if isinstance(found, str):
-            return [{"running": found}]
-        usual, safe = found
-        return list(rows_of(safe if index_safe else usual, safe))
+        return [{"running": found}] if isinstance(found, str) else list(rows_of(*found))

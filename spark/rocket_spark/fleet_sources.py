@@ -13,7 +13,7 @@ from rocket_columnar.report import Facts, Shell, report_on
 from rocket_spec.errors import FormatError, UsageError
 
 from rocket_spark.audit import audit_here
-from rocket_spark.files import COMMITLOG, commit_logs, expand, find_roots, is_remote
+from rocket_spark.files import COMMITLOG, expand, find_roots, is_remote
 from rocket_spark.reading import flag, geometry_option, path_option
 from rocket_spark.stores import StoreTask, store_tasks
 
@@ -62,7 +62,7 @@ def _summary_rows(task: StoreTask, _level: Level) -> Iterator[dict[str, Any]]:
         raise UsageError(
             f"{task.path}: only a store on disks can be summed up; rocketmq-findings reads this one"
         )
-    yield look_at(task.path, geometry=task.geometry, commitlog=commit_logs(task.storage)).row()
+    yield look_at(task.path, geometry=task.geometry, commitlog=task.commitlog).row()
 
 
 class _Reader(DataSourceReader):

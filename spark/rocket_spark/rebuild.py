@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from rocket_columnar.index import resolve_each
 from rocket_columnar.rebuild import (
@@ -28,11 +28,11 @@ from rocket_columnar.rebuild import (
     settled_names,
 )
 from rocket_columnar.store import StoreFile
-from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 
 from rocket_spark.files import state_of
-from rocket_spark.output import Output, check_out, journalled_in, merge_finished, task_id
+from rocket_spark.output import Output, check_out, task_id
 from rocket_spark.rebuild_tasks import (
     IndexTask,
     LogTask,
@@ -41,11 +41,34 @@ from rocket_spark.rebuild_tasks import (
     dispatch_task,
     file_task,
 )
-from rocket_spark.stores import StorePath, name_stores, reasons, store_files, stores_by_name
-from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
+from rocket_spark.stores import JobStores, StorePath
+from rocket_spark.tasks import Failures, Progress, silent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+class RebuildOptions(TypedDict, total=False):
+    """How stores are rebuilt.
+
+    Attributes:
+        geometry: of the index files; else that of each store's own, else 4.9.3's default.
+        queue_file_size: bytes; else that of each store's own queues, else 4.9.3's default.
+        only_missing: skips the files that a store already has, byte for byte.
+        overwrite: replaces what an earlier job wrote to `out`, once everything is written.
+        resume: keeps the work of tasks that finished when the job fails, and uses what a killed or failed run kept.
+        storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
+        failed: receives the error of each store that cannot be rebuilt, instead of raising it; a job with a single store
+            raises it in any case.
+    """
+
+    geometry: Geometry | None
+    queue_file_size: int | None
+    only_missing: bool
+    overwrite: bool
+    resume: bool
+    storage: Mapping[str, str] | None
+    failed: Failures | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +77,32 @@ class RebuildJob:
 
     Attributes:
         out: the output folder.
-        overwrite: whether its content is replaced.
-        storage: options of S3 and HDFS.
-        stores: path or URI of each store, by name.
+        options: how.
+        job: the stores, and those that failed.
         plans: of the stores that can be rebuilt.
-        only_missing: whether files that a store has already are skipped.
         unused: by store, index files that cannot be read, and why: the geometry is not taken from these.
-        resume: whether finished work is kept when the job fails, and that of an earlier run is used.
     """
 
     out: str | Path
-    overwrite: bool
-    storage: dict[str, str]
-    stores: dict[str, str]
+    options: RebuildOptions
+    job: JobStores
     plans: dict[str, RebuildPlan]
-    only_missing: bool
-    unused: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    resume: bool = False
+    unused: dict[str, tuple[str, ...]]
+
+    @property
+    def stores(self) -> dict[str, str]:
+        """Path or URI of each store, by name."""
+        return self.job.paths
+
+    @property
+    def only_missing(self) -> bool:
+        """Whether files that a store has already are skipped."""
+        return self.options.get("only_missing", False)
+
+    @property
+    def resume(self) -> bool:
+        """Whether finished work is kept when the job fails, and that of an earlier run is used."""
+        return self.options.get("resume", False)
 
 
 def rebuild_stores(
@@ -78,14 +110,8 @@ def rebuild_stores(
     stores: StorePath | Sequence[StorePath],
     out: str | Path,
     *,
-    geometry: Geometry | None = None,
-    queue_file_size: int | None = None,
-    only_missing: bool = False,
-    overwrite: bool = False,
-    resume: bool = False,
-    storage: Mapping[str, str] | None = None,
-    failed: Failures | None = None,
     progress: Progress = silent,
+    **options: Unpack[RebuildOptions],
 ) -> dict[str, Rebuilt]:
     """Makes index files and consume queues from the commit logs of stores: the files of `rebuild`, byte for byte.
 
@@ -97,15 +123,8 @@ def rebuild_stores(
         spark: the session that runs the tasks; they see `stores` and `out` under the same paths as the driver.
         stores: the directories of one store or several, as paths or URIs of S3 or HDFS.
         out: a directory, missing or empty; a path, or a URI of S3 or HDFS.
-        geometry: of the index files; else that of each store's own, else 4.9.3's default.
-        queue_file_size: bytes; else that of each store's own queues, else 4.9.3's default.
-        only_missing: skips the files that a store already has, byte for byte.
-        overwrite: replaces what an earlier job wrote to `out`, once everything is written.
-        resume: keeps the work of tasks that finished when the job fails, and uses what a killed or failed run kept.
-        storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
-        failed: receives the error of each store that cannot be rebuilt, instead of raising it; a job with a single store
-            raises it in any case.
         progress: see `rocket_spark.tasks.Progress`.
+        options: see `RebuildOptions`.
 
     Returns:
         What was written, by the name of the store; one store has the name "".
@@ -115,54 +134,29 @@ def rebuild_stores(
         OSError: a file cannot be read or written.
         JobError: Spark gave up, or no store can be rebuilt.
     """
-    job = plan_rebuilds(
-        stores,
-        out,
-        geometry=geometry,
-        queue_file_size=queue_file_size,
-        only_missing=only_missing,
-        overwrite=overwrite,
-        resume=resume,
-        storage=storage,
-        failed=failed,
-    )
-    return run_rebuild(spark, job, failed=failed, progress=progress)
+    return run_rebuild(spark, plan_rebuilds(stores, out, **options), progress=progress)
 
 
 def plan_rebuilds(
-    stores: StorePath | Sequence[StorePath],
-    out: str | Path,
-    *,
-    geometry: Geometry | None = None,
-    queue_file_size: int | None = None,
-    only_missing: bool = False,
-    overwrite: bool = False,
-    resume: bool = False,
-    storage: Mapping[str, str] | None = None,
-    failed: Failures | None = None,
+    stores: StorePath | Sequence[StorePath], out: str | Path, **options: Unpack[RebuildOptions]
 ) -> RebuildJob:
     """The first half of `rebuild_stores`, without Spark; arguments and errors as there."""
-    named, given = name_stores(stores), stores_by_name(stores)
+    storage = options.get("storage")
+    job = JobStores(stores, geometry=options.get("geometry"), storage=storage, failed=options.get("failed"))
     plans: dict[str, RebuildPlan] = {}
     unused: dict[str, tuple[str, ...]] = {}
-    for name, path in named.items():
-        try:
+    for task in job.tasks:
+        with job.planning(task.store):
             skipped: list[tuple[str, str]] = []
-            store = given[name]
-            options = store.options(storage)
-            files = store_files(path, options, lambda *left_out, skipped=skipped: skipped.append(left_out))
-            usable, unused[name] = _usable(files)
-            shape, size = geometry or store.geometry, queue_file_size or store.queue_file_size
-            plans[name] = plan_rebuild(path, shape, size, files=usable, skipped=skipped)
-        except (FormatError, UsageError, OSError) as error:
-            if failed is None or len(named) == 1:
-                raise
-            failed[name] = error
-    if not plans:
-        raise JobError(f"no store can be rebuilt: {reasons(failed or {}, named)}")
-    owned = FOLDERS if "" in named else {name.partition("/")[0] for name in named}
-    out = check_out(out, named, owned, storage, overwrite=overwrite, resume=resume)
-    return RebuildJob(out, overwrite, dict(storage or {}), named, plans, only_missing, unused, resume)
+            files = task.files(lambda *left_out, skipped=skipped: skipped.append(left_out))
+            usable, unused[task.store] = _usable(files)
+            size = options.get("queue_file_size") or task.queue_file_size
+            plans[task.store] = plan_rebuild(task.path, task.geometry, size, files=usable, skipped=skipped)
+    job.good((), ())
+    owned = FOLDERS if "" in plans else {name.partition("/")[0] for name in job.paths}
+    overwrite, resume = options.get("overwrite", False), options.get("resume", False)
+    out = check_out(out, job.paths, owned, storage, overwrite=overwrite, resume=resume)
+    return RebuildJob(out, options, job, plans, unused)
 
 
 def _usable(files: Sequence[StoreFile]) -> tuple[list[StoreFile], tuple[str, ...]]:
@@ -176,19 +170,16 @@ def _usable(files: Sequence[StoreFile]) -> tuple[list[StoreFile], tuple[str, ...
     return [file for file in files if file not in bad], tuple(bad.values())
 
 
-def run_rebuild(
-    spark: SparkSession, job: RebuildJob, *, failed: Failures | None = None, progress: Progress = silent
-) -> dict[str, Rebuilt]:
+def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = silent) -> dict[str, Rebuilt]:
     """The second half of `rebuild_stores`; arguments and errors as there."""
-    with Output(job.out, job.storage, overwrite=job.overwrite, resume=job.resume) as output:
-        collected = failed if len(job.stores) > 1 else None
-        running = _Running(spark, job, output, collected, progress)
+    overwrite, storage = job.options.get("overwrite", False), job.options.get("storage")
+    with Output(job.out, storage, overwrite=overwrite, resume=job.resume) as output:
+        running = _Running(spark, job, output, progress)
         running.dispatch()
         running.make_files()
-        good = [name for name in job.plans if name not in running.bad]
-        if not good:
-            raise JobError(f"no store can be rebuilt: {reasons(running.bad, job.stores)}")
-        wrong = {name: str(error) for name, error in running.bad.items()}
+        failed = job.job.failed
+        good = [name for name in job.plans if name not in failed]
+        wrong = {name: str(error) for name, error in failed.items()}
         parts = {place: made for name in good for place, made in running.parts[name].items()}
         output.commit(parts, {"job": "rebuild", "stores": job.stores, "failed": wrong})
     return {
@@ -202,35 +193,28 @@ def run_rebuild(
     }
 
 
-class _Running:
-    """A job between its phases: what the tasks of each store wrote, and which stores failed."""
+def _names(outcome: Any) -> list[str]:
+    """What a task wrote; a commit that was killed has moved some of it."""
+    made, rest = outcome[:2]
+    return [f"{made}/{place}" for place in rest] if isinstance(rest, list) else [made]
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        job: RebuildJob,
-        output: Output,
-        failed: Failures | None,
-        progress: Progress,
-    ) -> None:
+
+class _Running:
+    """A job between its phases: what the tasks of each store wrote."""
+
+    def __init__(self, spark: SparkSession, job: RebuildJob, output: Output, progress: Progress) -> None:
         self.spark = spark
         self.job = job
         self.output = output
-        self.finished = output.finished()
-        self.failed = failed
         self.progress = progress
         self.logs: dict[str, list[str]] = {name: [] for name in job.plans}
         self.dispatched: dict[str, list[Dispatched]] = {name: [] for name in job.plans}
         self.left_out: dict[str, list[LeftOut]] = {name: [] for name in job.plans}
         self.parts: dict[str, dict[str, str]] = {name: {} for name in job.plans}
 
-    @property
-    def bad(self) -> Failures:
-        """The errors of stores that failed."""
-        return self.failed or {}
-
     def _plans(self) -> Iterator[tuple[str, RebuildPlan]]:
-        return ((name, plan) for name, plan in self.job.plans.items() if name not in self.bad)
+        failed = self.job.job.failed
+        return ((name, plan) for name, plan in self.job.plans.items() if name not in failed)
 
     def _outcomes(
         self,
@@ -238,37 +222,17 @@ class _Running:
         tasks: Sequence[Any],
         what: str,
         common: Mapping[str, Any] | None = None,
-    ) -> Iterator[tuple[Any, Any]]:
+    ) -> list[tuple[Any, Any]]:
         """Tasks with what they returned, in this run or in one that was killed; those of stores that failed skipped."""
-        attempts = self.output.folder
+        attempts, stores = self.output.folder, self.job.job
 
         def in_task(task: Any, *shared: Any) -> Any:
             return work(task, attempts, *shared)
 
-        run = journalled_in(attempts, in_task) if self.job.resume else in_task
-        outcomes = merge_finished(
-            tasks,
-            self.finished,
-            lambda rest: run_tasks(
-                self.spark,
-                run,
-                rest,
-                what=what,
-                progress=self.progress,
-                common=common,
-                failed=self.failed,
-                weights=[task.weight for task in rest],
-            ),
-            holds=self._holds,
-        )
-        pairs = zip(tasks, outcomes, strict=True)
-        return (pair for pair in pairs if pair[0].store not in self.bad)
+        def run(in_task: Callable[..., Any], rest: list[Any]) -> list[Any]:
+            return stores.run(self.spark, in_task, rest, what=what, progress=self.progress, common=common)
 
-    def _holds(self, outcome: Any) -> bool:
-        """Whether all that a task wrote is still there: a commit that was killed has moved some of it."""
-        made, rest = outcome[:2]
-        names = [f"{made}/{place}" for place in rest] if isinstance(rest, list) else [made]
-        return all(map(self.output.holds, names))
+        return stores.good(tasks, self.output.run(run, in_task, tasks, _names))
 
     def _digest(self, files: Iterable[StoreFile]) -> str:
         """A digest of files that tasks read beside the log, for a job that can be resumed."""

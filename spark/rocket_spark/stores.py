@@ -1,16 +1,24 @@
-"""The stores of one job: the name of each in the output, and its files."""
+"""The stores of one job: the name of each in the output, its files, and what became of it."""
+
+from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from rocket_columnar.store import StoreFile
-from rocket_spec.errors import UsageError
+from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import Geometry
 
-from rocket_spark.files import COMMITLOG, find_files, is_remote, storage_for, stripped
+from rocket_spark.files import COMMITLOG, commit_logs, find_files, is_remote, storage_for, stripped
+from rocket_spark.tasks import Failures, JobError, Progress, TaskOptions, run_tasks
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +57,23 @@ StorePath = str | Path | Store
 """A path, a URI (`s3://`, `hdfs://`) as a string, or a `Store`."""
 
 
-def stores_by_name(stores: StorePath | Sequence[StorePath]) -> dict[str, Store]:
-    """The stores of a job by their names; see `name_stores`."""
-    given = [stores] if isinstance(stores, str | Path | Store) else list(stores)
-    each = [store if isinstance(store, Store) else Store(store) for store in given]
-    return dict(zip(name_stores(given), each, strict=True))
+class JobOptions(TypedDict, total=False):
+    """What every job on whole stores takes.
+
+    Attributes:
+        geometry: of the index files; else that of each `Store`, else it is inferred, store by store.
+        storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
+        failed: receives the error of each store that cannot be read, instead of raising it; a job on a single store raises
+            it in any case.
+    """
+
+    geometry: Geometry | None
+    storage: Mapping[str, str] | None
+    failed: Failures | None
 
 
-def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, str]:
-    """Absolute paths or URIs by name: "" for a single store, else the path below their common folder (`broker-a/store`).
+def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, Store]:
+    """Stores, each with an absolute path or URI, by name: "" for a single one, else the path below their common folder.
 
     Raises:
         UsageError: no store, one named twice, or one inside another.
@@ -65,9 +81,8 @@ def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, str]:
     given = [stores] if isinstance(stores, str | Path | Store) else list(stores)
     if not given:
         raise UsageError("no store to read")
-    paths = [_absolute(store.path if isinstance(store, Store) else store) for store in given]
-    if len(paths) == 1:
-        return {"": paths[0]}
+    each = [store if isinstance(store, Store) else Store(store) for store in given]
+    paths = [_absolute(store.path) for store in each]
     parts = [path.split("/") for path in paths]
     order = sorted(range(len(parts)), key=parts.__getitem__)
     for before, number in pairwise(order):  # in order, what is inside a directory follows it
@@ -75,29 +90,118 @@ def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, str]:
             raise UsageError(f"{paths[number]}: named twice")
         if parts[number][: len(parts[before])] == parts[before]:
             raise UsageError(f"{paths[number]}: overlaps {paths[before]}")
-    common = next(number for number, names in enumerate(zip(*parts, strict=False)) if len(set(names)) > 1)
-    return {"/".join(mine[common:]): path for mine, path in zip(parts, paths, strict=True)}
+    differ = (number for number, names in enumerate(zip(*parts, strict=False)) if len(set(names)) > 1)
+    common = next(differ, len(parts[0]))
+    return {
+        "/".join(mine[common:]): replace(store, path=path)
+        for mine, path, store in zip(parts, paths, each, strict=True)
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class StoreTask:
-    """One store as a task takes it: its name, path or URI, geometry if it is given, and options of its storage."""
+    """One store as a task takes it: its name, path or URI, what is given of its files, and options of its storage."""
 
     store: str
     path: str
     geometry: Geometry | None
+    queue_file_size: int | None
     storage: dict[str, str]
+    weight: int = 8 << 20
+    """What planning a store costs, in bytes: eight small stores share a task."""
+
+    def files(self, on_skip: Callable[[str, str], None] = lambda _name, _reason: None) -> list[StoreFile]:
+        """The files of the store; errors as of `rocket_spark.files.find_files`."""
+        try:
+            return find_files(self.path, options=self.storage, on_skip=on_skip)
+        except UsageError as error:
+            raise UsageError(error.problem) from error  # without the hint: jobs have no such option
+
+    @property
+    def commitlog(self) -> list[str]:
+        """Directories of the commit log outside of the store."""
+        return commit_logs(self.storage)
+
+    def is_in_use(self) -> bool:
+        """Whether the store has a file `abort`; OSError if it cannot be listed."""
+        storage, uri = storage_for(self.path, self.storage)
+        return any(info.name == "abort" for info in storage.list(uri))
 
 
 def store_tasks(
     stores: StorePath | Sequence[StorePath], geometry: Geometry | None, storage: Mapping[str, str] | None
 ) -> list[StoreTask]:
     """A task for each store; errors as of `name_stores`."""
-    paths = name_stores(stores)
     return [
-        StoreTask(name, paths[name], geometry or store.geometry, store.options(storage))
-        for name, store in stores_by_name(stores).items()
+        StoreTask(
+            name, str(store.path), geometry or store.geometry, store.queue_file_size, store.options(storage)
+        )
+        for name, store in name_stores(stores).items()
     ]
+
+
+class JobStores:
+    """The stores of one job, and those of them that failed.
+
+    Attributes:
+        tasks: one for each store.
+        failed: errors by the names of stores.
+    """
+
+    def __init__(
+        self,
+        stores: StorePath | Sequence[StorePath],
+        *,
+        geometry: Geometry | None = None,
+        storage: Mapping[str, str] | None = None,
+        failed: Failures | None = None,
+    ) -> None:
+        """Takes what `JobOptions` describes; errors as of `name_stores`."""
+        self.tasks = store_tasks(stores, geometry, storage)
+        self._collected = failed if len(self.tasks) > 1 else None
+
+    @property
+    def failed(self) -> Failures:
+        """The error of each store that failed."""
+        found = self._collected or {}
+        return {task.store: found[task.store] for task in self.tasks if task.store in found}
+
+    @property
+    def paths(self) -> dict[str, str]:
+        """Paths and URIs by name."""
+        return {task.store: task.path for task in self.tasks}
+
+    @contextmanager
+    def planning(self, store: str) -> Iterator[None]:
+        """Collects the error of a store that the block raises."""
+        try:
+            yield
+        except (FormatError, UsageError, OSError) as error:
+            if self._collected is None:
+                raise
+            self._collected[store] = error
+
+    def run(
+        self, spark: SparkSession, work: Callable[..., Any], tasks: Sequence[Any], **how: Unpack[TaskOptions]
+    ) -> list[Any]:
+        """The results of tasks, as of `run_tasks`; None for those that failed."""
+        return run_tasks(spark, work, tasks, failed=self._collected, **how)
+
+    def good(self, tasks: Sequence[Any], results: Iterable[Any]) -> list[tuple[Any, Any]]:
+        """Tasks with their results, without those of stores that failed; JobError if all stores did."""
+        failed = self.failed
+        if len(failed) == len(self.tasks):
+            told = "; ".join(f"{name}: {error}" for name, error in failed.items())
+            raise JobError(f"no store can be read: {told}")
+        pairs = zip(tasks, results, strict=True)
+        return [(task, result) for task, result in pairs if task.store not in failed]
+
+    def each(
+        self, spark: SparkSession, work: Callable[[StoreTask], Any], progress: Progress
+    ) -> dict[str, Any]:
+        """What `work` returns for each store that does not fail."""
+        done = self.run(spark, work, self.tasks, what="stores", progress=progress)
+        return {task.store: found for task, found in self.good(self.tasks, done)}
 
 
 def _absolute(store: str | Path) -> str:
@@ -106,20 +210,3 @@ def _absolute(store: str | Path) -> str:
         return stripped(str(store))
     _, path = storage_for(str(store))
     return Path(os.path.abspath(path)).as_posix()  # noqa: PTH100
-
-
-def store_files(
-    store: str,
-    storage: Mapping[str, str] | None,
-    on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
-) -> list[StoreFile]:
-    """The files of a store; `storage` has the options of S3 and HDFS; errors as of `rocket_spark.files.find_files`."""
-    try:
-        return find_files(store, options=storage, on_skip=on_skip)
-    except UsageError as error:
-        raise UsageError(error.problem) from error  # without the hint: jobs have no such option
-
-
-def reasons(failed: Mapping[str, Exception], stores: Mapping[str, str]) -> str:
-    """Errors of stores in one line."""
-    return "; ".join(f"{name or stores[name]}: {error}" for name, error in failed.items())

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Required, TypedDict
 from uuid import uuid4
 
 from rocket_spec.errors import FormatError, UsageError
@@ -52,6 +52,14 @@ Failures = dict[str, Exception]
 """The first error of each store that failed, by the store's name."""
 
 
+class TaskOptions(TypedDict, total=False):
+    """Keywords of `run_tasks`."""
+
+    what: Required[str]
+    progress: Progress
+    common: Mapping[str, Any] | None
+
+
 class JobError(RuntimeError):
     """A Spark job that failed; the message is one line."""
 
@@ -76,7 +84,6 @@ def run_tasks(
     progress: Progress = silent,
     common: Mapping[str, Any] | None = None,
     failed: Failures | None = None,
-    weights: Sequence[int] | None = None,
 ) -> list[Any]:
     """The results of `work` for `tasks`, in their order.
 
@@ -86,13 +93,12 @@ def run_tasks(
     Args:
         spark: the session, of Spark Connect too.
         work: is sent to the workers; takes a task, and what it shares with others if `common` is given.
-        tasks: are sent to the workers.
+        tasks: are sent to the workers; with the attributes `store`, and `weight`, bytes that each reads: small neighbours
+            share a Spark task.
         what: a word for the progress.
         progress: see `Progress`.
-        common: what tasks share, by their attribute `store`; unpickled once in each worker process.
-        failed: receives the first error of each store, by the tasks' attribute `store`, instead of raising it. The
-            result of a task that failed is None.
-        weights: bytes that each task reads; small neighbours then share a Spark task. Without them each is on its own.
+        common: what the tasks of a store share, by its name; unpickled once in each worker process.
+        failed: receives the first error of each store, instead of raising it. The result of a task that failed is None.
 
     Raises:
         FormatError: or UsageError, OSError, as `work` raised it; of several the first in the order of the tasks.
@@ -101,7 +107,7 @@ def run_tasks(
     last_attempt = _attempts(spark) - 1
     results: list[Any] = []
     progress(what, 0, len(tasks))
-    for wave in _waves(tasks, common or {}, weights):
+    for wave in _waves(tasks, common or {}):
         share = sum(map(len, wave.groups)) / len(wave.groups)
         watch = _watched(spark, lambda done: progress(what, len(results) + int(done * share), len(tasks)))  # noqa: B023
         with nullcontext() if progress is silent else watch:
@@ -130,17 +136,17 @@ class _Wave:
     parts: dict[str | None, tuple[str, bytes]] = field(default_factory=dict)
 
 
-def _waves(tasks: Sequence[Any], common: Mapping[str, Any], weights: Sequence[int] | None) -> Iterator[_Wave]:
+def _waves(tasks: Sequence[Any], common: Mapping[str, Any]) -> Iterator[_Wave]:
     shared: dict[str | None, tuple[str, bytes]] = {
         name: (uuid4().hex, pickle.dumps(part)) for name, part in common.items()
     }
     wave = _Wave()
     size = room = 0
-    for number, task in enumerate(tasks):
+    for task in tasks:
         own, name = pickle.dumps(task), task.store if shared else None
         part = shared[name][1] if shared else b""
         added = len(own) + (0 if name in wave.parts else len(part))
-        weight = _GROUP_BYTES if weights is None else weights[number] + _TASK_COST
+        weight = task.weight + _TASK_COST
         joins = bool(wave.groups) and weight <= room
         if wave.groups and ((len(wave.groups) == WAVE_TASKS and not joins) or size + added > _WAVE_BYTES):
             yield wave

@@ -25,7 +25,7 @@ def check(spark: SparkSession, stores: dict[str, Path], planted: dict[str, Damag
     """The findings on all stores in one job are the engine's, and those of the planted defects are among them."""
     paths = list(stores.values())
     findings = list(audit_stores(spark, paths, "deep"))
-    keys = {path: key for key, path in name_stores(paths).items()}
+    keys = {store.path: key for key, store in name_stores(paths).items()}
     for name, store in stores.items():
         mine = [finding for at, finding in findings if at == keys[str(store)]]
         assert mine == list(audit(store, "deep")), name

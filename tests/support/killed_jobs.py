@@ -14,15 +14,15 @@ __all__ = ["kill_job"]
 _HEAD: Final = """
 import sys, time
 from pathlib import Path
-from rocket_spark import open_session, rebuild
-from rocket_spark.decode import job as decode
-from rocket_spark.output import journalled_in
+from rocket_spark import open_session
+from rocket_spark.output import job_output
+from rocket_spark.output.attempts import journalled_in
 
 number = int(sys.argv[1])
 spark = open_session("local[2]", only_jobs=True)
 
-def waiting(folder, work, options=None):
-    run = journalled_in(folder, work, options)
+def waiting(folder, work, job):
+    run = journalled_in(folder, work, job)
 
     def in_task(*arguments):
         outcome = run(*arguments)
@@ -32,7 +32,7 @@ def waiting(folder, work, options=None):
 
     return in_task
 
-rebuild.journalled_in = decode.journalled_in = waiting
+job_output.journalled_in = waiting
 """
 
 

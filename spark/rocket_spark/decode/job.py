@@ -5,27 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from rocket_spec.layout import Geometry
 from rocket_spec.tables import TABLES
 
-from rocket_spark.decode.options import DecodeOptions
+from rocket_spark.decode.coverage import REPLACED
+from rocket_spark.decode.options import DecodeArguments
 from rocket_spark.decode.part import run_part
 from rocket_spark.decode.part_tasks import PartTask
 from rocket_spark.decode.part_writer import folder_value
-from rocket_spark.decode.plan import DecodePlan, is_replaced, plan_decode, request_of
-from rocket_spark.output import Output, journalled_in, merge_finished
-from rocket_spark.stores import StorePath, reasons
-from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
+from rocket_spark.decode.plan import DecodePlan, plan_decode, request_of
+from rocket_spark.output import Output
+from rocket_spark.stores import StorePath
+from rocket_spark.tasks import Progress, run_tasks, silent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-_USUAL: Final = DecodeOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +90,8 @@ def decode_stores(
     tables: Collection[str] | None = None,
     geometry: Geometry | None = None,
     *,
-    overwrite: bool = False,
-    storage: Mapping[str, str] | None = None,
-    options: DecodeOptions = _USUAL,
     progress: Progress = silent,
+    **how: Unpack[DecodeArguments],
 ) -> DecodeSummary:
     """Decodes stores into `out/TABLE/part-*.parquet`, the rows of `rocketspec decode`.
 
@@ -110,10 +105,8 @@ def decode_stores(
         out: a directory, missing or empty; a path, or a URI of S3 or HDFS.
         tables: names from `rocket_spec.tables.TABLES`; None for every table that the stores have files of.
         geometry: of the index files; inferred store by store when None.
-        overwrite: replaces what an earlier job wrote to `out`, once everything is written.
-        storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
-        options: how the output is treated.
         progress: see `rocket_spark.tasks.Progress`.
+        how: see `DecodeArguments`.
 
     Raises:
         UsageError: `out` cannot be used, a table is unknown or has no files here, the geometry cannot be inferred.
@@ -122,8 +115,7 @@ def decode_stores(
         OSError: `out` cannot be written; of a single store, or with `fail_fast`, a file cannot be read.
         JobError: Spark gave up, or no store can be decoded.
     """
-    plan = plan_decode(stores, out, tables, geometry, overwrite=overwrite, storage=storage, options=options)
-    return run_decode(spark, plan, progress=progress)
+    return run_decode(spark, plan_decode(stores, out, tables, geometry, **how), progress=progress)
 
 
 def run_decode(spark: SparkSession, plan: DecodePlan, *, progress: Progress = silent) -> DecodeSummary:
@@ -134,9 +126,7 @@ def run_decode(spark: SparkSession, plan: DecodePlan, *, progress: Progress = si
     ) as output:
         if plan.before.get("files"):
             output.clean(file["path"] for file in plan.before["files"])
-        failed = dict(plan.failed)
-        outcomes = _outcomes(spark, plan, output, failed, progress)
-        done = _Done(plan, outcomes, failed)
+        done = _Done(plan, _outcomes(spark, plan, output, progress))
         parts = {place: name for place, (name, _) in done.parts.items()}
         sizes = {place: output.size(name) for place, name in parts.items()}
         if options.append:
@@ -147,79 +137,58 @@ def run_decode(spark: SparkSession, plan: DecodePlan, *, progress: Progress = si
 
 
 def _outcomes(
-    spark: SparkSession,
-    plan: DecodePlan,
-    output: Output,
-    failed: Failures,
-    progress: Progress,
-) -> list[dict[str, Any] | None]:
-    """What each task returned, in this run or in one that was killed; None for those of stores that failed."""
+    spark: SparkSession, plan: DecodePlan, output: Output, progress: Progress
+) -> list[tuple[PartTask, dict[str, Any]]]:
+    """Each task with what it returned, in this run or in one that was killed; those of stores that failed skipped."""
     directory, options, work = output.folder, plan.options, run_part
     request = request_of(None, options)  # the tables are the task's
 
     def decoded(task: PartTask) -> dict[str, Any]:
         return work(task, directory, options)
 
-    run: Callable[[PartTask], Any] = journalled_in(directory, decoded, request) if options.resume else decoded
-    collected = None if options.fail_fast or len(plan.stores) == 1 else failed
-    outcomes = merge_finished(
-        plan.tasks,
-        output.finished(),
-        lambda tasks: run_tasks(
-            spark,
-            run,
-            tasks,
-            what="decode",
-            progress=progress,
-            failed=collected,
-            weights=[task.weight for task in tasks],
-        ),
-        holds=lambda outcome: all(
-            output.holds(name) for files in outcome["parts"].values() for name, _ in files.values()
-        ),
-        options=request,
-    )
-    _join_ranges(plan.tasks, outcomes, lambda task: run_tasks(spark, run, [task], what="decode")[0])
-    if len(failed) == len(plan.stores):
-        raise JobError(f"no store can be decoded: {reasons(failed, plan.stores)}")
-    return outcomes
+    def run(decoded: Callable[..., Any], tasks: list[Any]) -> list[Any]:
+        return plan.job.run(spark, decoded, tasks, what="decode", progress=progress)
+
+    done = plan.job.good(plan.tasks, output.run(run, decoded, plan.tasks, _names, options=request))
+    return _joined(done, lambda task: run_tasks(spark, decoded, [task], what="decode")[0])
 
 
-def _join_ranges(
-    tasks: Sequence[PartTask],
-    outcomes: list[dict[str, Any] | None],
-    again: Callable[[PartTask], dict[str, Any]],
-) -> None:
-    """Corrects `outcomes` where a range of a log began within the last record of the range before.
+def _names(outcome: Mapping[str, Any]) -> list[str]:
+    return [name for files in outcome["parts"].values() for name, _ in files.values()]
+
+
+def _joined(
+    done: list[tuple[PartTask, dict[str, Any]]], again: Callable[[PartTask], dict[str, Any]]
+) -> list[tuple[PartTask, dict[str, Any]]]:
+    """Decodes a range of a log `again` that began within the last record of the range before.
 
     A range begins at the first frame that verifies there, and a record's body may contain one.
     """
-    for number, (before, task) in enumerate(pairwise(tasks), 1):
-        mine, last = outcomes[number], outcomes[number - 1]
-        if mine is None or last is None or task.files[0].kind != "log" or before.files[-1] != task.files[0]:
+    for number, (task, mine) in enumerate(done):
+        before, last = done[number - 1]
+        if not number or task.files[0].kind != "log" or before.files[-1] != task.files[0]:
             continue
         if last["end"] is not None and mine["begin"] is not None and mine["begin"] < last["end"]:
-            mine = again(replace(task, log_range=(last["end"], task.log_range[1])))
-            outcomes[number] = mine
-        if mine["end"] is None:
-            mine["end"] = last["end"]
+            done[number] = task, again(replace(task, log_range=(last["end"], task.log_range[1])))
+        if done[number][1]["end"] is None:
+            done[number][1]["end"] = last["end"]
+    return done
 
 
 class _Done:
     """What the tasks of a job returned, put together."""
 
-    def __init__(self, plan: DecodePlan, outcomes: Sequence[dict[str, Any] | None], failed: Failures) -> None:
+    def __init__(self, plan: DecodePlan, done: Sequence[tuple[PartTask, dict[str, Any]]]) -> None:
         self.plan = plan
-        self.failed = {name: failed[name] for name in plan.stores if name in failed}
+        self.failed = plan.failed
         self.parts: dict[str, tuple[str, int]] = {}
         self.sources: dict[str, dict[str, Any]] = {}
-        self.gaps: dict[str, list[str]] = {name: [] for name in plan.plans}
+        self.gaps: dict[str, list[str]] = {
+            name: [] if store.bounds is None else list(store.bounds.lost)
+            for name, store in plan.plans.items()
+        }
         self.nulled = 0
-        for name, store in plan.plans.items():
-            self.gaps[name] += [] if store.bounds is None else store.bounds.lost
-        for task, outcome in zip(plan.tasks, outcomes, strict=True):
-            if task.store in failed or outcome is None:
-                continue
+        for task, outcome in done:
             self.gaps[task.store] += [gap for gap in outcome["gaps"] if gap not in self.gaps[task.store]]
             self.nulled += outcome["nulled"]
             for table, files in outcome["parts"].items():
@@ -272,7 +241,7 @@ class _Done:
         plan = self.plan.plans.get(source["store"])
         if plan is None or source["store"] in self.failed:
             return False
-        if is_replaced(source["table"]):
+        if source["table"] in REPLACED:
             return True
         if not self.plan.options.drop_expired:
             return False

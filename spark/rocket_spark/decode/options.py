@@ -1,7 +1,8 @@
 """How a decode job treats its output, beside what it reads."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypedDict
 
 from rocket_spec.errors import UsageError
 
@@ -30,6 +31,22 @@ class DecodeOptions:
     utc: bool = False
     key_list: bool = False
     partition_by: tuple[str, ...] = ()
+
+
+class DecodeArguments(TypedDict, total=False):
+    """What a decode takes beside stores, output and tables.
+
+    Attributes:
+        overwrite: replaces what an earlier job wrote to `out`, once everything is written.
+        storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
+        options: how the output is treated.
+        on_skip: is called with the name of each file that is skipped, and the reason.
+    """
+
+    overwrite: bool
+    storage: Mapping[str, str] | None
+    options: DecodeOptions
+    on_skip: Callable[[str, str], None]
 
 
 def check_options(options: DecodeOptions, *, overwrite: bool) -> None:

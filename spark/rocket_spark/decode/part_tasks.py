@@ -13,13 +13,12 @@ from typing import Any, Final
 from rocket_columnar.decode import TABLE_KINDS
 from rocket_columnar.index import GeometryGuess, resolve_each
 from rocket_columnar.store import StoreFile
-from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import Geometry
 
 from rocket_spark.decode.coverage import Bounds, bounds_of, entry_count
 from rocket_spark.files import disk_bytes, state_of
 from rocket_spark.reading import begins, cuts_of, written
-from rocket_spark.tasks import Failures
+from rocket_spark.stores import JobStores
 
 WHOLE_LOG: Final = (-(1 << 63), 1 << 63)
 """From before any physical offset to after all of them."""
@@ -92,36 +91,24 @@ class StorePlan:
 
 @dataclass(frozen=True, slots=True)
 class TaskCutter:
-    """Cuts stores into tasks: of the wanted tables, with the geometries given by store, `times` as large as usual."""
+    """Cuts stores into tasks: of the wanted tables, `times` as large as usual."""
 
     tables: Collection[str] | None
-    geometries: Mapping[str, Geometry | None]
     times: int
 
     def stores(
-        self,
-        chosen: Mapping[str, list[StoreFile]],
-        before: Mapping[str, Any],
-        failed: Failures,
-        *,
-        strict: bool,
+        self, job: JobStores, chosen: Mapping[str, list[StoreFile]], before: Mapping[str, Any]
     ) -> tuple[dict[str, StorePlan], list[PartTask]]:
-        """The tasks of all stores; errors go to `failed` unless `strict`."""
+        """The tasks of all stores of which files were chosen."""
         plans: dict[str, StorePlan] = {}
         tasks: list[PartTask] = []
         number = before.get("next", 0)
-        for name, files in chosen.items():
+        for name, store in ((store.store, store) for store in job.tasks if store.store in chosen):
             covered = before["coverage"].get(name, {}) if "coverage" in before else None
-            try:
-                plan, mine = self.store(files, covered, self.geometries[name])
-            except (FormatError, UsageError, OSError) as error:
-                if strict:
-                    raise
-                failed[name] = error
-                continue
-            plans[name] = plan
-            tasks += (replace(task, number=number + place, store=name) for place, task in enumerate(mine))
-            number += len(mine)
+            with job.planning(name):
+                plans[name], mine = self.store(chosen[name], covered, store.geometry)
+                tasks += (replace(task, number=number + place, store=name) for place, task in enumerate(mine))
+                number += len(mine)
         return plans, tasks
 
     def store(
@@ -286,11 +273,7 @@ def _together(
     return fits or same_queue
 
 
-def task_cutter(
-    stores: Mapping[str, list[StoreFile]],
-    tables: Collection[str] | None,
-    geometries: Mapping[str, Geometry | None],
-) -> TaskCutter:
+def task_cutter(stores: Mapping[str, list[StoreFile]], tables: Collection[str] | None) -> TaskCutter:
     """The cutter for a job that decodes these files, whose tasks grow with the job."""
     total = sum(disk_bytes(file) for files in stores.values() for file in files)
-    return TaskCutter(tables, geometries, min(max(total // (TASK_BYTES * _MANY_TASKS), 1), _LARGEST))
+    return TaskCutter(tables, min(max(total // (TASK_BYTES * _MANY_TASKS), 1), _LARGEST))

@@ -2,22 +2,21 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from rocket_columnar.decode import TABLE_KINDS
 from rocket_columnar.store import StoreFile
-from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 from rocket_spec.tables import TABLES
 
-from rocket_spark.decode.coverage import REPLACED
-from rocket_spark.decode.options import DecodeOptions, check_options
+from rocket_spark.decode.options import DecodeArguments, DecodeOptions, check_options
 from rocket_spark.decode.part_tasks import PartTask, StorePlan, task_cutter
 from rocket_spark.output import check_out, earlier_manifest
-from rocket_spark.stores import Store, StorePath, name_stores, reasons, store_files, stores_by_name
-from rocket_spark.tasks import Failures, JobError
+from rocket_spark.stores import JobStores, StorePath, StoreTask
+from rocket_spark.tasks import Failures
 
 _USUAL: Final = DecodeOptions()
 
@@ -33,9 +32,8 @@ class DecodePlan:
         out: the output folder.
         overwrite: whether its content is replaced.
         storage: options of S3 and HDFS.
-        stores: path or URI of each store, by name.
+        job: the stores, and those that failed.
         plans: of the stores that can be decoded.
-        failed: errors of the others.
         tasks: what is decoded.
         options: how the output is treated.
         before: the manifest of the runs before, with `append`.
@@ -43,32 +41,27 @@ class DecodePlan:
 
     out: str | Path
     overwrite: bool
-    storage: dict[str, str]
-    stores: dict[str, str]
+    storage: Mapping[str, str] | None
+    job: JobStores
     plans: dict[str, StorePlan]
     tasks: tuple[PartTask, ...]
-    failed: Failures = field(default_factory=dict)
-    options: DecodeOptions = _USUAL
-    before: Mapping[str, Any] = field(default_factory=dict)
+    options: DecodeOptions
+    before: Mapping[str, Any]
 
     @property
-    def files(self) -> int:
-        """The number of files to decode."""
-        return sum(plan.files for plan in self.plans.values())
+    def stores(self) -> dict[str, str]:
+        """Path or URI of each store, by name."""
+        return self.job.paths
+
+    @property
+    def failed(self) -> Failures:
+        """Errors of the stores that cannot be decoded."""
+        return self.job.failed
 
     @property
     def size(self) -> int:
-        """Bytes on disk of these files."""
+        """Bytes on disk of the files to decode."""
         return sum(plan.size for plan in self.plans.values())
-
-
-@dataclass(slots=True)
-class _Found:
-    """The files of one store, or why there are none; reasons why files were skipped."""
-
-    files: list[StoreFile] = field(default_factory=list)
-    skipped: list[tuple[str, str]] = field(default_factory=list)
-    error: Exception | None = None
 
 
 def plan_decode(
@@ -76,59 +69,42 @@ def plan_decode(
     out: str | Path,
     tables: Collection[str] | None = None,
     geometry: Geometry | None = None,
-    *,
-    overwrite: bool = False,
-    storage: Mapping[str, str] | None = None,
-    options: DecodeOptions = _USUAL,
-    on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
+    **how: Unpack[DecodeArguments],
 ) -> DecodePlan:
-    """The first half of `decode_stores`, without Spark; arguments and errors as there.
-
-    `on_skip` is called with the name of each file that is skipped, and the reason.
-    """
+    """The first half of `decode_stores`, without Spark; arguments and errors as there."""
+    overwrite, storage, options = how.get("overwrite", False), how.get("storage"), how.get("options", _USUAL)
     check_options(options, overwrite=overwrite)
-    named, given = name_stores(stores), stores_by_name(stores)
+    job = JobStores(stores, geometry=geometry, storage=storage, failed=None if options.fail_fast else {})
     for table in tables or ():
         if table not in TABLES:
             raise UsageError(f"table {table}: unknown; choose from {', '.join(TABLES)}")
-    found = _found(named, given, storage)
-    for listed in found.values():
-        for skip in listed.skipped:
-            on_skip(*skip)
-    failed: Failures = {name: listed.error for name, listed in found.items() if listed.error is not None}
-    if failed and (options.fail_fast or len(named) == 1):
-        raise next(iter(failed.values()))
-    good = {name: listed.files for name, listed in found.items() if listed.error is None}
-    if good:
-        out = check_out(
-            out, named, TABLES, storage, overwrite=overwrite, resume=options.resume, append=options.append
-        )
-    before = _before(out, named, tables, options, storage)
-    chosen = _select(good, tables, named)
-    cut = task_cutter(chosen, tables, {name: geometry or store.geometry for name, store in given.items()})
-    plans, tasks = cut.stores(chosen, before, failed, strict=options.fail_fast or len(named) == 1)
-    if not plans:
-        raise JobError(f"no store can be decoded: {reasons(failed, named)}")
-    failed = {name: failed[name] for name in named if name in failed}
-    return DecodePlan(
-        out, overwrite, dict(storage or {}), named, plans, tuple(tasks), failed, options, before
+    found = _found(job, how.get("on_skip"))
+    job.good((), ())
+    out = check_out(
+        out, job.paths, TABLES, storage, overwrite=overwrite, resume=options.resume, append=options.append
     )
+    before = _before(out, job.paths, tables, options, storage)
+    chosen = _select(found, tables, job.paths)
+    plans, tasks = task_cutter(chosen, tables).stores(job, chosen, before)
+    job.good((), ())
+    return DecodePlan(out, overwrite, storage, job, plans, tuple(tasks), options, before)
 
 
-def _found(
-    named: Mapping[str, str], given: Mapping[str, Store], storage: Mapping[str, str] | None
-) -> dict[str, _Found]:
-    def listed(name: str) -> _Found:
-        found = _Found()
-        try:
-            options = given[name].options(storage)
-            found.files = store_files(named[name], options, lambda *skip: found.skipped.append(skip))
-        except (FormatError, UsageError, OSError) as error:
-            found.error = error
-        return found
+def _found(job: JobStores, on_skip: Callable[[str, str], None] | None) -> dict[str, list[StoreFile]]:
+    """The files of each store that can be listed."""
+    skipped: dict[str, list[tuple[str, str]]] = {task.store: [] for task in job.tasks}
+    found: dict[str, list[StoreFile]] = {}
+
+    def listed(task: StoreTask) -> None:
+        with job.planning(task.store):
+            found[task.store] = task.files(lambda *skip: skipped[task.store].append(skip))
 
     with ThreadPoolExecutor(_PLANNERS) as pool:
-        return dict(zip(named, pool.map(listed, named), strict=True))
+        list(pool.map(listed, job.tasks))
+    for name, reason in (skip for some in skipped.values() for skip in some):
+        if on_skip is not None:
+            on_skip(name, reason)
+    return {task.store: found[task.store] for task in job.tasks if task.store in found}
 
 
 def _before(
@@ -182,8 +158,3 @@ def _select(
             raise UsageError(f"{where}: no file that table {table} is decoded from")
     wanted = {TABLE_KINDS[table] for table in tables}
     return {name: [file for file in files if file.kind in wanted] for name, files in found.items()}
-
-
-def is_replaced(table: str) -> bool:
-    """Whether each run with `append` writes the rows of `table` anew."""
-    return table in REPLACED

@@ -15,7 +15,7 @@ from uuid import uuid4
 from rocket_columnar.store import StoreFile
 
 from rocket_spark.files import LocalStorage, Storage, local_copy, range_source, sync
-from rocket_spark.output.manifest import ENTRY, job_id, task_id
+from rocket_spark.output.manifest import ENTRY, task_id
 
 WHOLE: Final = (0, 1 << 63)
 """All bytes of a file, for `fetched`."""
@@ -114,9 +114,8 @@ def fetched(folder: Folder, ranges: Mapping[str, tuple[int, int]]) -> Iterator[P
         yield Path(scratch)
 
 
-def journalled_in(folder: Folder, work: Callable[..., Any], options: Any = None) -> Callable[..., Any]:
-    """`work`, for tasks, with an entry in `folder` for each that finishes; see `rocket_spark.output.manifest`."""
-    job = job_id(options)
+def journalled_in(folder: Folder, work: Callable[..., Any], job: str) -> Callable[..., Any]:
+    """`work`, for tasks of a job, with an entry in `folder` for each that finishes; see `rocket_spark.output.manifest`."""
 
     @wraps(work)
     def run(task: Any, *rest: Any) -> Any:

@@ -9,15 +9,16 @@ On disks, earlier content is moved to `_temporary` meanwhile, and comes back aft
 rename of a folder, and S3 none of an object: there unfinished content is removed, and finished output is not replaced.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
 from rocket_spark.files import FileInfo, storage_for, sync
-from rocket_spark.output.attempts import MOVES, Folder, note
+from rocket_spark.output.attempts import MOVES, Folder, journalled_in, note
 from rocket_spark.output.manifest import (
     COMING,
     ENTRY,
@@ -25,8 +26,10 @@ from rocket_spark.output.manifest import (
     OWNER,
     SUCCESS,
     TEMPORARY,
+    job_id,
     manifest_text,
     read_entries,
+    task_id,
 )
 from rocket_spark.tasks import JobError
 
@@ -61,7 +64,6 @@ class Output:
         self.folder = Folder(self.storage, f"{self._temporary.uri}/{'attempts' if resume else uuid4().hex}")
         self._made: list[Path] = []
         self._token = uuid4().hex
-        self._there: dict[str, FileInfo] = {}
 
     def __enter__(self) -> Self:
         """Makes the folder. On disks finished output stays until the commit; unfinished work only stays with `resume`.
@@ -127,12 +129,40 @@ class Output:
             for path in self._made if kind is not None else ():
                 path.rmdir()
 
-    def finished(self) -> dict[str, Any]:
-        """What tasks of an earlier run returned, by `task_id`; with `resume` only."""
+    def run(
+        self,
+        run: Callable[[Callable[..., Any], list[Any]], list[Any]],
+        work: Callable[..., Any],
+        tasks: Sequence[Any],
+        names: Callable[[Any], Iterable[str]],
+        *,
+        options: Any = None,
+    ) -> list[Any]:
+        """The outcomes of tasks; with `resume`, those that an earlier run finished are not run again.
+
+        Args:
+            run: runs some of the tasks.
+            work: what each does.
+            tasks: all of them.
+            names: what an outcome says was written: if any of it is missing since, the task is run again.
+            options: what decides an outcome beside its task.
+        """
         if not self._resume:
-            return {}
-        with suppress(FileNotFoundError):
-            self._there = {info.uri: info for info in self.storage.walk(self.folder.uri)}
+            return run(work, list(tasks))
+        job = job_id(options)
+        ids = [task_id(task, job) for task in tasks]
+        done = {
+            known: self._finished[known]
+            for known in ids
+            if known in self._finished and all(map(self._holds, names(self._finished[known])))
+        }
+        rest = [task for known, task in zip(ids, tasks, strict=True) if known not in done]
+        outcomes = iter(run(journalled_in(self.folder, work, job), rest))
+        return [done[known] if known in done else next(outcomes) for known in ids]
+
+    @cached_property
+    def _finished(self) -> dict[str, Any]:
+        """What tasks of an earlier run returned, by `task_id`."""
         entries = [info for info in self._there.values() if info.name.startswith(ENTRY)]
         with ThreadPoolExecutor(MOVES) as pool:
             texts = list(
@@ -140,8 +170,15 @@ class Output:
             )
         return read_entries(dict(zip((info.name for info in entries), texts, strict=True)))
 
-    def holds(self, name: str) -> bool:
-        """Whether the attempt was there when `finished` was called: one listing for all."""
+    @cached_property
+    def _there(self) -> dict[str, FileInfo]:
+        """What was in the folder before the first task ran, in one listing."""
+        try:
+            return {info.uri: info for info in self.storage.walk(self.folder.uri)}
+        except FileNotFoundError:
+            return {}
+
+    def _holds(self, name: str) -> bool:
         return f"{self.folder.uri}/{name}" in self._there
 
     def size(self, name: str) -> int:

@@ -6,7 +6,7 @@ or options changed is run again.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
@@ -76,24 +76,3 @@ def read_entries(texts: Mapping[str, str]) -> dict[str, Any]:
         except (ValueError, KeyError, TypeError):
             continue
     return found
-
-
-def merge_finished(
-    tasks: Sequence[Any],
-    finished: Mapping[str, Any],
-    run: Callable[[list[Any]], list[Any]],
-    *,
-    holds: Callable[[Any], bool],
-    options: Any = None,
-) -> list[Any]:
-    """The outcomes of all tasks: those of `finished`, and those that `run` gives for the others.
-
-    `holds` takes an outcome, and returns whether all that the task wrote is still there; `options` are those of `journalled_in`.
-    """
-    job = job_id(options)
-    known = [finished.get(task_id(task, job)) for task in tasks] if finished else [None] * len(tasks)
-    outcomes = [None if outcome is None or not holds(outcome) else outcome for outcome in known]
-    places = [place for place, outcome in enumerate(outcomes) if outcome is None]
-    for place, outcome in zip(places, run([tasks[place] for place in places]), strict=True):
-        outcomes[place] = outcome
-    return outcomes

@@ -72,7 +72,7 @@ def rebuild(
     for name, reason in ((name, reason) for name, unused in job.unused.items() for reason in unused):
         note(f"{name}{': ' * bool(name)}not used for the geometry: {reason}")
     with jobs.spark_session(master, remote, conf) as (spark, report):
-        done = run_rebuild(spark, job, failed=None if fail_fast else failed, progress=report)
+        done = run_rebuild(spark, job, progress=report)
     for (name, path), (store, own) in zip(job.stores.items(), described, strict=True):
         if name in done:
             kinds = {file.kind for file in job.plans[name].files}
