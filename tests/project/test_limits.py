@@ -53,14 +53,7 @@ EXCEPTIONS: Final = {
     "reference/rocket_reference/queue_table.py:__init__": "as many values as the Java object or frame has",
     "reference/rocket_reference/record_bytes.py:encode_record": "as many values as the Java object or frame has",
     "reference/rocket_reference/store_start.py:__init__": "as many values as the Java object or frame has",
-    "spark/rocket_spark/audit.py:audit_stores": _OPTIONS,
-    "spark/rocket_spark/decode/job.py:decode_stores": _OPTIONS,
-    "spark/rocket_spark/decode/plan.py:plan_decode": _OPTIONS,
-    "spark/rocket_spark/fleet.py:query_stores": _OPTIONS,
-    "spark/rocket_spark/fleet.py:restart_stores": _OPTIONS,
     "spark/rocket_spark/output/check.py:check_out": _OPTIONS,
-    "spark/rocket_spark/rebuild.py:plan_rebuilds": _OPTIONS,
-    "spark/rocket_spark/rebuild.py:rebuild_stores": _OPTIONS,
     "spark/rocket_spark/tasks.py:run_tasks": _OPTIONS,
 }
 """Functions and modules beyond the limits, and why."""
