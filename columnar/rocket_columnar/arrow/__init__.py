@@ -12,7 +12,6 @@ from rocket_columnar.arrow.arrays import (
     gathered,
     integers,
     map_of,
-    maps,
     strings,
     taken,
     texts,

@@ -100,11 +100,6 @@ def constant(values: Array, index: int, count: int) -> Array:
     return dictionary(np.full(count, index, np.int32), values)
 
 
-def maps(counts: Sequence[int], keys: Sequence[bytes], items: Sequence[bytes]) -> Array:
-    """Maps of text to text, both in UTF-8: `counts` pairs each, taken from `keys` and `items` in turn."""
-    return map_of(np.fromiter(counts, np.int32, len(counts)), texts(keys), texts(items))
-
-
 def map_of(counts: NDArray[np.int32], keys: Array, items: Array) -> Array:
     """Maps of `counts` pairs each, taken from `keys` and `items` in turn."""
     offsets = np.zeros(len(counts) + 1, np.int32)
@@ -125,7 +120,7 @@ def empty(schema: pa.Schema) -> pa.RecordBatch:
         if pa.types.is_dictionary(field.type):
             columns[field.name] = dictionary(np.empty(0, np.int32), strings([]))
         elif pa.types.is_map(field.type):
-            columns[field.name] = maps([], [], [])
+            columns[field.name] = map_of(np.zeros(0, np.int32), texts([]), texts([]))
         else:
             columns[field.name] = _empty(field.type)
     return batch(schema, columns)

@@ -1,18 +1,18 @@
 """Checks the batch queues of 5.x: each unit against the unit before it, and against its record in the log (BCQ-1, BCQ-3)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
 from rocket_spec.errors import FormatError
 from rocket_spec.later_layouts import BATCH_UNIT
-from rocket_spec.layout import RECORD_FIXED_V4
 
 from rocket_columnar.audit.plan import Plan
 from rocket_columnar.decode import decode
 from rocket_columnar.findings import Finding, finding
-from rocket_columnar.formats import Record, clean_utf8, parse_int, parse_properties, parse_record
-from rocket_columnar.store import StoreFile, read_at
+from rocket_columnar.formats import clean_utf8, parse_int
+from rocket_columnar.log import StoredRecords
+from rocket_columnar.store import StoreFile, by_queue
 
 _NO_CURE: Final = (
     "none: rocketspec does not rebuild batch queues; copy the queue from a replica while the broker is down"
@@ -23,51 +23,31 @@ _Unit = dict[str, Any]
 
 def check_batches(plan: Plan) -> Iterator[Finding]:
     """The findings on batch queues, queue by queue; records that came after the plan was made are not judged."""
-    queues: dict[object, list[StoreFile]] = {}
-    for file in plan.batches:
-        queues.setdefault(file.sequence, []).append(file)
-    for files in queues.values():
-        last: list[_Unit] = []
-        for file in files:
-            try:
-                units = [
-                    row
-                    for _, batch in decode([file], tables=["batch_consume_queue"], columns=_COLUMNS)
-                    for row in batch.to_pylist()
-                ]
-            except FileNotFoundError:  # expired meanwhile
-                continue
-            except FormatError as error:
-                yield _finding(
-                    "queue.size",
-                    file,
-                    error.offset,
-                    f"found {error.found}, expected {error.expected}",
-                    "BCQ-2",
-                )
-                continue
-            for before, unit in pairwise([*last, *units]):
-                yield from _against_before(file, before, unit)
-            for unit in units:
-                yield from _against_record(plan, file, unit)
-            last = units[-1:] or last
+    with StoredRecords(plan.logs) as records:
+        for files in by_queue(plan.batches).values():
+            yield from _of_queue(plan, records, files)
 
 
-def record_at(plan: Plan, phy_offset: int, size: int) -> tuple[Record | None, bytes]:
-    """The record of `size` bytes that begins at a physical offset, and its bytes; None if there is none."""
-    for log, length in zip(plan.logs, plan.log_sizes, strict=True):
-        if log.base_offset <= phy_offset < log.base_offset + length:
-            raw = read_at(log, phy_offset - log.base_offset, size)
-            whole = len(raw) == size >= RECORD_FIXED_V4 and int.from_bytes(raw[:4], signed=True) == size
-            record = parse_record(raw, 0) if whole else None
-            if isinstance(record, Record) and record.fixed.phy_offset == phy_offset:
-                return record, raw
-    return None, b""
-
-
-def topic_of(record: Record, raw: bytes) -> str:
-    """The topic of a record with these bytes."""
-    return clean_utf8(raw[record.topic :][: record.topic_length]).decode()
+def _of_queue(plan: Plan, records: StoredRecords, files: Sequence[StoreFile]) -> Iterator[Finding]:
+    last: list[_Unit] = []
+    for file in files:
+        try:
+            units = [
+                row
+                for _, batch in decode([file], tables=["batch_consume_queue"], columns=_COLUMNS)
+                for row in batch.to_pylist()
+            ]
+        except FileNotFoundError:  # expired meanwhile
+            continue
+        except FormatError as error:
+            text = f"found {error.found}, expected {error.expected}"
+            yield _finding("queue.size", file, error.offset, text, "BCQ-2")
+            continue
+        for before, unit in pairwise([*last, *units]):
+            yield from _against_before(file, before, unit)
+        for unit in units:
+            yield from _against_record(plan, records, file, unit)
+        last = units[-1:] or last
 
 
 def _finding(code: str, file: StoreFile, offset: int | None, text: str, clause: str) -> Finding:
@@ -89,27 +69,21 @@ def _against_before(file: StoreFile, before: _Unit, unit: _Unit) -> Iterator[Fin
         yield _finding("queue.order", file, _at(file, unit, "phy_offset"), text, "BCQ-3")
 
 
-def _against_record(plan: Plan, file: StoreFile, unit: _Unit) -> Iterator[Finding]:
+def _against_record(plan: Plan, records: StoredRecords, file: StoreFile, unit: _Unit) -> Iterator[Finding]:
     phy_offset, size = unit["phy_offset"], unit["size"]
     if phy_offset < plan.begin or phy_offset >= plan.end:  # expired, or newer than the plan
         if phy_offset >= plan.end and not plan.live:
             text = f"found phy_offset {phy_offset:,}, but the log ends at {plan.end:,}"
             yield _finding("queue.dangling", file, _at(file, unit, "phy_offset"), text, "BCQ-1")
         return
-    record, raw = record_at(plan, phy_offset, size)
-    if record is None:
+    record = records.at(phy_offset)
+    if record is None or record.fixed.total_size != size:
         text = f"no record of {size:,} bytes begins at physical offset {phy_offset:,}"
         yield _finding("queue.dangling", file, _at(file, unit, "phy_offset"), text, "BCQ-1")
         return
-    yield from _wrong_fields(file, unit, record, raw)
-
-
-def _wrong_fields(file: StoreFile, unit: _Unit, record: Record, raw: bytes) -> Iterator[Finding]:
-    fixed = record.fixed
-    pairs = parse_properties(raw[record.properties :][: record.properties_length])
+    fixed, topic, pairs = record
     number = pairs.get(b"INNER_NUM", b"") if b"INNER_BASE" in pairs else b""
     messages = parse_int(clean_utf8(number).decode())
-    topic = topic_of(record, raw)
     if (topic, fixed.queue_id) != (file.topic, file.queue_id):
         text = f"the record at physical offset {unit['phy_offset']:,} is of {topic} queue {fixed.queue_id}"
         yield _finding("queue.wrong_target", file, _at(file, unit, "phy_offset"), text, "BCQ-1")

@@ -7,7 +7,7 @@ from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
 
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.index import IndexHeader
-from rocket_columnar.store import NO_NUMBER, StoreFile, Unreadable, size_of, usual_size
+from rocket_columnar.store import NO_NUMBER, StoreFile, Unreadable, sized, usual_size
 
 
 def stray(name: str, reason: str) -> Finding | None:
@@ -38,16 +38,9 @@ def stray(name: str, reason: str) -> Finding | None:
     return finding(code, name, None, text, cure=cure, remedy="aside")
 
 
-def _sizes(files: Sequence[StoreFile]) -> list[tuple[StoreFile, int]]:
-    sizes = [(file, size_of(file)) for file in files]
-    return [(file, size) for file, size in sizes if size is not None]
-
-
 def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:
     """Checks that all consume-queue files have one length (CQ-FILE-1), and each begins where the one before it ends (CQ-FILE-2)."""
-    sizes = _sizes(files)
-    if not sizes:
-        return
+    sizes = sized(files)
     usual = usual_size([size for _, size in sizes], unit=QUEUE_UNIT.size)
     ends: dict[tuple[str | None, int | None], int] = {}
     for file, size in sizes:
@@ -80,7 +73,7 @@ def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], No
 
 def check_ext_files(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:
     """Checks that all ext files have one length: they are loaded like a queue's (`ConsumeQueueExt.load` 252-256)."""
-    sizes = _sizes(files)
+    sizes = sized(files)
     usual = usual_size([size for _, size in sizes])
     for file, size in sizes:
         if size != usual:
@@ -105,7 +98,7 @@ def check_index_files(
         report: takes findings.
         quick: whether nothing else checks the counts.
     """
-    sizes = dict(_sizes([file for file, _ in headers]))
+    sizes = dict(sized(file for file, _ in headers))
     if not sizes:
         return
     usual = usual_size(list(sizes.values()))

@@ -9,15 +9,9 @@ from rocket_columnar.audit.matching import DOUBLE, WRONG
 from rocket_columnar.audit.plan import Plan
 from rocket_columnar.audit.range_result import Frames, RangeResult
 from rocket_columnar.audit.rows import Rows
-from rocket_columnar.formats import (
-    SCHEDULE_TOPIC,
-    Record,
-    hash_key,
-    parse_properties,
-    parse_record,
-    string_hash,
-)
-from rocket_columnar.store import Sign, read_at
+from rocket_columnar.formats import SCHEDULE_TOPIC, hash_key, string_hash, tag_key
+from rocket_columnar.log import StoredRecords
+from rocket_columnar.store import Sign
 
 UNJUDGED: Final = {
     "checkpoint.ahead": (),
@@ -66,25 +60,14 @@ def without_tag_entries(
         wanted = np.where(signed == -(1 << 31), 0, np.abs(signed))
         found |= (wanted == hashes[rows]) & (every.tags_code[of] != 0)
     timed = ~found & (every.topic[of] == frames.names.numbers.get(_SCHEDULE, -1))
-    found[timed] = [
-        _is_tag_entry(plan, frames, place, key)
-        for place, key in zip(of[timed], hashes[rows[timed]], strict=True)
-    ]
+    with StoredRecords(plan.logs) as records:  # whose unit has the delivery time as tags code
+        found[timed] = [
+            (record := records.at(int(every.phy_offset[place]))) is not None
+            and hash_key(tag_key(_SCHEDULE, record.pairs.get(b"TAGS", b"").decode())) == key
+            for place, key in zip(of[timed], hashes[rows[timed]], strict=True)
+        ]
     if found.any():
         text = f"entries of topic#T#tag, such as that of the record at physical offset {int(every.phy_offset[of[found]][0]):,}"
         result.signs.append(Sign("tags", text))
         flags[rows[found]] &= ~np.uint8(WRONG)
     return flags
-
-
-def _is_tag_entry(plan: Plan, frames: Frames, place: int, key_hash: int) -> bool:
-    """Whether an entry is that of a delayed message's tag, whose unit has the delivery time as tags code."""
-    every = frames.all
-    name, at = plan.at(int(every.phy_offset[place]))
-    file = next((file for file in plan.logs if file.name == name), None)
-    raw = b"" if file is None else read_at(file, at, int(every.size[place]))
-    record = parse_record(raw, 0)
-    if not isinstance(record, Record):
-        return False
-    pairs = parse_properties(raw[record.properties :][: record.properties_length])
-    return hash_key(f"{_SCHEDULE}#T#{pairs.get(b'TAGS', b'').decode('utf-8', 'replace')}") == key_hash

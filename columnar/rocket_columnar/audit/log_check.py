@@ -215,8 +215,9 @@ def check_begin(plan: Plan, queues: Sequence[QueueSurvey], report: Callable[[Fin
 def lag_finding(plan: Plan, due: int, due_at: int, last: int) -> Finding:
     """The finding on records that are not dispatched, with the reason if the last one that was, at `last`, shows it."""
     text = f"{due:,} records at the log's end are not in a queue or the index yet"
-    name, at = plan.at(last)
-    file = next(file for file in plan.logs if file.name == name)
+    file = plan.log_at(last)
+    assert file is not None  # noqa: S101 - the record was read
+    at = last - file.base_offset
     size = max(int.from_bytes(read_at(file, at, 4), signed=True), 0)
     light = any((queue.topic or "").startswith("%LMQ%") for queue in plan.queues)
     stop = dispatch_stop(read_at(file, at, size), light=light)

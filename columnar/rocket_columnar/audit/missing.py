@@ -13,7 +13,7 @@ from rocket_columnar.audit.plan import Plan
 from rocket_columnar.audit.range_result import AFTER, BEFORE, NEWEST, Frames, KeyRun, RangeResult, UnitRun
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.log import Requests
-from rocket_columnar.store import StoreFile, find_files, is_safe
+from rocket_columnar.store import StoreFile, by_queue, find_files, is_safe
 
 _HASHES: Final = 1 << 16
 
@@ -94,7 +94,7 @@ def _missing_units(
     order = np.lexsort((offset, queue_id, topic))
     lacking, topic, queue_id, offset = lacking[order], topic[order], queue_id[order], offset[order]
     changes = np.flatnonzero((np.diff(topic) != 0) | (np.diff(queue_id) != 0)) + 1
-    files = files_by_queue(plan)
+    files = by_queue(plan.queues)
     for part in np.split(np.arange(lacking.size), changes):
         name, number = frames.names.names[topic[part[0]]], int(queue_id[part[0]])
         taken = _taken(plan, files.get((name, number), ()), name, number, offset[part])
@@ -109,15 +109,6 @@ def _missing_units(
                 result.units.append(
                     UnitRun(name, number, int(offset[begin]), int(offset[last]), length, phy_offset, kind)
                 )
-
-
-def files_by_queue(plan: Plan) -> dict[tuple[str, int], list[StoreFile]]:
-    """The consume-queue files of the plan, queue by queue."""
-    files: dict[tuple[str, int], list[StoreFile]] = {}
-    for file in plan.queues:
-        if file.topic is not None and file.queue_id is not None:
-            files.setdefault((file.topic, file.queue_id), []).append(file)
-    return files
 
 
 def files_now(

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.audit.fault_runs import MOST
-from rocket_columnar.audit.missing import files_by_queue, files_now
+from rocket_columnar.audit.missing import files_now
 from rocket_columnar.audit.plan import Plan, Range
 from rocket_columnar.audit.range_result import AFTER, Frames, RangeResult, UnitRun
 from rocket_columnar.formats import LONG_MAX, UNIT_DTYPE
 from rocket_columnar.log import batch_copies, goes_to, has_light_queues
-from rocket_columnar.store import StoreFile, is_safe, read_at
+from rocket_columnar.store import StoreFile, by_queue, is_safe, read_at
 
 Queue = tuple[str, int]
 
@@ -70,7 +70,7 @@ def check_copies(
     plan: Plan, frames: Frames, copies: RangeCopies, where: NDArray[np.int8], result: RangeResult
 ) -> None:
     """Copies without a unit that 4.9.3 would have put; those of the last record that is dispatched may be on their way."""
-    files = files_by_queue(plan) if copies.of_queue else {}
+    files = by_queue(plan.queues) if copies.of_queue else {}
     last = int(np.max(np.flatnonzero(where != AFTER), initial=-1)) if plan.live else -1
     for queue, held in copies.of_queue.items():
         if copies.seen.get(queue, set()).issuperset(held):
@@ -178,8 +178,6 @@ class _Units:
         offset, size = int(self.offset[place]), int(self.size[place])
         if not sound[place] or offset < plan.begin:
             return not sound[place]
-        for file, length in zip(plan.logs, plan.log_sizes, strict=True):
-            if file.base_offset <= offset < file.base_offset + length:
-                data = read_at(file, offset - file.base_offset, size)
-                return not goes_to(data, *queue, light=has_light_queues(plan.queues))
-        return True
+        file = plan.log_at(offset)
+        data = b"" if file is None else read_at(file, offset - file.base_offset, size)
+        return not goes_to(data, *queue, light=has_light_queues(plan.queues))

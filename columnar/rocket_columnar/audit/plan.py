@@ -1,5 +1,7 @@
 """What an audit checks: the files of a store, where its log ends, and the ranges into which it is cut."""
 
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,23 +14,27 @@ from rocket_spec.profiles import profile
 from rocket_columnar.audit.file_check import stray
 from rocket_columnar.findings import Finding, finding, unread_findings
 from rocket_columnar.formats import LONG_MAX
-from rocket_columnar.index import IndexHeader, read_headers, resolve
+from rocket_columnar.index import IndexHeader, read_headers, resolve_some
 from rocket_columnar.log import RULES_4_9_3, KeyRules, Tail, log_tail
 from rocket_columnar.store import (
+    KINDS,
     Sign,
     StoreFile,
     find_files,
     folder_signs,
     later_signs,
     list_kind,
+    of_usual_size,
     require_store,
-    usual_size,
+    sized,
 )
 
 Level = Literal["quick", "default", "deep"]
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 
 _PARTS: Final = ("commitlog", "consumequeue", "index", "checkpoint")
+_KINDS: Final = (*KINDS, "batch", "timer_log", "timer_wheel")
+_LATER_FOLDERS: Final = ("batchconsumequeue", "timerlog")
 _RANGE: Final = 32 << 20
 _LONGEST: Final = (1 << 31) - 1
 _MOST_RANGES: Final = 256
@@ -125,12 +131,16 @@ class Plan:
             return []
         return [file for file, _ in self.indexes if file.name in self.sound_indexes]
 
+    def log_at(self, phy_offset: int) -> StoreFile | None:
+        """The log file in which a physical offset is."""
+        number = bisect_right(self.logs, phy_offset, key=lambda file: file.base_offset) - 1
+        within = number >= 0 and phy_offset < self.logs[number].base_offset + self.log_sizes[number]
+        return self.logs[number] if within else None
+
     def at(self, phy_offset: int) -> tuple[str, int]:
         """Name of the file in which a physical offset is, and its place there."""
-        for file, size in zip(self.logs, self.log_sizes, strict=True):
-            if file.base_offset <= phy_offset < file.base_offset + size:
-                return file.name, phy_offset - file.base_offset
-        return "commitlog", phy_offset
+        file = self.log_at(phy_offset)
+        return ("commitlog", phy_offset) if file is None else (file.name, phy_offset - file.base_offset)
 
 
 def make_plan(
@@ -167,7 +177,12 @@ def make_plan(
     folders = tuple(map(Path, commitlog))
     tail = log_tail(list_kind(store, "log", folders))
     skipped: list[tuple[str, str]] = []
-    listed = find_files(store, commitlog=folders, on_skip=lambda name, reason: skipped.append((name, reason)))
+
+    def skip(name: str, reason: str) -> None:
+        if not name.startswith(_LATER_FOLDERS):
+            skipped.append((name, reason))
+
+    listed = find_files(store, kinds=_KINDS, commitlog=folders, on_skip=skip)
     strays = (
         [*filter(None, map(stray, *zip(*skipped, strict=True))), *unread_findings(skipped)] if skipped else []
     )
@@ -175,8 +190,6 @@ def make_plan(
     live = (store / "abort").exists()
     plan = plan_files(files, level, live=live, geometry=geometry, range_size=range_size, end=tail)
     signs = (*plan.signs, *folder_signs(store))
-    batches = tuple(list_kind(store, "batch", folders))
-    timers = (*list_kind(store, "timer_log", folders), *list_kind(store, "timer_wheel", folders))
     if release is not None and profile(release).version.startswith("5."):
         signs = (*signs, Sign("config", f"--rocketmq-profile {release}"))
     return replace(
@@ -184,8 +197,6 @@ def make_plan(
         store=store,
         commitlog=folders,
         signs=signs,
-        batches=batches,
-        timers=timers,
         findings=(*strays, *plan.findings),
         keys=KeyRules(one_separator=release is not None and KeyRules.of(release).one_separator),
     )
@@ -201,11 +212,11 @@ def plan_files(
     end: Tail | None = None,
 ) -> Plan:
     """A plan for files that need not be in a directory of this machine; arguments as with `make_plan`."""
-    of: dict[str, list[StoreFile]] = {}
+    of: dict[str, list[StoreFile]] = defaultdict(list)
     for file in files:
-        of.setdefault(file.kind, []).append(file)
-    tail = log_tail(of.get("log", [])) if end is None else end
-    indexes = read_headers(of.get("index", []))
+        of[file.kind].append(file)
+    tail = log_tail(of["log"]) if end is None else end
+    indexes = read_headers(of["index"])
     found: list[Finding] = []
     whole = _usual(indexes)
     shape = _geometry(whole, geometry, found.append)
@@ -216,10 +227,10 @@ def plan_files(
         live=live,
         logs=tail.files,
         log_sizes=tail.sizes,
-        queues=tuple(of.get("queue", [])),
-        exts=tuple(of.get("ext", [])),
+        queues=tuple(of["queue"]),
+        exts=tuple(of["ext"]),
         indexes=tuple(indexes),
-        checkpoints=tuple(of.get("checkpoint", [])),
+        checkpoints=tuple(of["checkpoint"]),
         begin=begin,
         end=tail.end,
         newest=tail.newest,
@@ -228,6 +239,8 @@ def plan_files(
         ranges=tuple(_ranges(tail, range_size)),
         findings=tuple(found),
         signs=later_signs(files),
+        batches=tuple(of["batch"]),
+        timers=(*of["timer_log"], *of["timer_wheel"]),
     )
 
 
@@ -242,15 +255,7 @@ def relisted(plan: Plan) -> Plan:
 
 def _usual(indexes: Sequence[tuple[StoreFile, IndexHeader]]) -> list[StoreFile]:
     """The index files of the usual size."""
-    sizes: dict[StoreFile, int] = {}
-    for file, _ in indexes:
-        try:
-            with file.open() as reader:
-                sizes[file] = reader.size
-        except FileNotFoundError:  # expired meanwhile
-            continue
-    usual = usual_size(list(sizes.values()))
-    return [file for file, size in sizes.items() if size == usual]
+    return of_usual_size(sized(file for file, _ in indexes))
 
 
 def _ranges(tail: Tail, size: int) -> list[Range]:
@@ -281,13 +286,8 @@ def _geometry(
     if not files:
         return None
     try:
-        return resolve(files, given).geometry
+        return resolve_some(files, given).geometry
     except MalformedError as error:
-        for file in files:  # one damaged header keeps the others from being checked
-            try:
-                return resolve([file], given).geometry
-            except (MalformedError, UsageError):
-                continue
         code = "index.size" if error.offset is None else "index.header_count"
         text = f"found {error.found}, expected {error.expected}; the content of the index files cannot be checked"
         report(finding(code, files[0].name, error.offset, text))

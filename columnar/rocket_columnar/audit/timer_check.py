@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from rocket_spec.errors import FormatError
 from rocket_spec.later_layouts import TIMER_SLOT, TIMER_UNIT
 
-from rocket_columnar.audit.batch_check import record_at, topic_of
 from rocket_columnar.audit.plan import Plan
 from rocket_columnar.decode import decode
 from rocket_columnar.findings import Finding, finding
+from rocket_columnar.log import StoredRecords
 from rocket_columnar.store import StoreFile
 
 _TOPIC: Final = "rmq_sys_wheel_timer"
@@ -62,24 +62,20 @@ def _units(plan: Plan, file: StoreFile, rows: dict[str, NDArray[Any]]) -> Iterat
 
     previous, position = rows["prev_position"], rows["position"]
     for row in np.flatnonzero((previous < -1) | (previous >= position)).tolist():
-        yield found(
-            row,
-            "prev_position",
-            f"found prev_position {previous[row]:,}, expected -1 or one before {position[row]:,}",
-        )
+        text = f"found prev_position {previous[row]:,}, expected -1 or one before {position[row]:,}"
+        yield found(row, "prev_position", text)
     offsets = rows["phy_offset"]
-    for row in np.flatnonzero((offsets < 0) | ((offsets >= plan.begin) & (offsets < plan.end))).tolist():
-        phy_offset, size = int(offsets[row]), int(rows["record_size"][row])
-        record, raw = record_at(plan, phy_offset, size)
-        if record is None:
-            yield found(
-                row,
-                "phy_offset",
-                f"no record of {size:,} bytes begins at physical offset {phy_offset:,}",
-            )
-        elif topic_of(record, raw) != _TOPIC:
-            text = f"the record at physical offset {phy_offset:,} is of {topic_of(record, raw)}, expected {_TOPIC}"
-            yield found(row, "phy_offset", text)
+    judged = np.flatnonzero((offsets < 0) | ((offsets >= plan.begin) & (offsets < plan.end)))
+    with StoredRecords(plan.logs) as records:
+        for row in judged.tolist():
+            phy_offset, size = int(offsets[row]), int(rows["record_size"][row])
+            record = records.at(phy_offset)
+            if record is None or record.fixed.total_size != size:
+                text = f"no record of {size:,} bytes begins at physical offset {phy_offset:,}"
+                yield found(row, "phy_offset", text)
+            elif record.topic != _TOPIC:
+                text = f"the record at physical offset {phy_offset:,} is of {record.topic}, expected {_TOPIC}"
+                yield found(row, "phy_offset", text)
 
 
 def _slots(file: StoreFile, rows: dict[str, NDArray[Any]], begin: int, end: int) -> Iterator[Finding]:

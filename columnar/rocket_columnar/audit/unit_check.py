@@ -1,5 +1,6 @@
 """What is wrong with units that do not match their records."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,14 +15,8 @@ from rocket_columnar.audit.multi_dispatch_check import RangeCopies
 from rocket_columnar.audit.plan import Plan, Range
 from rocket_columnar.audit.range_result import Frames
 from rocket_columnar.audit.rows import Rows
-from rocket_columnar.formats import (
-    LAST_ADDRESS,
-    SCHEDULE_TOPIC,
-    Record,
-    parse_properties,
-    parse_record,
-    tags_code,
-)
+from rocket_columnar.formats import LAST_ADDRESS, SCHEDULE_TOPIC, tags_code
+from rocket_columnar.log import StoredRecords
 from rocket_columnar.store import StoreFile
 
 _SCHEDULE: Final = SCHEDULE_TOPIC.decode()
@@ -103,21 +98,11 @@ class Judge:
         self, places: NDArray[np.int64], tags: NDArray[np.int64], chosen: NDArray[np.bool_]
     ) -> None:
         """Clears `chosen` for units whose tags code is not the hash of their record's own tag."""
-        every = self.frames.all
-        if not chosen.any() or self.range.log is None:
-            return
-        log = self.plan.logs[self.range.log]
-        try:
-            with log.open() as reader:
-                for row in np.flatnonzero(chosen).tolist():
-                    at, size = int(every.phy_offset[places[row]]), int(every.size[places[row]])
-                    raw = reader.read(at - log.base_offset, size).tobytes()
-                    record = parse_record(raw, 0)
-                    if isinstance(record, Record):
-                        pairs = parse_properties(raw[record.properties :][: record.properties_length])
-                        chosen[row] = tags_code(b"", pairs, 0) == tags[row]
-        except FileNotFoundError:  # expired meanwhile
-            return
+        with suppress(FileNotFoundError), StoredRecords(self.plan.logs) as records:  # expired meanwhile
+            for row in np.flatnonzero(chosen).tolist():
+                record = records.at(int(self.frames.all.phy_offset[places[row]]))
+                if record is not None:
+                    chosen[row] = tags_code(b"", record.pairs, 0) == tags[row]
 
     def _tags(self, file: StoreFile, rows: NDArray[np.int64], tagged: NDArray[np.bool_], mark: Any) -> None:
         tags = self.units.columns["tags_code"][rows]

@@ -1,6 +1,7 @@
 """Wording and places of findings on units, entries and keys."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from rocket_spec.layout import QUEUE_UNIT
@@ -10,10 +11,9 @@ from rocket_columnar.audit.file_survey import IndexSurvey
 from rocket_columnar.audit.plan import Plan
 from rocket_columnar.audit.range_result import KeyRun, UnitRun
 from rocket_columnar.findings import Finding, Severity, finding
-from rocket_columnar.formats import Record
 from rocket_columnar.index import entry_position
-from rocket_columnar.log import NARROW, Walk
-from rocket_columnar.store import is_gone, size_of
+from rocket_columnar.log import StoredRecords
+from rocket_columnar.store import size_of
 
 
 class _Saying(NamedTuple):
@@ -86,16 +86,10 @@ def say_unit(plan: Plan, file: str, what: str, mark: Mark, hashes: frozenset[int
 
 def _owner(plan: Plan, offset: int) -> str:
     """The queue that the record at a physical offset states, in words; nothing if it cannot be read."""
-    file = next((file for file in reversed(plan.logs) if file.base_offset <= offset), None)
-    if file is None or is_gone(file):
-        return ""
-    with file.open() as reader:
-        walk = Walk(reader, file.base_offset, bodies=False, window=NARROW)
-        record = walk.record(offset - file.base_offset)
-        if not isinstance(record, Record):
-            return ""
-        name = walk.window[record.topic : record.topic + record.topic_length].tobytes()
-    return f": {record.fixed.queue_id} of {name.decode('utf-8', 'replace')}"
+    with suppress(FileNotFoundError), StoredRecords(plan.logs) as records:  # expired meanwhile
+        record = records.at(offset)
+        return "" if record is None else f": {record.fixed.queue_id} of {record.topic}"
+    return ""
 
 
 def say_entry(plan: Plan, file: str, what: str, mark: Mark, hashes: frozenset[int]) -> Finding:

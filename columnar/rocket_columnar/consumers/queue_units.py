@@ -1,6 +1,5 @@
 """Units of one consume queue by logical offset, whatever file they are in."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -10,17 +9,14 @@ from numpy.typing import NDArray
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.formats import UNIT_DTYPE
-from rocket_columnar.store import StoreFile, list_kind, read_at, size_of
+from rocket_columnar.store import StoreFile, by_queue, list_kind, read_at, size_of
 
 _AT_ONCE: Final = 1 << 18  # units
 
 
 def queues_of(store: Path) -> dict[tuple[str, int], list[StoreFile]]:
     """The files of each queue, by topic and number; none for a store without queues."""
-    queues: dict[tuple[str, int], list[StoreFile]] = defaultdict(list)
-    for file in list_kind(store, "queue"):
-        queues[file.topic or "", file.queue_id or 0].append(file)
-    return queues
+    return by_queue(list_kind(store, "queue"))
 
 
 def units(files: Sequence[StoreFile], begin: int, end: int) -> Iterator[tuple[int, NDArray[Any]]]:

@@ -8,17 +8,14 @@ from rocket_spec.errors import MalformedError
 
 from rocket_columnar.arrow import values
 from rocket_columnar.decode.tables import decode
-from rocket_columnar.store import StoreFile
+from rocket_columnar.store import StoreFile, by_queue
 
 
 class ExtUnits:
     """The ext units of a store; those of a queue are read at their first use."""
 
     def __init__(self, files: Sequence[StoreFile]) -> None:
-        self._files: dict[tuple[str | None, int | None], list[StoreFile]] = {}
-        for file in files:
-            if file.kind == "ext":
-                self._files.setdefault((file.topic, file.queue_id), []).append(file)
+        self._files = by_queue(file for file in files if file.kind == "ext")
 
     def of(self, topic: str, queue_id: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Addresses, tags codes and store timestamps of a queue's ext units, in the order of their addresses."""

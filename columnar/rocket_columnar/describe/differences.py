@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from rocket_spec.errors import FormatError, MalformedError, UsageError
+from rocket_spec.errors import UsageError
 from rocket_spec.layout import (
     CHECKPOINT,
     EXT_UNIT,
@@ -25,7 +25,7 @@ from rocket_spec.tables import TABLES
 
 from rocket_columnar.decode import decode
 from rocket_columnar.formats import LONG_MIN, body_begin
-from rocket_columnar.index import GeometryGuess, resolve
+from rocket_columnar.index import GeometryGuess, resolve_some
 from rocket_columnar.store import StoreFile, find_files, open_reader
 
 if TYPE_CHECKING:
@@ -113,15 +113,8 @@ def diff(
 
 def _geometry(pair: tuple[StoreFile, StoreFile], given: Geometry | None) -> Geometry:
     """The geometry of both; if it cannot be inferred from one, that of the other."""
-    tries: list[Sequence[StoreFile]] = [pair, pair[:1], pair[1:]]
-    first: FormatError | UsageError | None = None
-    for files in tries:
-        try:
-            return resolve(files, given).geometry
-        except (MalformedError, UsageError) as error:
-            first = first or error
-    assert first is not None  # noqa: S101 - none of them returned
-    raise first
+    fitting = [file for file in pair if given is None or file.size() == given.file_size]
+    return resolve_some(fitting or pair, given).geometry
 
 
 def _pair(first: Path, second: Path, kind: str | None) -> tuple[StoreFile, StoreFile]:

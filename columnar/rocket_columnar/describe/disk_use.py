@@ -17,7 +17,6 @@ from rocket_columnar.store import (
     WorkDone,
     despite_unreadable,
     find_files,
-    open_reader,
     size_of,
 )
 
@@ -110,7 +109,7 @@ def _space(store: Path, commitlog: Sequence[Path], on_progress: Callable[[int, i
     work = WorkDone(on_progress, sum(size_of(file) or 0 for file in units))
     for file in units:
         total = queues.setdefault((file.topic or "", file.queue_id or 0), [0, 0, 0, 0])
-        with open_reader(file.path, file.source) as reader:
+        with file.open() as reader:
             count = unit_count(reader)
             for first in range(0, count, _AT_ONCE):
                 taken = min(_AT_ONCE, count - first)

@@ -18,6 +18,7 @@ from rocket_columnar.log import log_tail
 from rocket_columnar.store import (
     StoreFile,
     WorkDone,
+    by_queue,
     despite_unreadable,
     find_files,
     is_gone,
@@ -301,10 +302,7 @@ def _coverage(log: LogView | None, indexes: Sequence[IndexView], *, whole: bool)
 
 
 def _queues(files: Sequence[StoreFile], log_begin: int, readable: _Readable) -> list[QueueView]:
-    groups: dict[tuple[str, int], list[StoreFile]] = defaultdict(list)
-    for file in files:
-        groups[file.topic or "", file.queue_id or 0].append(file)
-    views = [readable(group, lambda some: _queue(some, log_begin)) for group in groups.values()]
+    views = [readable(group, lambda some: _queue(some, log_begin)) for group in by_queue(files).values()]
     return [view for view in views if view is not None]
 
 

@@ -15,9 +15,11 @@ from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.decode import decode
 from rocket_columnar.describe.overview import Overview, QueueView, look_at
-from rocket_columnar.store import StoreFile, find_files, while_listed
+from rocket_columnar.store import StoreFile, by_queue, find_files, while_listed
 
-_Files = dict[tuple[str, int] | str, list[StoreFile]]
+_Files = dict[tuple[str, int], list[StoreFile]]
+_LOG: Final = ("", -1)
+"""Stands for the log beside the queues."""
 
 _AT_ONCE: Final = 1 << 22
 
@@ -81,10 +83,9 @@ def compare_stores(
 
 def _by_part(store: Path) -> _Files:
     """The files of the log and of each queue; none of a queue that is deleted after the look at the store."""
-    parts: _Files = defaultdict(list)
-    for file in find_files(store, kinds=("log", "queue")):
-        parts["log" if file.kind == "log" else (file.topic or "", file.queue_id or 0)].append(file)
-    return parts
+    files = find_files(store, kinds=("log", "queue"))
+    queues = by_queue(file for file in files if file.kind == "queue")
+    return defaultdict(list, {**queues, _LOG: [file for file in files if file.kind == "log"]})
 
 
 def _logs(
@@ -97,10 +98,10 @@ def _logs(
         ("behind", int(ends[1] < ends[0]), (max(min(ends), min(begins)), max(ends))),
     ):
         if part[0] < part[1]:
-            rows = _records(files[1 - late]["log"], *part)
+            rows = _records(files[1 - late][_LOG], *part)
             count = sum(part[0] <= row["phy_offset"] < part[1] for row in rows)
             yield StoreDifference("log", what, 1 + late, count, part[0])
-    pair = files[0]["log"], files[1]["log"]
+    pair = files[0][_LOG], files[1][_LOG]
     at = _first_difference(pair, max(begins), min(ends), on_progress)
     if at is not None:
         rows = _records(pair[0], at, at + 1)

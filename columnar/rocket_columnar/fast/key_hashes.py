@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from rocket_columnar import formats
 from rocket_columnar.fast.choice import pays
-from rocket_columnar.formats import index_key, string_hash
 
 _WORTH: Final = 16
 """Bytes that cost about as much as a key."""
@@ -22,24 +21,15 @@ def hash_keys(keys: Sequence[str] | Any, topic: str | None = None) -> NDArray[np
     """
     if isinstance(keys, (list, tuple)) or not pays(len(keys) * _WORTH):
         return formats.hash_keys(keys, topic)
-    code = 0 if topic is None else string_hash(index_key(topic, "")) & 0xFFFFFFFF
-    hashes = [_hash_arrow(chunk, code) for chunk in getattr(keys, "chunks", [keys])]
-    return np.concatenate(hashes) if hashes else np.empty(0, np.int32)
+    return formats.hash_keys(keys, topic, of_strings=_hash_strings)
 
 
-def _hash_arrow(array: Any, code: int) -> NDArray[np.int32]:
+def _hash_strings(array: Any, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
     """Hashes of an Arrow array of strings or binaries, without a copy of it."""
     import pyarrow as pa
 
     from rocket_columnar.fast.compiled.utf8_text import hash_utf8
 
-    if array.null_count:
-        raise ValueError("a null has no key hash")
-    if pa.types.is_dictionary(array.type):
-        hashes: NDArray[np.int32] = _hash_arrow(array.dictionary, code)[array.indices.to_numpy()]
-        return hashes
-    if not len(array):
-        return np.empty(0, np.int32)
     kind = array.type
     if not (pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)):
         array = array if pa.types.is_binary(kind) or pa.types.is_string(kind) else array.cast(pa.string())
@@ -48,7 +38,7 @@ def _hash_arrow(array: Any, code: int) -> NDArray[np.int32]:
         bounds = np.frombuffer(array.buffers()[1], np.int64)
     data = np.frombuffer(array.buffers()[2] or b"", np.uint8)
     hashes = np.empty(len(array), np.int32)
-    bad = hash_utf8(data, bounds[array.offset :], code, hashes)
+    bad = hash_utf8(data, bounds[array.offset :], int(codes[0]), hashes)
     if bad >= 0:
         raise ValueError(f"key {bad:,} is not well-formed UTF-8")
     return hashes

@@ -23,6 +23,7 @@ from rocket_columnar.formats.records import (
     HEAD_SIZE,
     SCHEDULE_TOPIC,
     Bad,
+    FixedFields,
     Record,
     body_begin,
     body_end,

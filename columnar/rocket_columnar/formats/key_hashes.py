@@ -5,7 +5,7 @@ One key goes through plain Python. A batch becomes one run of UTF-16 code units,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -57,12 +57,17 @@ def hash_key(key: str) -> int:
 
 
 def hash_keys(
-    keys: Sequence[str] | Any, topic: str | None = None, *, after: NDArray[np.uint32] | None = None
+    keys: Sequence[str] | Any,
+    topic: str | None = None,
+    *,
+    after: NDArray[np.uint32] | None = None,
+    of_strings: Callable[[Any, NDArray[np.uint32]], NDArray[np.int32]] | None = None,
 ) -> NDArray[np.int32]:
     """Key hashes of a list of index keys, or of a pyarrow string array or chunked array.
 
     With a `topic` the keys are those of its messages, and the hashes are those of `topic#key`, without making these strings.
-    `after` has the `String.hashCode` of what precedes each key of a list instead.
+    `after` has the `String.hashCode` of what precedes each key of a list instead. `of_strings` hashes an Arrow array of strings
+    or binaries after such a code; by default NumPy does.
 
     Raises:
         ValueError: an Arrow array that contains a null.
@@ -73,7 +78,7 @@ def hash_keys(
     if isinstance(keys, (list, tuple)):
         return _hash_units(*_units_of_list(keys), codes if after is None else after)
     chunks: list[Any] = getattr(keys, "chunks", [keys])
-    hashes = [_hash_arrow(chunk, codes) for chunk in chunks]
+    hashes = [_hash_arrow(chunk, codes, of_strings or _hash_strings) for chunk in chunks]
     return np.concatenate(hashes) if hashes else np.empty(0, np.int32)
 
 
@@ -91,16 +96,24 @@ def _units_of_list(keys: Sequence[str]) -> tuple[NDArray[np.uint16], NDArray[np.
     return units, bounds
 
 
-def _hash_arrow(array: Any, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
+def _hash_arrow(
+    array: Any,
+    codes: NDArray[np.uint32],
+    of_strings: Callable[[Any, NDArray[np.uint32]], NDArray[np.int32]],
+) -> NDArray[np.int32]:
     import pyarrow as pa
 
     if array.null_count:
         raise ValueError("a null has no key hash")
     if pa.types.is_dictionary(array.type):
-        hashes: NDArray[np.int32] = _hash_arrow(array.dictionary, codes)[array.indices.to_numpy()]
+        hashes: NDArray[np.int32] = _hash_arrow(array.dictionary, codes, of_strings)[array.indices.to_numpy()]
         return hashes
-    if not len(array):
-        return np.empty(0, np.int32)
+    return of_strings(array, codes) if len(array) else np.empty(0, np.int32)
+
+
+def _hash_strings(array: Any, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
+    import pyarrow as pa
+
     large = array.cast(pa.large_string())
     _, offsets_buffer, data_buffer = large.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int64)[large.offset : large.offset + len(large) + 1]

@@ -66,12 +66,6 @@ class IndexBuilder:
             self._file.close()
             self._file = None
 
-    def abandon(self) -> None:
-        """Closes the last file, which stays incomplete."""
-        if self._file is not None:
-            self._file.abandon()
-            self._file = None
-
     def begin(self) -> None:
         """Creates the first file, or the next one after a full file, before its first put.
 

@@ -89,10 +89,6 @@ class NewIndex:
         finally:
             self._file.close()
 
-    def abandon(self) -> None:
-        """Closes the file, which stays incomplete."""
-        self._file.close()
-
     def _write(self, position: int, data: NDArray[np.uint32] | NDArray[np.uint8]) -> None:
         """Writes all of `data`."""
         view = data.view(np.uint8).data

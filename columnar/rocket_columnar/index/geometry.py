@@ -7,6 +7,7 @@ used too.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Literal
@@ -314,3 +315,19 @@ def resolve(files: Sequence[StoreFile], given: Geometry | None = None) -> Geomet
                 expected=f"{first.geometry.hash_slot_num},{first.geometry.index_num}, as in {first_file.name}",
             )
     return first
+
+
+def resolve_some(files: Sequence[StoreFile], given: Geometry | None = None) -> GeometryGuess:
+    """The geometry of all files, else of the first that has one by itself: one damaged file keeps it from no other.
+
+    Errors as of `resolve` for all of them; a `given` one that does not fit is always an error.
+    """
+    try:
+        return resolve(files, given)
+    except (MalformedError, UsageError) as error:
+        if given is not None and isinstance(error, UsageError):
+            raise
+        for file in files:
+            with suppress(MalformedError, UsageError):
+                return resolve([file], given)
+        raise

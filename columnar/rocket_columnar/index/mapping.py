@@ -2,19 +2,16 @@
 
 import mmap
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from rocket_spec.errors import MalformedError
-
 from rocket_columnar.formats import parse_long
-from rocket_columnar.store import current_gentle_reads
+from rocket_columnar.store import open_reader
 
 Mapping = mmap.mmap | bytearray
 
 _PAGE: Final = 1 << 12
-_AT_ONCE: Final = 1 << 24
-_PREADV: Final = getattr(os, "preadv", None)  # not on Windows
 
 
 class RejectedError(ValueError):
@@ -61,11 +58,9 @@ class FileImage:
 
     def __init__(self, path: Path, size: int) -> None:
         """Opens the file to read at most `size` bytes; OSError if it cannot be opened."""
-        self._path = path
-        self._file = path.open("rb", buffering=0)
-        if (gentle := current_gentle_reads()) is not None:
-            gentle.opened(self._file.fileno())
-        self._length = min(os.fstat(self._file.fileno()).st_size, size)
+        self._stack = ExitStack()
+        self._reader = self._stack.enter_context(open_reader(path))
+        self._length = min(self._reader.size, size)
         self.memory: Mapping = _memory(size) if size > 0 else bytearray()
         self._pages = -(-max(size, 0) // _PAGE)
         self._held: set[int] = set()
@@ -75,37 +70,10 @@ class FileImage:
         last = min((position + length - 1) // _PAGE + 1, self._pages)
         for page in range(max(position, 0) // _PAGE, last):
             if page not in self._held:
-                self._read(page * _PAGE, min((page + 1) * _PAGE, self._length))
+                begin, end = page * _PAGE, min((page + 1) * _PAGE, self._length)
+                if begin < end:
+                    self.memory[begin:end] = self._reader.read(begin, end - begin).tobytes()
                 self._held.add(page)
-
-    def _read(self, begin: int, end: int) -> None:
-        with memoryview(self.memory) as view, view[begin:end] as part:
-            self._fill(part, begin)
-
-    def _fill(self, view: memoryview, position: int) -> None:
-        done = 0
-        while done < len(view):
-            with view[done : done + _AT_ONCE] as part:
-                count = self._read_part(part, position + done)
-            if not count:
-                raise MalformedError(
-                    file=str(self._path),
-                    offset=position + done,
-                    found="the end of the file",
-                    expected=f"{len(view) - done:,} more bytes, which it had when it was opened",
-                )
-            done += count
-
-    def _read_part(self, part: memoryview, position: int) -> int:
-        """One read; the number of bytes, 0 at the end of the file."""
-        gentle = current_gentle_reads()
-        if gentle is not None:
-            return gentle.read(self._file.fileno(), part, position)
-        if _PREADV is not None:
-            count: int = _PREADV(self._file.fileno(), [part], position)
-            return count
-        self._file.seek(position)
-        return self._file.readinto(part)
 
     def forget(self) -> None:
         """Reads everything again when it is asked for: a broker may have put into the file."""
@@ -113,7 +81,7 @@ class FileImage:
 
     def close(self) -> None:
         """Closes the file and lets go of the memory."""
-        self._file.close()
+        self._stack.close()
         if not isinstance(self.memory, bytearray):
             self.memory.close()
 

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from rocket_spec.layout import Geometry
 
 from rocket_columnar.formats import parse_long
 from rocket_columnar.index import GeometryGuess, IndexFile, resolve
-from rocket_columnar.store import StoreFile, is_gone, shown_name
+from rocket_columnar.store import StoreFile, is_gone, shown_name, usual_size
 
 _OTHERS: Final = (
     256  # open files beside the index files: those of the log, of the interpreter and of its libraries
@@ -96,12 +95,11 @@ def _geometry(
         return resolve(files, given), []
     except (FormatError, UsageError) as error:
         whole = error
-    counts = Counter(file.path.stat().st_size for file in files)
-    usual = max(counts, key=lambda size: (counts[size], size)) if given is None else given.file_size
+    sizes = [file.size() for file in files]
+    usual = usual_size(sizes) if given is None else given.file_size
     sound: list[StoreFile] = []
     damaged: list[tuple[str, str]] = []
-    for file in files:
-        size = file.path.stat().st_size
+    for file, size in zip(files, sizes, strict=True):
         if size != usual:
             how = "cut short" if size < usual else "too long"
             damaged.append((file.name, f"{how}: found {size:,} bytes, expected {usual:,}"))

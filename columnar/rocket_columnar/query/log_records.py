@@ -1,7 +1,6 @@
 """Records of the commit log by physical offset, as a broker looks them up for a query."""
 
 import struct
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,7 +13,7 @@ from rocket_columnar import arrow
 from rocket_columnar.arrow import SCHEMAS
 from rocket_columnar.decode import record_columns
 from rocket_columnar.formats import Bad, Record, parse_record, topic_length_size
-from rocket_columnar.store import Reader, StoreFile, find_files, is_gone
+from rocket_columnar.store import Reader, StoreFile, file_at, find_files, is_gone
 
 Row = dict[str, Any]
 """A row of the table commit_log: column names to Python values."""
@@ -59,7 +58,6 @@ class CommitLog:
             )
         except UsageError:
             self.files = []
-        self._bases = [file.base_offset for file in self.files]
         self.skipped = [skip for skip in skipped if not skip[0].startswith(("index/", "consumequeue"))]
 
     def _reader(self, file: StoreFile) -> Reader:
@@ -82,15 +80,15 @@ class CommitLog:
         """Physical offsets of the log's first byte and of the byte after its last, or None without files."""
         if not self.files:
             return None
-        size = self._size(self.files[-1])
-        return self.range if size is None else (self._bases[0], self._bases[-1] + size)
+        first, last = self.files[0], self.files[-1]
+        size = self._size(last)
+        return self.range if size is None else (first.base_offset, last.base_offset + size)
 
     def file_at(self, offset: int) -> StoreFile | None:
         """The file in which a physical offset is."""
-        number = bisect_right(self._bases, offset) - 1
-        if number < 0:
+        file = file_at(self.files, offset)
+        if file is None:
             return None
-        file = self.files[number]
         size = self._size(file)
         if size is None:
             return self.file_at(offset)
@@ -128,7 +126,7 @@ class CommitLog:
         """
         data = self.data(offset)
         if data is None and offset == 0 and self.files and self.file_at(0) is None:
-            first = self.file_at(self._bases[0])
+            first = self.file_at(self.files[0].base_offset)
             data = None if first is None else self._data(first, 0)
         return None if data is None else _decoded_time(data)
 

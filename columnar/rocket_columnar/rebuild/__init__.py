@@ -14,6 +14,6 @@ from rocket_columnar.rebuild.missing_files import (
     twin_of,
 )
 from rocket_columnar.rebuild.output import FOLDERS, MANIFEST
-from rocket_columnar.rebuild.plan import IndexPlan, RebuildPlan, plan_indexes, plan_rebuild
+from rocket_columnar.rebuild.plan import IndexPlan, RebuildPlan, own_geometry, plan_indexes, plan_rebuild
 from rocket_columnar.rebuild.queue_writer import in_bucket, write_queues
 from rocket_columnar.rebuild.store_rebuild import Rebuilt, rebuild, rebuilt, write_parts

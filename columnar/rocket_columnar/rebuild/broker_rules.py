@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
-from rocket_spec.layout import RECORD_FIXED_V4, Geometry
+from rocket_spec.layout import Geometry
 
-from rocket_columnar.formats import ENTRY_DTYPE, Record, hash_key, parse_properties, parse_record, tag_key
-from rocket_columnar.log import KeyRules
+from rocket_columnar.formats import ENTRY_DTYPE, hash_key, tag_key
+from rocket_columnar.log import KeyRules, StoredRecords
 from rocket_columnar.store import StoreFile, read_at
 
 _SAMPLE: Final = 256
@@ -43,30 +43,16 @@ def has_tag_keys(files: Sequence[StoreFile], geometry: Geometry) -> bool:
     Raises:
         OSError: a file cannot be read.
     """
-    logs = [file for file in files if file.kind == "log"]
-    for file in reversed(
-        [file for file in files if file.kind == "index" and file.size() == geometry.file_size]
-    ):
-        raw = read_at(file, geometry.entries_offset + ENTRY_DTYPE.itemsize, _SAMPLE * ENTRY_DTYPE.itemsize)
-        entries = np.frombuffer(raw[: len(raw) // ENTRY_DTYPE.itemsize * ENTRY_DTYPE.itemsize], ENTRY_DTYPE)
-        runs = np.split(entries, np.flatnonzero(np.diff(entries["phy_offset"])) + 1)
-        for run in runs[1:-1]:  # the others may have entries elsewhere
-            wanted = _tag_hash(logs, int(run["phy_offset"][0]))
-            if wanted is not None:
-                return wanted in run["key_hash"].tolist()
+    indexes = [file for file in files if file.kind == "index" and file.size() == geometry.file_size]
+    with StoredRecords([file for file in files if file.kind == "log"]) as records:
+        for file in reversed(indexes):
+            size = ENTRY_DTYPE.itemsize
+            raw = read_at(file, geometry.entries_offset + size, _SAMPLE * size)
+            entries = np.frombuffer(raw[: len(raw) // size * size], ENTRY_DTYPE)
+            runs = np.split(entries, np.flatnonzero(np.diff(entries["phy_offset"])) + 1)
+            for run in runs[1:-1]:  # the others may have entries elsewhere
+                record = records.at(int(run["phy_offset"][0]))
+                tags = record and record.pairs.get(b"TAGS")
+                if record and tags:
+                    return hash_key(tag_key(record.topic, tags.decode())) in run["key_hash"].tolist()
     return False
-
-
-def _tag_hash(logs: Sequence[StoreFile], phy_offset: int) -> int | None:
-    """The hash of the key of a record's tags; None for one without tags, or where no record can be read."""
-    for file in logs:
-        at = phy_offset - file.base_offset
-        if not 0 <= at < file.size():
-            continue
-        raw = read_at(file, at, int.from_bytes(read_at(file, at, 4)))
-        record = parse_record(raw, 0) if len(raw) > RECORD_FIXED_V4 else None
-        if isinstance(record, Record):
-            topic = raw[record.topic :][: record.topic_length].decode("utf-8", "replace")
-            tags = parse_properties(raw[record.properties :][: record.properties_length]).get(b"TAGS")
-            return hash_key(tag_key(topic, tags.decode())) if tags else None
-    return None

@@ -1,7 +1,7 @@
 """Plans a rebuild: the files it reads, the sizes of those it writes, and where index files begin and end."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -11,11 +11,11 @@ from rocket_spec.errors import UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, QUEUE_UNIT, Geometry
 
 from rocket_columnar.findings import Finding, check_log_files, unread_findings
-from rocket_columnar.index import plain, resolve
+from rocket_columnar.index import plain, resolve_some
 from rocket_columnar.log import KeyRules, has_light_queues
 from rocket_columnar.rebuild.broker_rules import BrokerRules, batch_topics, has_tag_keys
 from rocket_columnar.rebuild.dispatched_columns import Dispatched
-from rocket_columnar.store import StoreFile, find_files, usual_size
+from rocket_columnar.store import StoreFile, find_files, of_usual_size, sized, usual_size
 
 _QUEUE_FILE_SIZE: Final = 6_000_000  # 4.9.3's default, `MessageStoreConfig.mappedFileSizeConsumeQueue`
 _BUCKET_BYTES: Final = 512 << 20
@@ -91,7 +91,7 @@ def plan_rebuild(
         raise UsageError(f"{store}: contains no commit log to rebuild from")
     if queue_file_size is not None and queue_file_size < 1:
         raise UsageError(f"a consume-queue file of {queue_file_size:,} bytes")
-    shape = _geometry(files, geometry)
+    shape = geometry or own_geometry(files) or DEFAULT_GEOMETRY
     if not plain(shape) or shape.index_num < 2 or shape.hash_slot_num < 1:
         raise UsageError(
             f"geometry {shape.hash_slot_num},{shape.index_num}: such an index file has no room for entries"
@@ -105,23 +105,15 @@ def plan_rebuild(
     return RebuildPlan(tuple(files), tuple(left_out), logs, shape, size, buckets, rules)
 
 
-def _geometry(files: Sequence[StoreFile], given: Geometry | None) -> Geometry:
-    if given is not None:
-        return given
-    sizes = {file: size for file in files if file.kind == "index" and (size := file.size())}
-    if not sizes:
-        return DEFAULT_GEOMETRY
-    usual = usual_size(list(sizes.values()))
-    whole = [file for file, size in sizes.items() if size == usual]
-    try:
-        return resolve(whole).geometry
-    except ValueError:
-        for file in whole:
-            try:
-                return resolve([file]).geometry
-            except ValueError:
-                continue
-        raise
+def own_geometry(files: Iterable[StoreFile]) -> Geometry | None:
+    """The geometry of a store's own index files; None if it has none with a byte.
+
+    Raises:
+        UsageError, MalformedError: it cannot be inferred.
+        OSError: a file cannot be read.
+    """
+    sizes = [pair for pair in sized(file for file in files if file.kind == "index") if pair[1]]
+    return resolve_some(of_usual_size(sizes)).geometry if sizes else None
 
 
 def _queue_size(files: Sequence[StoreFile]) -> int:

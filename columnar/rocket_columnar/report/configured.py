@@ -10,31 +10,23 @@ from rocket_spec.layout import Geometry
 
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.index import resolve
-from rocket_columnar.rebuild import Rebuilt
-from rocket_columnar.store import BrokerConf, StoreFile, list_kind, size_of, usual_size
+from rocket_columnar.rebuild import Rebuilt, own_geometry
+from rocket_columnar.store import BrokerConf, StoreFile, list_kind, of_usual_size, size_of, sized, usual_size
 
 _LIGHT: Final = "consumequeue/%LMQ%"
 
 
 def sized_files(store: Path, kind: str, commitlog: Sequence[Path] = ()) -> list[tuple[StoreFile, int]]:
     """The files of one kind with their lengths in bytes, perhaps none."""
-    files = list_kind(store, kind, commitlog) if store.is_dir() else []
-    sizes = ((file, size_of(file)) for file in files)
-    return [(file, size) for file, size in sizes if size is not None]
+    return sized(list_kind(store, kind, commitlog) if store.is_dir() else ())
 
 
 def infers_geometry(store: Path) -> bool:
     """Whether a rebuild infers the geometry of the index files from the store's own."""
-    sizes = [(file, size) for file, size in sized_files(store, "index") if size]
-    usual = usual_size([size for _, size in sizes])
-    whole = [file for file, size in sizes if size == usual]
-    for files in (whole, *([file] for file in whole)):
-        try:
-            resolve(files)
-        except (UsageError, MalformedError, OSError):
-            continue
-        return True
-    return False
+    try:
+        return own_geometry(file for file, _ in sized_files(store, "index")) is not None
+    except (UsageError, MalformedError, OSError):
+        return False
 
 
 def mismatches(
@@ -79,9 +71,8 @@ def _geometry_mismatch(
 ) -> Finding | None:
     if not sizes:
         return None
-    usual = usual_size([size for _, size in sizes])
     try:
-        seen = resolve([file for file, size in sizes if size == usual], geometry).geometry
+        seen = resolve(of_usual_size(sizes), geometry).geometry
     except (UsageError, MalformedError, OSError):
         return None
     if seen == conf.geometry:
@@ -133,12 +124,11 @@ def _same(one: Path, other: Path) -> bool:
 
 def needed_geometry(store: Path, conf: BrokerConf) -> Geometry | None:
     """The configured geometry, if the files have its size and leave theirs open."""
-    sizes = sized_files(store, "index")
-    usual = usual_size([size for _, size in sizes])
-    if usual != conf.geometry.file_size:
+    usual = of_usual_size(sized_files(store, "index"))
+    if not usual or size_of(usual[0]) != conf.geometry.file_size:
         return None
     try:
-        resolve([file for file, size in sizes if size == usual])
+        resolve(usual)
     except (UsageError, MalformedError, OSError):
         return conf.geometry
     return None

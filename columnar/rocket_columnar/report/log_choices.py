@@ -16,7 +16,7 @@ from rocket_columnar.audit import Plan, plan_files
 from rocket_columnar.findings import Finding
 from rocket_columnar.log import RequestScan, TopicNames
 from rocket_columnar.restart import predict
-from rocket_columnar.store import Source, StoreFile, read_at, size_of, usual_size
+from rocket_columnar.store import Source, StoreFile, of_usual_size, read_at, sized
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +160,7 @@ def _predicted(
         if file.name not in moved
     ]
     indexes = [file for file, _ in plan.indexes]
-    sizes = [size_of(file) or 0 for file in plan.queues]
-    usual = usual_size(sizes) if sizes else 0  # other files have a cure of their own, and so have strays
-    queues = [file for file, size in zip(plan.queues, sizes, strict=True) if size == usual]
+    queues = of_usual_size(sized(plan.queues))  # other files have a cure of their own, and so have strays
     files = [*indexes, *queues, *plan.exts, *logs, *plan.checkpoints]
     start = predict(plan_files(files, live=plan.live, geometry=plan.geometry))
     kept = 0

@@ -15,13 +15,11 @@ from rocket_columnar.formats import LAST_ADDRESS, LONG_MIN
 from rocket_columnar.restart.queues import QueueStart
 from rocket_columnar.restart.recovery import Deletion
 from rocket_columnar.restart.unit_reader import each_units
-from rocket_columnar.store import StoreFile, read_at, size_of, usual_size
+from rocket_columnar.store import StoreFile, by_queue, read_at, size_of, usual_size
 
 _FILES: Final = 3  # `recover` begins at the third file from the end
 _WINDOW: Final = 1 << 20
 _FIRST_WINDOW: Final = 1 << 12
-
-_Exts = dict[tuple[str | None, int | None], list["StoreFile"]]
 
 
 def ext_refusal(plan: Plan) -> str | None:
@@ -60,12 +58,8 @@ def _walked(file: StoreFile, size: int) -> int | None:
 
 def deleted_exts(plan: Plan, queues: Sequence[QueueStart]) -> list[Deletion]:
     """Ext files after the unit that a queue's last unit points to, and before what its first one points to."""
-    exts: _Exts = {}
-    for file in sorted(plan.exts, key=lambda listed: listed.base_offset):
-        exts.setdefault((file.topic, file.queue_id), []).append(file)
-    units: _Exts = {}
-    for file in plan.queues:
-        units.setdefault((file.topic, file.queue_id), []).append(file)
+    exts = by_queue(sorted(plan.exts, key=lambda listed: listed.base_offset))
+    units = by_queue(plan.queues)
     found = []
     for queue in queues:
         own = exts.get((queue.topic, queue.queue_id), [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocket_columnar.audit import Frames, Plan, RangeResult, Targets, entries_of, read_frames, survey_index
-from rocket_columnar.formats import Record, clean_utf8, hash_key, index_key, parse_properties
-from rocket_columnar.log import NARROW, Walk
+from rocket_columnar.formats import hash_key, index_key
+from rocket_columnar.log import StoredRecord, StoredRecords
 from rocket_columnar.store import StoreFile, WorkDone, size_of
 
 
@@ -62,30 +62,24 @@ class LostKeys:
     def __iter__(self) -> Iterator[LostKey]:
         texts: dict[int, list[str]] = {}
         topic, at = "", -1
-        for offset, key_hash in zip(self.phy_offset.tolist(), self.key_hash.tolist(), strict=True):
-            if offset != at:
-                at, texts = offset, {}
-                topic, keys = _keys_of(self.logs, offset)
-                for key in keys:
-                    texts.setdefault(hash_key(index_key(topic, key)), []).append(key)
-            held = texts.get(key_hash)
-            text = None if not held else held.pop(0) if len(held) > 1 else held[0]
-            yield LostKey(topic, text, offset, key_hash)
+        with StoredRecords(self.logs) as records:
+            for offset, key_hash in zip(self.phy_offset.tolist(), self.key_hash.tolist(), strict=True):
+                if offset != at:
+                    at, texts = offset, {}
+                    topic, keys = _keys_of(records.at(offset))
+                    for key in keys:
+                        texts.setdefault(hash_key(index_key(topic, key)), []).append(key)
+                held = texts.get(key_hash)
+                text = None if not held else held.pop(0) if len(held) > 1 else held[0]
+                yield LostKey(topic, text, offset, key_hash)
 
 
-def _keys_of(logs: Iterable[StoreFile], phy_offset: int) -> tuple[str, list[str]]:
+def _keys_of(record: StoredRecord | None) -> tuple[str, list[str]]:
     """Topic and keys of a record."""
-    file = max((file for file in logs if file.base_offset <= phy_offset), key=lambda known: known.base_offset)
-    with file.open() as reader:
-        walk = Walk(reader, file.base_offset, bodies=False, window=NARROW)
-        record = walk.record(phy_offset - file.base_offset)
-        if not isinstance(record, Record):
-            return "", []
-        topic = clean_utf8(walk.window[record.topic : record.topic + record.topic_length].tobytes()).decode()
-        end = record.properties + record.properties_length
-        pairs = parse_properties(walk.window[record.properties : end].tobytes())
-    unique, words = pairs.get(b"UNIQ_KEY"), pairs.get(b"KEYS", b"").split(b" ")
-    return topic, [word.decode() for word in ([unique] if unique else []) + words if word]
+    if record is None:
+        return "", []
+    names = (record.pairs.get(b"UNIQ_KEY", b""), *record.pairs.get(b"KEYS", b"").split(b" "))
+    return record.topic, [name.decode() for name in names if name]
 
 
 def lost_keys(plan: Plan, deleted: AbstractSet[str], begin: int, work: WorkDone) -> LostKeys:

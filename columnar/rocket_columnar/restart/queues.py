@@ -12,7 +12,7 @@ from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.restart.unit_reader import each_units
-from rocket_columnar.store import StoreFile, WorkDone, read_at, size_of
+from rocket_columnar.store import StoreFile, WorkDone, by_queue, read_at, size_of
 
 _SIZE: Final = QUEUE_UNIT.size
 _FILES: Final = 3  # `recover` begins at the third file from the end
@@ -111,24 +111,20 @@ def queue_starts(
         work: counts the bytes of the files.
         has_log: whether there is a log file at all; else all queues are deleted.
     """
-    queues: dict[tuple[str, int], QueueStart] = {}
-    for file in files:
-        if file.topic is not None and file.queue_id is not None:
-            key = file.topic, file.queue_id
-            queues.setdefault(key, QueueStart(*key, [])).files.append(file)
-    sizes = {key: sum(size_of(file) or 0 for file in queue.files) for key, queue in queues.items()}
-    work.expect(sum(sizes.values()))
-    for key, queue in queues.items():
+    queues = [QueueStart(*key, own) for key, own in by_queue(files).items()]
+    sizes = [sum(size_of(file) or 0 for file in queue.files) for queue in queues]
+    work.expect(sum(sizes))
+    for queue, size in zip(queues, sizes, strict=True):
         _recover(queue)
-        work.add(sizes[key])
+        work.add(size)
     if not has_log:
-        for queue in queues.values():
+        for queue in queues:
             queue.deleted += [(file, "there is no commit log") for file in queue.files]
             queue.files, queue.end, queue.max_phy_offset = [], 0, -1
-    elif max((queue.max_phy_offset for queue in queues.values()), default=-1) >= log_end:
-        for queue in queues.values():
+    elif max((queue.max_phy_offset for queue in queues), default=-1) >= log_end:
+        for queue in queues:
             _truncate(queue, log_end)
-    return list(queues.values())
+    return queues
 
 
 def _recover(queue: QueueStart) -> None:

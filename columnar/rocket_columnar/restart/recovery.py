@@ -118,16 +118,15 @@ def walked_end(plan: Plan, begin: int, work: WorkDone) -> int:
 
 def too_long_record(plan: Plan, end: int) -> str | None:
     """Why the record at the log's end makes a start run out of memory, which no other failure does (STORE-16)."""
-    for file, size in zip(plan.logs, plan.log_sizes, strict=True):
-        if file.base_offset <= end < file.base_offset + size:
-            head = read_at(file, end - file.base_offset, 8)
-            length, magic = (int.from_bytes(part, signed=True) for part in (head[:4], head[4:]))
-            if magic in RECORD_MAGICS and length > _LONGEST_ARRAY:
-                return (
-                    f"{file.name}: the record at physical offset {end:,} claims {length:,} bytes, more than Java can "
-                    "allocate: a start ends in OutOfMemoryError while it reads the log"
-                )
-    return None
+    file = plan.log_at(end)
+    head = b"" if file is None else read_at(file, end - file.base_offset, 8)
+    length, magic = (int.from_bytes(part, signed=True) for part in (head[:4], head[4:]))
+    if file is None or magic not in RECORD_MAGICS or length <= _LONGEST_ARRAY:
+        return None
+    return (
+        f"{file.name}: the record at physical offset {end:,} claims {length:,} bytes, more than Java can "
+        "allocate: a start ends in OutOfMemoryError while it reads the log"
+    )
 
 
 def passed_gap(plan: Plan, position: int, end: int, *, clean: bool) -> str | None:

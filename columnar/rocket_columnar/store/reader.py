@@ -46,11 +46,6 @@ def read_gently(reads: GentleReads | None) -> None:
     _gentle = reads if PREADV is not None else None
 
 
-def current_gentle_reads() -> GentleReads | None:
-    """How files are read gently; None by default."""
-    return _gentle
-
-
 def require_regular(path: os.PathLike[str] | str, mode: int) -> None:
     """Raises an OSError with one clear reason where `mode` is no regular file's (a pipe would block us)."""
     if stat.S_ISDIR(mode):

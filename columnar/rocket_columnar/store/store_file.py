@@ -1,8 +1,9 @@
 """One file of a store, and work on files that a broker may delete at any time."""
 
 import os
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -143,6 +144,32 @@ def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
     """The length that most files have, 0 without files; of several equally frequent ones a whole number of units, then the larger."""
     counts = Counter(sizes)
     return max(counts, key=lambda size: (counts[size], size % unit == 0, size), default=0)
+
+
+def file_at(files: Sequence[StoreFile], offset: int) -> StoreFile | None:
+    """The last of some files, in the order of their offsets, that begins at an offset of their log or queue, or before it."""
+    number = bisect_right(files, offset, key=lambda file: file.base_offset)
+    return files[number - 1] if number else None
+
+
+def by_queue(files: Iterable[StoreFile]) -> dict[tuple[str, int], list[StoreFile]]:
+    """The files of each queue, by its topic and number, in their order."""
+    queues: dict[tuple[str, int], list[StoreFile]] = {}
+    for file in files:
+        queues.setdefault((file.topic or "", file.queue_id or 0), []).append(file)
+    return queues
+
+
+def sized(files: Iterable[StoreFile]) -> list[tuple[StoreFile, int]]:
+    """The files with their lengths in bytes, without those that no longer exist."""
+    sizes = ((file, size_of(file)) for file in files)
+    return [(file, size) for file, size in sizes if size is not None]
+
+
+def of_usual_size(sizes: Sequence[tuple[StoreFile, int]]) -> list[StoreFile]:
+    """The files that have the length of most."""
+    usual = usual_size([size for _, size in sizes])
+    return [file for file, size in sizes if size == usual]
 
 
 def size_of(file: StoreFile) -> int | None:
