@@ -477,40 +477,6 @@ def as_answered(kind: type[Life], made: dict[str, Any], answer: list[Step]) -> b
                 life.store.close()
 
 
-WRONG = {
-    "LOG-DSP-6": ("dispatch, body longer than its record", "check_crc=False, read_body=False", "check_crc=False, read_body=True"),
-    "LOG-DSP-6, checksums": ("dispatch, wrong checksum", "check_crc=False, read_body=False", "check_crc=True, read_body=True"),
-    "LOG-DSP-8": ("dispatch, two files", "                read += size\n", ""),
-    "LOG-DSP-8, a blank": ("mismatch of 10 before a blank", "s.position = s.log.start_of_next_file(s.position)", "s.position += buffer.size - read"),
-    "LOG-DSP-9": ("dispatch, from before the log", "s.position = max(s.position, s.log.first_file().start)", "pass"),
-    "LOG-DSP-10": ("dispatch, length mismatch", "elif size > 0: ", "elif size > 5000: "),
-    "LOG-DSP-11": ("dispatch, bad magic", "s.position += buffer.size - read", "s.position += buffer.size"),
-    "LOG-DSP-11, a slave": ("dispatch, bad magic, slave", "if s.is_master or s.dledger:", "if True:"),
-    "STORE-6": ("clean, damage in the third file from the end", "len(files) - 3", "len(files) - 2"),
-    "STORE-7": ("clean, wrong checksum", "check_crc=s.check_crc_on_recover", "check_crc=False"),
-    "STORE-7, bodies": ("clean, wrong checksum", "on_recover, read_body=True", "on_recover, read_body=False"),
-    "STORE-9": ("clean, queue at the log's end", ">= file.start + position:", "> file.start + position:"),
-    "STORE-9, all": ("clean, queue at the log's end", "queue.truncate(file.start + position)", "pass"),
-    "STORE-10": ("no log", "return s.delete_all_queues()", "return None"),
-    "STORE-11": ("unclean, bound at the second file", "while number > 0 and not", "while False and not"),
-    "STORE-11, dispatch": ("unclean, blank and no next file", "if not clean_exit and confirmed:", "if False:"),
-    "STORE-12": ("unclean, next file made ahead", "if not request.success or number + 1", "if number + 1"),
-    "STORE-12, the end": ("clean, queue at the log's end", "s.log.ends_at(file.start + position)", "pass"),
-    "STORE-13": ("clean, first files deleted", "queue.correct_minimum(s.log.first_file().start)", "pass"),
-    "STORE-14": ("dispatch, at a missing file", "by a deletion\n            return", "\n            s.position += 400\n            continue"),
-    "STORE-18": ("duplication, unclean", "confirmed = not s.duplication_enable or", "confirmed = True or"),
-    "STORE-18, dispatch": ("duplication, dispatch", "s.duplication_enable and s.position >= s.confirm_offset", "False"),
-}  # fmt: skip
-"""Clause: the script that shows it, what the page has, what a wrong page has."""
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_page_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    script, old, new = WRONG[name]
-    monkeypatch.setattr(ByThePage, "changes", {old: new})
-    assert not as_answered(ByThePage, SCRIPTS[script], ANSWERS[script])
-
-
 def test_most_scripts_are_run_by_the_page() -> None:
     assert len(BY_THE_PAGE) > 90
 

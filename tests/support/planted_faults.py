@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from java_programs import EXPORTED, compile_java, fetched
+from replacements import Replacement, replacements
 
 _STORE: Final = "org/apache/rocketmq/store"
 _ARTIFACT: Final = "org.apache.rocketmq:rocketmq-store:4.9.3:jar:sources"
@@ -33,14 +34,12 @@ class Fault(NamedTuple):
     why: str = ""
 
 
-def _read(text: str) -> Fault:
-    heading, *lines = text.rstrip("\n").split("\n")
-    name, clause, java_class, *needs = heading.split()
-    old, new, why = ("\n".join(line[1:] for line in lines if line[0] == mark) for mark in "-+!")
-    return Fault(name, f"{_STORE}/{java_class}", old, new, clause.strip("-"), "".join(needs), why)
+def _fault(one: Replacement) -> Fault:
+    name, clause, java_class, *needs = one.heading.split()
+    return Fault(name, f"{_STORE}/{java_class}", one.old, one.new, clause.strip("-"), "".join(needs), one.why)
 
 
-FAULTS: Final = tuple(map(_read, Path(__file__).with_suffix(".txt").read_text("utf-8").split("\n\n")[1:]))
+FAULTS: Final = tuple(map(_fault, replacements(Path(__file__).with_suffix(".txt"))))
 """Faults in IndexFile, IndexService, ConsumeQueue, dispatch, recovery and checkpoint."""
 
 
