@@ -9,7 +9,6 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
-from import_graph import imports_of, modules_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,18 +19,8 @@ ROOMS = {
     "rocket_columnar": ("columnar", {"rocket_spec"}),
     "rocket_spark": ("spark", {"rocket_spec", "rocket_columnar"}),
     "rocket_conformance": ("conformance", {"rocket_spec", "rocket_reference", "rocket_golden"}),
-    "rocketspec": (
-        "cli",
-        {
-            "rocket_spec",
-            "rocket_reference",
-            "rocket_golden",
-            "rocket_columnar",
-            "rocket_spark",
-            "rocket_conformance",
-        },
-    ),
 }
+ROOMS["rocketspec"] = ("cli", set(ROOMS))
 """Package: the folder that holds it, and the packages that it may import."""
 
 COLUMNAR = {
@@ -82,48 +71,55 @@ LAZY = {
 """Libraries that only the verbs that use them may load."""
 
 
-def modules(package: str) -> list[Path]:
-    folder, _ = ROOMS[package]
-    return sorted((ROOT / folder / package).rglob("*.py"))
+@cache
+def every_module() -> dict[str, Path]:
+    """The modules of all rooms by dotted name; a package's own name stands for its `__init__`."""
+    found = {}
+    for package, (folder, _) in ROOMS.items():
+        for path in sorted((ROOT / folder / package).rglob("*.py")):
+            parts = path.relative_to(ROOT / folder).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
 
 
-def imported(path: Path) -> set[str]:
-    """Top-level names of all absolute imports in a file, those inside functions too."""
+@cache
+def imported(path: Path) -> frozenset[str]:
+    """The dotted names that a file imports, those in functions and under TYPE_CHECKING too."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names.add(node.module.split(".")[0])
-    return names
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return frozenset(names)
+
+
+def imported_modules(path: Path) -> set[str]:
+    """The modules of the rooms that a file imports: `a.b` of `from a import b` if `b` is a module, else `a`."""
+    known, found = every_module().keys(), set[str]()
+    for name in imported(path):
+        found |= ({name} & known) or ({name.rpartition(".")[0]} & known)
+    return found
+
+
+@cache
+def graph() -> dict[str, set[str]]:
+    return {name: imported_modules(path) for name, path in every_module().items()}
+
+
+def modules_of(package: str) -> dict[str, set[str]]:
+    """The modules of a package, and what they import of the rooms."""
+    found = {name: inner for name, inner in graph().items() if f"{name}.".startswith(f"{package}.")}
+    assert found
+    return found
 
 
 @pytest.mark.parametrize("package", ROOMS)
 def test_a_room_imports_only_the_rooms_it_may(package: str) -> None:
     _, allowed = ROOMS[package]
-    files = modules(package)
-    assert files
-    for path in files:
-        crossed = (imported(path) & ROOMS.keys()) - allowed - {package}
-        assert not crossed, f"{path.relative_to(ROOT)} imports {sorted(crossed)}"
-
-
-@cache
-def every_module() -> dict[str, Path]:
-    return {
-        name: path
-        for package, (folder, _) in ROOMS.items()
-        for name, path in modules_of(ROOT / folder, package).items()
-    }
-
-
-@cache
-def graph() -> dict[str, set[str]]:
-    found = every_module()
-    return {
-        name: {imported_name.module for imported_name in imports_of(path, found)}
-        for name, path in found.items()
-    }
+    for name, inner in modules_of(package).items():
+        crossed = {other.split(".")[0] for other in inner} - allowed - {package}
+        assert not crossed, f"{name} imports {sorted(crossed)}"
 
 
 def test_no_modules_import_each_other() -> None:
@@ -133,16 +129,9 @@ def test_no_modules_import_each_other() -> None:
 
 @pytest.mark.parametrize("package", COLUMNAR)
 def test_a_package_of_the_engine_imports_only_those_it_may(package: str) -> None:
-    root = f"rocket_columnar.{package}"
-    names = [name for name in graph() if name == root or name.startswith(f"{root}.")]
-    assert names
-    imported_packages = {
-        other.split(".")[1]
-        for name in names
-        for other in graph()[name]
-        if other.startswith("rocket_columnar.") and other != root and not other.startswith(f"{root}.")
-    }
-    assert imported_packages == COLUMNAR[package]
+    names = {name for inner in modules_of(f"rocket_columnar.{package}").values() for name in inner}
+    packages = {name.split(".")[1] for name in names if name.startswith("rocket_columnar.")}
+    assert packages - {package} == COLUMNAR[package]
 
 
 def test_every_module_of_the_engine_is_in_a_package() -> None:
@@ -160,32 +149,31 @@ def owned(path: Path) -> set[str]:
         if parts[:2] == ("tests", "columnar") and package == "rocket_columnar":
             return {package, f"{package}.{parts[2]}"}
         if parts[:2] == ("tests", folder):
-            return {name for name in every_module() if name == package or name.startswith(f"{package}.")}
+            return set(modules_of(package))
     return set()
 
 
-def inside_imports(path: Path, found: dict[str, Path]) -> set[str]:
+def inside_imports(path: Path) -> set[str]:
     """The imports of a file that pass by another package's face."""
     mine, crossed = owned(path), set()
-    for imported_name in imports_of(path, found):
-        parts = imported_name.module.split(".")
+    for name in imported_modules(path):
+        parts = name.split(".")
         for end in range(1, len(parts)):
             package, inner = ".".join(parts[:end]), parts[end]
             is_public = inner == "__main__" or (end == 1 and not inner.startswith("_"))
             if (
                 not is_public
                 and inner != "_generated"
-                and imported_name.module not in COMPILED
+                and name not in COMPILED
                 and "_generated" not in package
                 and package not in mine
             ):
-                crossed.add(imported_name.module)
+                crossed.add(name)
     return crossed
 
 
 def test_nobody_imports_the_inside_of_another_package() -> None:
     """A package is imported by its `__init__`; of a room itself the modules without an underscore are public."""
-    found = every_module()
     scripts = [
         path
         for folder in ("tests", "tools", "benchmarks", "golden/generator")
@@ -193,17 +181,10 @@ def test_nobody_imports_the_inside_of_another_package() -> None:
     ]
     crossed = {
         str(path.relative_to(ROOT)): inner
-        for path in [*found.values(), *scripts]
-        if (inner := inside_imports(path, found))
+        for path in [*every_module().values(), *scripts]
+        if (inner := inside_imports(path))
     }
-    assert {
-        path: inner - KNOWN_INSIDES.get(path, set())
-        for path, inner in crossed.items()
-        if inner - KNOWN_INSIDES.get(path, set())
-    } == {}
-    assert {path: inner for path, inner in KNOWN_INSIDES.items() if inner - crossed.get(path, set())} == {}, (
-        "gone: take it off KNOWN_INSIDES"
-    )
+    assert crossed == KNOWN_INSIDES
 
 
 @pytest.mark.parametrize("package", [name for name in COLUMNAR if name != "adapter"])
@@ -219,8 +200,8 @@ def test_a_face_is_imports(package: str) -> None:
 
 def test_the_reference_is_standard_library_only() -> None:
     allowed = sys.stdlib_module_names | {"rocket_spec", "rocket_reference"}
-    for path in modules("rocket_reference"):
-        assert imported(path) <= allowed, path
+    for name in modules_of("rocket_reference"):
+        assert {other.split(".")[0] for other in imported(every_module()[name])} <= allowed, name
     code = "import rocket_reference, sys, json; json.dump(sorted(sys.modules), sys.stdout)"
     loaded = {name.split(".")[0] for name in json.loads(_python("-c", code))}
     assert not loaded & (LAZY | {"numpy", "pyarrow", "typer", "rich", "zstandard"})
