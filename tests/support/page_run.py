@@ -10,7 +10,6 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -18,50 +17,7 @@ _BLOCK: Final = re.compile(
     r"(?:^<!-- (?P<kind>file|edit): (?P<name>\S+) -->\n)?^(?P<fence>```+)(?P<language>\w*)\n(?P<text>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
 )
-_COMMANDS: Final = Path(sys.executable).parent
 _EXIT: Final = re.compile(r"  # exit code (\d+)$")
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file that the page shows."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A change of a file, as the lines of a diff without line numbers."""
-
-    name: str
-    diff: str
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command, its exit code, and the output that the page shows."""
-
-    line: str
-    code: int
-    output: str
-
-
-def steps(page: str) -> list[File | Edit | Command]:
-    """What a page asks the reader to do, in order."""
-    found: list[File | Edit | Command] = []
-    for block in _BLOCK.finditer(page):
-        text = block["text"]
-        if block["kind"] == "file":
-            found.append(File(block["name"], text))
-        elif block["kind"] == "edit":
-            found.append(Edit(block["name"], text))
-        elif text.startswith("$ "):
-            for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
-                line, _, output = part.partition("\n")
-                ends = _EXIT.search(line)
-                found.append(Command(_EXIT.sub("", line), int(ends[1]) if ends else 0, output))
-    return found
 
 
 def block(page: str, beginning: str) -> str:
@@ -83,16 +39,12 @@ def matches(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, "".join(f"{line.rstrip()}\n" for line in printed.splitlines())) is not None
 
 
-def run_command(line: str, folder: Path, commands: Path = _COMMANDS) -> tuple[int, str]:
-    """Runs a command line in a directory, with `commands` first on PATH; its exit code, stdout and stderr."""
-    environment = {
-        **os.environ,
-        "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
-        "COLUMNS": "100",
-    }
+def run_command(line: str, folder: Path) -> tuple[int, str]:
+    """Runs a command line in a directory, with the environment's commands first on PATH; its exit code, stdout and stderr."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", line], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, check=False,
+        ["bash", "-c", line], cwd=folder, env={**os.environ, "PATH": path, "COLUMNS": "100"},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout
 
@@ -106,28 +58,22 @@ def apply_edit(text: str, diff: str) -> str:
     return text.replace(old, new)
 
 
-def write(step: File | Edit, folder: Path) -> None:
-    """Writes the file of a page's step, or what the step makes of it, into a directory."""
-    path = folder / step.name
-    text = step.text if isinstance(step, File) else apply_edit(path.read_text("utf-8"), step.diff)
-    path.write_text(text, "utf-8")
-
-
-def run_page(page: str, folder: Path, *, commands: Path = _COMMANDS) -> None:
-    """Does every step of a page in a directory; AssertionError at the first command that does something else.
-
-    Args:
-        page: the page's text.
-        folder: the directory.
-        commands: the directory of `rocketspec` and `python3`.
-    """
+def run_page(page: str, folder: Path) -> None:
+    """Does every step of a page's text in a directory; AssertionError at the first command that does something else."""
     ran = 0
-    for step in steps(page):
-        match step:
-            case File() | Edit():
-                write(step, folder)
-            case Command(line, expected, output):
-                code, printed = run_command(line, folder, commands)
+    for block in _BLOCK.finditer(page):
+        text = block["text"]
+        if block["kind"] == "file":
+            (folder / block["name"]).write_text(text, "utf-8")
+        elif block["kind"] == "edit":
+            path = folder / block["name"]
+            path.write_text(apply_edit(path.read_text("utf-8"), text), "utf-8")
+        elif text.startswith("$ "):
+            for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+                line, _, output = part.partition("\n")
+                ends = _EXIT.search(line)
+                line, expected = _EXIT.sub("", line), int(ends[1]) if ends else 0
+                code, printed = run_command(line, folder)
                 assert code == expected, f"{line}\nexit code {code}, expected {expected}\n{printed}"
                 assert matches(output, printed), f"{line}\nprinted\n{printed}\nthe page shows\n{output}"
                 ran += 1
