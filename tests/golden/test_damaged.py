@@ -9,30 +9,12 @@ from pathlib import Path
 
 import pytest
 import rocket_golden
-from finding_codes import FINDING_CODES
+from finding_codes import FINDING_CODES, UNDAMAGED
 from rocket_golden import Damaged, DamagedError, damaged, open_damaged, stores
 from store_bytes import contents
 
 PACKAGE = Path(rocket_golden.__file__).parent
 MAKE = Path(__file__).parents[2] / "golden" / "generator" / "damage" / "make.py"
-
-UNDAMAGED = {
-    "config.unreadable",
-    "consumer.offset_beyond_queue",
-    "consumer.offset_below_minimum",
-    "delay.offset_beyond_queue",
-    "topic.missing",
-    "transaction.unresolved",
-    "index.geometry",
-    "index.double_entry",
-    "log.clock",
-    "timer.unit",
-    "timer.slot",
-    "store.lag",
-    "store.unreadable",
-    "store.unsafe_name",
-}
-"""Codes of findings that no damage to a sound file causes."""
 
 
 @pytest.fixture(params=damaged(), ids=lambda variant: variant.name)

@@ -1,50 +1,12 @@
-"""The codes of findings, as they are published."""
+"""The codes of findings, as they are published: `finding_codes.txt`."""
 
+from pathlib import Path
 from typing import Final
 
-FINDING_CODES: Final = (
-    "index.size",
-    "index.geometry",
-    "index.header_count",
-    "index.header_bounds",
-    "index.slot_range",
-    "index.slot_hash",
-    "index.prev_range",
-    "index.chain_cycle",
-    "index.entry_dangling",
-    "index.entry_wrong_key",
-    "index.missing_key",
-    "index.ahead_of_log",
-    "index.empty",
-    "index.name_order",
-    "index.double_entry",
-    "queue.size",
-    "queue.order",
-    "queue.gap",
-    "queue.missing_unit",
-    "queue.dangling",
-    "queue.wrong_target",
-    "queue.tags_code",
-    "timer.unit",
-    "timer.slot",
-    "log.gap",
-    "log.magic",
-    "log.length",
-    "log.position",
-    "log.crc",
-    "log.torn",
-    "log.clock",
-    "checkpoint.ahead",
-    "checkpoint.behind",
-    "config.unreadable",
-    "consumer.offset_beyond_queue",
-    "consumer.offset_below_minimum",
-    "delay.offset_beyond_queue",
-    "topic.missing",
-    "transaction.unresolved",
-    "store.abort",
-    "store.lag",
-    "store.unreadable",
-    "store.unsafe_name",
-)
+_LINES: Final = [
+    line.split() for line in Path(__file__).with_suffix(".txt").read_text("ascii").splitlines()[1:]
+]
+FINDING_CODES: Final = tuple(line[0] for line in _LINES)
 """In the order in which the engine lists them."""
+UNDAMAGED: Final = {line[0] for line in _LINES if line[1:]}
+"""Those that no damage to a sound file causes."""
