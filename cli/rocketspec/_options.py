@@ -179,8 +179,8 @@ Force = Annotated[bool, typer.Option("--force", help="Replace output that alread
 
 
 def exit_codes(findings: str) -> str:
-    """The last lines of a store verb's help; `findings` is when it exits with 1."""
-    return f"Exit codes: 0 success; 1 {findings}; 2 usage; 3 unreadable input."
+    """The last lines of a store verb's help; `findings` is when it exits with 1, empty for never."""
+    return f"Exit codes: 0 success; {f'1 {findings}; ' if findings else ''}2 usage; 3 unreadable input."
 
 
 def audit_level(*, quick: bool, deep: bool) -> Level:

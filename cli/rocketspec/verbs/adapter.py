@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -29,31 +29,11 @@ _LANGUAGES = {
 
 _LONGEST_LINE = 400
 
-CHECK_HELP = """Check that an adapter follows the protocol, and explain each violation.
 
-Sends hello, a small case for each operation that the adapter declares, and bye. Each violation is shown with the rule of
-PROTOCOL.md. Run it before conform: what it finds is a fault of the adapter, not of the implementation.
-
-\b
-Example:
-  rocketspec adapter check -- python3 adapter.py
-
-\b
-Exit codes:
-  0 ready for conform       2 usage
-  1 protocol broken, or a smoke case failed
-  3 not started
-"""
+GROUP: Final = typer.Typer(help="Create an adapter from a starter, and check it.", no_args_is_help=True)
 
 
-def register(app: typer.Typer) -> None:
-    """Adds `adapter new` and `adapter check` to the command."""
-    group = typer.Typer(help="Create an adapter from a starter, and check it.", no_args_is_help=True)
-    group.command("new")(new)
-    group.command("check", help=CHECK_HELP)(check)
-    app.add_typer(group, name="adapter")
-
-
+@GROUP.command("new")
 def new(
     language: Annotated[str, typer.Argument(metavar="LANG", help="go, java, javascript, python or rust.")],
     directory: Annotated[
@@ -101,6 +81,7 @@ def new(
         typer.echo(f"  {line}")
 
 
+@GROUP.command("check")
 def check(
     command: Annotated[
         list[str], typer.Argument(help="The adapter's command, after --.", show_default=False)
@@ -111,7 +92,19 @@ def check(
     ] = 10.0,
     as_json: JsonLines = False,
 ) -> None:
-    """Checks an adapter; exits with 1 if it breaks the protocol or fails a smoke case."""
+    """Check that an adapter follows the protocol, and explain each violation.
+
+    Sends hello, a small case for each operation that the adapter declares, and bye. Each violation is shown with the rule of
+    PROTOCOL.md. Run it before conform: what it finds is a fault of the adapter, not of the implementation.
+
+    Example:
+      rocketspec adapter check -- python3 adapter.py
+
+    Exit codes:
+      0 ready for conform       2 usage
+      1 protocol broken, or a smoke case failed
+      3 not started
+    """
     from contextlib import closing
     from dataclasses import asdict
 

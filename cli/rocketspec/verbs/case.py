@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -14,14 +14,11 @@ if TYPE_CHECKING:
     from rocket_conformance.planning import Planned
 
 
-def register(app: typer.Typer) -> None:
-    """Adds `case show` to the command."""
-    group = typer.Typer(help="Inspect the cases of the suite.", no_args_is_help=True)
-    group.callback()(lambda: None)  # a group, though it has one command
-    group.command("show")(show)
-    app.add_typer(group, name="case")
+GROUP: Final = typer.Typer(help="Inspect the cases of the suite.", no_args_is_help=True)
+GROUP.callback()(lambda: None)  # a group, though it has one command
 
 
+@GROUP.command("show")
 def show(
     case_id: Annotated[
         str, typer.Argument(metavar="ID", help="ID of a case, such as IDX-PUT-5/slot-equals-count.")

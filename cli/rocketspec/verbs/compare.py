@@ -10,27 +10,19 @@ import typer
 from rocketspec._options import AsJson
 from rocketspec._terminal import columns, say_all
 
-HELP = """Show reports of several implementations side by side.
-
-REPORT is a report.jsonl file, or a directory of conform --report. The clauses of which at least one implementation fails
-a case are printed, each with an x for the implementations that do.
-
-\b
-Examples:
-  rocketspec compare rust-out go-out
-"""
-
-
-def register(app: typer.Typer) -> None:
-    """Adds `compare` to the command."""
-    app.command("compare", help=HELP)(compare)
-
 
 def compare(
     reports: Annotated[list[Path], typer.Argument(metavar="REPORT...", help="Reports of conform.")],
     as_json: AsJson = False,
 ) -> None:
-    """Shows which clauses each implementation breaks."""
+    """Show reports of several implementations side by side.
+
+    REPORT is a report.jsonl file, or a directory of conform --report. The clauses of which at least one implementation fails
+    a case are printed, each with an x for the implementations that do.
+
+    Examples:
+      rocketspec compare rust-out go-out
+    """
     from rocket_conformance.report import compare_implementations, read_whole_report
 
     comparison = compare_implementations([read_whole_report(path) for path in reports])

@@ -22,39 +22,6 @@ if TYPE_CHECKING:
 
 _FAMILIES = ("index", "service", "queue", "log", "checkpoint")
 
-HELP = """Test an implementation against the clauses of RocketMQ 4.9.3.
-
-COMMAND starts an adapter, which exchanges JSON lines on stdin and stdout. Without COMMAND the bundled engine is
-tested, with --rocketmq the real RocketMQ of a version.
-
-\b
-Examples:
-  rocketspec conform
-  rocketspec conform --report out -- python3 my_adapter.py
-  rocketspec conform --select 'IDX-PUT-*' -- ./adapter
-  rocketspec conform --rocketmq 4.7.0 --report out
-  rocketspec conform --rocketmq-profile 5.5.1 -- ./adapter
-  rocketspec conform --store ~/store --report out
-  rocketspec conform --baseline known.txt -- ./adapter
-
-\b
-Exit codes:
-  0 conformant
-  1 not conformant
-  2 usage
-  3 adapter not started
-  4 incomplete: skipped, unsupported, cut short
-  5 nothing ran
-  6 the baseline is stale
-  7 reference and real jar disagree
-  130 interrupted
-"""
-
-
-def register(app: typer.Typer) -> None:
-    """Adds `conform` to the command."""
-    app.command("conform", help=HELP)(conform)
-
 
 def conform(
     command: Annotated[
@@ -131,7 +98,31 @@ def conform(
         typer.Option(metavar="DIR", help="Directory for the files of cases. \\[default: TMPDIR, or memory]"),
     ] = None,
 ) -> None:
-    """Runs the suite and ends with its exit code."""
+    """Test an implementation against the clauses of RocketMQ 4.9.3.
+
+    COMMAND starts an adapter, which exchanges JSON lines on stdin and stdout. Without COMMAND the bundled engine is
+    tested, with --rocketmq the real RocketMQ of a version.
+
+    Examples:
+      rocketspec conform
+      rocketspec conform --report out -- python3 my_adapter.py
+      rocketspec conform --select 'IDX-PUT-*' -- ./adapter
+      rocketspec conform --rocketmq 4.7.0 --report out
+      rocketspec conform --rocketmq-profile 5.5.1 -- ./adapter
+      rocketspec conform --store ~/store --report out
+      rocketspec conform --baseline known.txt -- ./adapter
+
+    Exit codes:
+      0 conformant
+      1 not conformant
+      2 usage
+      3 adapter not started
+      4 incomplete: skipped, unsupported, cut short
+      5 nothing ran
+      6 the baseline is stale
+      7 reference and real jar disagree
+      130 interrupted
+    """
     from rocket_conformance.report import Baseline, read_baseline
     from rocket_conformance.running import Options
     from rocket_conformance.transport import open_jar, stop_on_signals

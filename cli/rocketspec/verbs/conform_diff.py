@@ -16,34 +16,24 @@ if TYPE_CHECKING:
     from rocket_conformance.report import Change, ReportDiff
 
 
-HELP = """Compare two reports of conform: what broke, what was fixed.
-
-OLD and NEW are report.jsonl files, or directories of conform --report. A case is *broken* if it passed in OLD and does
-not pass in NEW, *removed* if it is missing from NEW, and *added* if it is only in NEW, whether it passes or fails.
-
-\b
-Examples:
-  rocketspec conform-diff main/report.jsonl report.jsonl
-  rocketspec conform-diff main out
-
-\b
-Exit codes:
-  0 nothing broke         2 usage
-  1 something broke       3 unreadable or incomplete report
-"""
-
-
-def register(app: typer.Typer) -> None:
-    """Adds `conform-diff` to the command."""
-    app.command("conform-diff", help=HELP)(conform_diff)
-
-
 def conform_diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="The earlier report.")],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="The later report.")],
     as_json: AsJson = False,
 ) -> None:
-    """Compares two reports; exit 1 when something broke."""
+    """Compare two reports of conform: what broke, what was fixed.
+
+    OLD and NEW are report.jsonl files, or directories of conform --report. A case is *broken* if it passed in OLD and does
+    not pass in NEW, *removed* if it is missing from NEW, and *added* if it is only in NEW, whether it passes or fails.
+
+    Examples:
+      rocketspec conform-diff main/report.jsonl report.jsonl
+      rocketspec conform-diff main out
+
+    Exit codes:
+      0 nothing broke         2 usage
+      1 something broke       3 unreadable or incomplete report
+    """
     from rocket_conformance.report import compare_reports, read_whole_report
 
     diff = compare_reports(read_whole_report(old), read_whole_report(new))

@@ -20,23 +20,6 @@ if TYPE_CHECKING:
 _SHOWN: Final = 60  # characters of a value
 
 
-HELP: Final = """Compare two files of a store field by field, or two stores that should hold the same messages.
-
-Of two stores, such as a master's and a slave's, it prints which one is behind and by how much, and the first difference
-of the logs and of each queue.
-
-\b
-Examples:
-  rocketspec diff ~/master/store ~/slave/store
-  rocketspec diff a/20260131120000000 b/20260131120000012
-"""
-
-
-def register(app: typer.Typer) -> None:
-    """Adds `diff` to the command."""
-    app.command("diff", help=HELP, epilog=option.exit_codes("the files or stores differ"))(diff)
-
-
 def _plain(value: Any) -> Any:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
@@ -84,7 +67,15 @@ def diff(
     broker_conf: option.BrokerConfFile = None,
     as_json: option.JsonLines = False,
 ) -> None:
-    """Prints the differences."""
+    """Compare two files of a store field by field, or two stores that should hold the same messages.
+
+    Of two stores, such as a master's and a slave's, it prints which one is behind and by how much, and the first difference
+    of the logs and of each queue.
+
+    Examples:
+      rocketspec diff ~/master/store ~/slave/store
+      rocketspec diff a/20260131120000000 b/20260131120000012
+    """
     from rocket_columnar.describe import StoreDifference, compare_stores
     from rocket_columnar.describe import diff as engine
     from rocket_columnar.store import read_broker_conf

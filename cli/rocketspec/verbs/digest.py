@@ -10,11 +10,6 @@ from rocketspec._settings import read_settings, warn
 from rocketspec._terminal import progress, say, skipped
 
 
-def register(app: typer.Typer) -> None:
-    """Adds `digest` to the command."""
-    app.command("digest")(digest)
-
-
 def digest(
     store: Annotated[
         Path | None,

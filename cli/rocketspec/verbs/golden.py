@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -16,17 +16,12 @@ if TYPE_CHECKING:
     from rocket_golden import StoreEntry
 
 
-def register(app: typer.Typer) -> None:
-    """Adds `golden list`, `golden verify` and `golden unpack` to the command."""
-    group = typer.Typer(
-        help="List, verify and unpack stores written by the real RocketMQ.", no_args_is_help=True
-    )
-    group.command("list")(list_stores)
-    group.command("verify")(verify_stores)
-    group.command("unpack")(unpack_store)
-    app.add_typer(group, name="golden")
+GROUP: Final = typer.Typer(
+    help="List, verify and unpack stores written by the real RocketMQ.", no_args_is_help=True
+)
 
 
+@GROUP.command("list")
 def list_stores(json: AsJson = False) -> None:
     """List the golden stores: geometry, files, sizes and content.
 
@@ -43,6 +38,7 @@ def list_stores(json: AsJson = False) -> None:
             _print(store)
 
 
+@GROUP.command("verify")
 def verify_stores(json: AsJson = False) -> None:
     """Compare the golden files with the manifest. Exits with 1 if a file differs.
 
@@ -64,6 +60,7 @@ def verify_stores(json: AsJson = False) -> None:
         raise typer.Exit(1)
 
 
+@GROUP.command("unpack")
 def unpack_store(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a store, as listed by `golden list`.")],
     directory: Annotated[

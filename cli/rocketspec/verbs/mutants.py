@@ -14,28 +14,6 @@ if TYPE_CHECKING:
     from rocket_conformance.mutants import Outcome
 
 
-HELP = """Run the suite on wrong implementations: each is one wrong reading of one clause.
-
-Shows which case detects each of them, trying the directed cases of its clause first, and the share that is detected: the
-mutant score.
-
-\b
-Examples:
-  rocketspec mutants
-  rocketspec mutants --select 'IDX-PUT-*' --select '*off*'
-  rocketspec mutants --family CQ --alone properties
-
-\b
-Exit codes:
-  0 all detected   1 some survive   2 usage
-"""
-
-
-def register(app: typer.Typer) -> None:
-    """Adds `mutants` to the command."""
-    app.command("mutants", help=HELP)(mutants)
-
-
 def mutants(
     select: Annotated[
         list[str] | None,
@@ -61,7 +39,19 @@ def mutants(
         bool, typer.Option("--json", help="Print JSON, one object per line, the score last.")
     ] = False,
 ) -> None:
-    """Runs the suite on each mutant; exits with 1 if one survives."""
+    """Run the suite on wrong implementations: each is one wrong reading of one clause.
+
+    Shows which case detects each of them, trying the directed cases of its clause first, and the share that is detected: the
+    mutant score.
+
+    Examples:
+      rocketspec mutants
+      rocketspec mutants --select 'IDX-PUT-*' --select '*off*'
+      rocketspec mutants --family CQ --alone properties
+
+    Exit codes:
+      0 all detected   1 some survive   2 usage
+    """
     from rocket_conformance.mutants import find, hunt, own_cases, properties
     from rocket_spec.errors import UsageError
 

@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from rocket_columnar.rebuild import Rebuilt
 
 
-def register(app: typer.Typer) -> None:
-    """Adds `rebuild` to the command."""
-    app.command("rebuild", epilog=option.exit_codes("something had to be left out"))(rebuild)
-
-
 def rebuild(
     store: option.StorePath = None,
     *,

@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from rocket_columnar.report import Shell
 
 
-def register(app: typer.Typer) -> None:
-    """Adds `repair` to the command."""
-    app.command("repair", epilog=option.exit_codes("something is left to do"))(repair)
-
-
 def repair(
     store: option.StorePath = None,
     *,

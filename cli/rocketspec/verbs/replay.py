@@ -11,24 +11,6 @@ from rocketspec import _options as option
 
 _ID = re.compile(r"[A-Z][A-Z0-9]*(-[A-Z0-9]+)*-[0-9]+/[a-z0-9-]+\Z")
 
-HELP = """Run one case and show the difference.
-
-CASE is a case file - a replay file of `conform --report`, or one written by hand - or the ID of a case of the suite. The
-exit codes are those of conform.
-
-\b
-Examples:
-  rocketspec replay out/replay/IDX-PUT-5-prop-lists.json
-  rocketspec replay case.json -- ./my-adapter
-  rocketspec replay IDX-PUT-5/slot-equals-count -- ./port
-  rocketspec replay case.json --rocketmq 4.9.3
-"""
-
-
-def register(app: typer.Typer) -> None:
-    """Adds `replay` to the command."""
-    app.command("replay", help=HELP)(replay)
-
 
 def replay(
     case: Annotated[str, typer.Argument(metavar="CASE", help="A case file, or the ID of a case.")],
@@ -41,7 +23,17 @@ def replay(
     case_timeout: option.CaseTimeout = 10.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the replay file of this run.")] = False,
 ) -> None:
-    """Runs one case and ends with conform's exit code for it."""
+    """Run one case and show the difference.
+
+    CASE is a case file - a replay file of `conform --report`, or one written by hand - or the ID of a case of the suite. The
+    exit codes are those of conform.
+
+    Examples:
+      rocketspec replay out/replay/IDX-PUT-5-prop-lists.json
+      rocketspec replay case.json -- ./my-adapter
+      rocketspec replay IDX-PUT-5/slot-equals-count -- ./port
+      rocketspec replay case.json --rocketmq 4.9.3
+    """
     from rich.console import Console
     from rich.text import Text
     from rocket_conformance.counterexamples import read_replay

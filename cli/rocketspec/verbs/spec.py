@@ -22,15 +22,10 @@ _COUNTS: Final = ("directed", "seeded", "properties", "mutants")
 Family = Annotated[str | None, typer.Option(metavar="F", help="Only this family, such as IDX or IDX-PUT.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds `spec list`, `spec show` and `spec coverage` to the command."""
-    group = typer.Typer(help="The clauses of the specification.", no_args_is_help=True)
-    group.command("list")(list_clauses)
-    group.command("show")(show_clause)
-    group.command("coverage")(show_coverage)
-    app.add_typer(group, name="spec")
+GROUP: Final = typer.Typer(help="The clauses of the specification.", no_args_is_help=True)
 
 
+@GROUP.command("list")
 def list_clauses(
     level: Annotated[
         str | None, typer.Option(metavar="L", help="Only this level: must, observed or unspecified.")
@@ -61,6 +56,7 @@ def list_clauses(
         raise typer.Exit(1)
 
 
+@GROUP.command("show")
 def show_clause(
     clause_id: Annotated[str, typer.Argument(metavar="ID", help="ID of a clause, such as IDX-PUT-5.")],
     rocketmq_profile: Annotated[
@@ -93,6 +89,7 @@ def show_clause(
         _print_profile(clause, release)
 
 
+@GROUP.command("coverage")
 def show_coverage(
     family: Family = None,
     json: JsonLines = False,

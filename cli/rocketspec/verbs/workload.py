@@ -14,36 +14,6 @@ if TYPE_CHECKING:
     from rocket_conformance.workload import Manifest
 
 
-HELP = """Send a seeded set of messages to a broker and record what it acknowledged and answered.
-
-The messages are chosen to bring out the clauses: colliding and repeated keys, every delay level, batches,
-transactions, long and odd texts, and enough of them to roll small index and queue files. They go through the real
-client of RocketMQ (Java 17 and Maven), into topics whose names begin with rocketspec-. Then keys, IDs and
-queues are queried. Afterwards stop the broker and judge its store with `conform --store DIR --workload MANIFEST`.
-
-With --start the broker is started, gets the messages and is stopped, and its store is judged. With --kills it is then
-killed under load and started again; what each start deletes, cuts off and dispatches again is judged, and so is the
-store at the end.
-
-\b
-Examples:
-  rocketspec workload --namesrv 127.0.0.1:9876 -o m.json
-
-\b
-Exit codes:
-  0 every message was acknowledged, and each start was right
-  1 a message was refused, or a clause is broken
-  2 usage
-  3 no Java, no client, no name server
-  6 the baseline is stale
-"""
-
-
-def register(app: typer.Typer) -> None:
-    """Adds `workload` to the command."""
-    app.command("workload", help=HELP)(workload)
-
-
 def workload(
     *,
     namesrv: Annotated[str, typer.Option(metavar="HOST:PORT", help="Address of the name server.")],
@@ -78,7 +48,27 @@ def workload(
     baseline: option.BaselineFile = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite MANIFEST.")] = False,
 ) -> None:
-    """Runs the workload and ends with its exit code."""
+    """Send a seeded set of messages to a broker and record what it acknowledged and answered.
+
+    The messages are chosen to bring out the clauses: colliding and repeated keys, every delay level, batches,
+    transactions, long and odd texts, and enough of them to roll small index and queue files. They go through the real
+    client of RocketMQ (Java 17 and Maven), into topics whose names begin with rocketspec-. Then keys, IDs and
+    queues are queried. Afterwards stop the broker and judge its store with `conform --store DIR --workload MANIFEST`.
+
+    With --start the broker is started, gets the messages and is stopped, and its store is judged. With --kills it is then
+    killed under load and started again; what each start deletes, cuts off and dispatches again is judged, and so is the
+    store at the end.
+
+    Examples:
+      rocketspec workload --namesrv 127.0.0.1:9876 -o m.json
+
+    Exit codes:
+      0 every message was acknowledged, and each start was right
+      1 a message was refused, or a clause is broken
+      2 usage
+      3 no Java, no client, no name server
+      6 the baseline is stale
+    """
     from rocket_conformance.report import Baseline, read_baseline
     from rocket_conformance.rocketmq import JarUnavailableError
     from rocket_conformance.store_verdict import judge_crashes, store_report, verdict_lines

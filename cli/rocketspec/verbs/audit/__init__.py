@@ -2,6 +2,6 @@
 
 from rocketspec.verbs.audit.findings_view import print_causes, summary
 from rocketspec.verbs.audit.restart_view import show as show_restart
-from rocketspec.verbs.audit.verb import register
+from rocketspec.verbs.audit.verb import audit
 
-__all__ = ["print_causes", "register", "show_restart", "summary"]
+__all__ = ["audit", "print_causes", "show_restart", "summary"]

@@ -16,14 +16,6 @@ if TYPE_CHECKING:
     pass
 
 
-def register(app: typer.Typer) -> None:
-    """Adds `audit` to the command."""
-    app.command(
-        "audit",
-        epilog=option.exit_codes("there are errors or warnings, or a start would delete or lose something"),
-    )(audit)
-
-
 def audit(
     store: option.StorePath = None,
     *,

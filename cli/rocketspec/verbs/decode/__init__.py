@@ -1,5 +1,5 @@
 """The verb `decode`: files of a store to tables."""
 
-from rocketspec.verbs.decode.verb import register
+from rocketspec.verbs.decode.verb import HELP, decode
 
-__all__ = ["register"]
+__all__ = ["HELP", "decode"]

@@ -44,23 +44,14 @@ the exit code is 1. Only the files that --table needs are opened.
 
 With a filter such as --begin or --topic, use --table to choose tables that have its column.
 
-\b
 Examples:
   rocketspec decode ~/store --table commit_log --limit 10
   rocketspec decode ~/store --format table --column topic
   rocketspec decode ~/store -o tables --format parquet
 
-\b
 Tables and their columns:
 {_columns()}
 """
-
-
-def register(app: typer.Typer) -> None:
-    """Adds `decode` to the command."""
-    app.command("decode", help=HELP, epilog=option.exit_codes("part of the input could not be decoded"))(
-        decode
-    )
 
 
 def _listed(names: Sequence[str]) -> str:

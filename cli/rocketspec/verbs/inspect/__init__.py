@@ -1,5 +1,5 @@
 """The verb `inspect`: what a store, a directory or a file contains."""
 
-from rocketspec.verbs.inspect.verb import register
+from rocketspec.verbs.inspect.verb import inspect
 
-__all__ = ["register"]
+__all__ = ["inspect"]

@@ -23,30 +23,6 @@ if TYPE_CHECKING:
 _PLOTS: Final = (".svg", ".png", ".pdf")
 
 
-HELP = """Show what a store, a directory or a file contains.
-
-A store: kind, last stop, sizes, time span, geometry, topics with their offsets, how much of the log is indexed, and
-the first problems. An index file: header, geometry, occupancy, chain lengths, time span, oddities. Queue, ext,
-commit-log and checkpoint files get a short summary.
-
-An index file does not record its geometry. It is inferred from size and content; the output states the
-confidence.
-
-\b
-Examples:
-  rocketspec inspect ~/store
-  rocketspec inspect ~/store --space
-  rocketspec inspect ~/store --group billing
-  rocketspec inspect ~/store/consumequeue/Orders
-  rocketspec inspect index/20260131120000000 --at 0x28
-"""
-
-
-def register(app: typer.Typer) -> None:
-    """Adds `inspect` to the command."""
-    app.command("inspect", help=HELP, epilog="Exit codes: 0 success; 2 usage; 3 unreadable input.")(inspect)
-
-
 def inspect(
     path: Annotated[
         Path | None,
@@ -89,7 +65,22 @@ def inspect(
         ),
     ] = None,
 ) -> None:
-    """Prints an overview, a summary, or the meaning of a byte."""
+    """Show what a store, a directory or a file contains.
+
+    A store: kind, last stop, sizes, time span, geometry, topics with their offsets, how much of the log is indexed, and
+    the first problems. An index file: header, geometry, occupancy, chain lengths, time span, oddities. Queue, ext,
+    commit-log and checkpoint files get a short summary.
+
+    An index file does not record its geometry. It is inferred from size and content; the output states the
+    confidence.
+
+    Examples:
+      rocketspec inspect ~/store
+      rocketspec inspect ~/store --space
+      rocketspec inspect ~/store --group billing
+      rocketspec inspect ~/store/consumequeue/Orders
+      rocketspec inspect index/20260131120000000 --at 0x28
+    """
     from rocket_columnar.store import find_files
 
     option.use_zone(time_zone)

@@ -1,5 +1,5 @@
 """The verb `query`: messages by key or ID."""
 
-from rocketspec.verbs.query.verb import register
+from rocketspec.verbs.query.verb import query
 
-__all__ = ["register"]
+__all__ = ["query"]

@@ -12,11 +12,6 @@ from rocketspec._settings import has_files, read_settings, topics_of, warn
 from rocketspec._terminal import note, progress, say, skipped
 
 
-def register(app: typer.Typer) -> None:
-    """Adds `query` to the command."""
-    app.command("query", epilog=option.exit_codes("no message is found"))(query)
-
-
 def query(
     store: option.StorePath = None,
     *,
