@@ -8,6 +8,7 @@ from far_storage import hdfs, s3  # noqa: F401 - started once a run
 from java_programs import SHORT_LIVED
 from pyspark.sql import SparkSession
 from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, put, record, unit
+from verb_run import Run, runner
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +24,14 @@ def spark(java: str) -> Iterator[SparkSession]:
     register(session)
     yield session
     session.stop()
+
+
+@pytest.fixture
+def verb(spark: SparkSession, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`rocketspec spark ...` in this process, with the session of the tests."""
+    monkeypatch.setattr("rocket_spark.open_session", lambda *_, **__: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    return runner("spark", capfd, monkeypatch)
 
 
 def write_store(directory: Path) -> Path:
@@ -50,14 +59,6 @@ def write_store(directory: Path) -> Path:
 def hand_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The store that `write_store` packs."""
     return write_store(tmp_path_factory.mktemp("hand_made"))
-
-
-@pytest.fixture(scope="session")
-def stores(hand_made: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The store packed by hand, and golden ones that a real broker wrote."""
-    from rocket_golden import open_store
-
-    return [hand_made, *(open_store(name, tmp_path_factory.mktemp(name)) for name in ("mixed", "ext"))]
 
 
 @pytest.fixture(scope="session")

@@ -62,14 +62,6 @@ def test_every_core_has_several_tasks_of_an_audit(
     assert [tuple(chain(*every)) for every in cut.values()] == [plan.ranges for plan in plans.values()]
 
 
-@pytest.fixture
-def verb(spark: SparkSession, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """`rocketspec spark ...` in this process, with the session of the tests."""
-    monkeypatch.setattr("rocket_spark.open_session", lambda *_, **__: spark)
-    monkeypatch.setattr(spark, "stop", lambda: None)
-    return runner("spark", capfd, monkeypatch)
-
-
 def test_the_verb_audits_stores(verb: Run, golden: dict[str, Path], tmp_path: Path) -> None:
     wrong = open_damaged("mixed-queue-order", tmp_path)
     done = verb("audit", golden["mixed"], wrong, "--json")

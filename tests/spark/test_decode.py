@@ -15,48 +15,30 @@ import pytest
 from far_storage import Far
 from pyspark.sql import SparkSession
 from rocket_columnar.audit import audit
-from rocket_columnar.decode import decode as engine
-from rocket_columnar.store import find_files
 from rocket_spark import audit_stores, decode_stores, plan_decode, run_decode
 from rocket_spark.stores import name_stores
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import Geometry
 from store_bytes import Entry, blank, index_file, put, record
+from table_rows import Row, engine_rows, part_rows
 
 pytestmark = pytest.mark.spark
 
-Rows = dict[str, list[dict[str, Any]]]
 
-
-def parquet_rows(folder: Path) -> list[dict[str, Any]]:
-    parts = sorted(folder.iterdir())
-    assert all(part.name.startswith("part-") for part in parts)
-    return [row for part in parts for row in pq.ParquetFile(part).read().to_pylist()]
-
-
-def written(out: Path, store: str | None = None) -> Rows:
+def written(out: Path, store: str | None = None) -> dict[str, list[Row]]:
     """The rows by table, of one store of several if it is named."""
     assert (out / "_SUCCESS").exists()
     folders = [folder for folder in sorted(out.iterdir()) if not folder.name.startswith("_")]
     if store is None:
-        return {folder.name: parquet_rows(folder) for folder in folders}
+        return {folder.name: part_rows(folder) for folder in folders}
     places = {folder.name: folder / f"store={quote(store, safe='')}" for folder in folders}
-    return {table: parquet_rows(place) for table, place in places.items() if place.exists()}
-
-
-def decoded(store: Path, gaps: list[str] | None = None) -> Rows:
-    """The rows and gaps of `decode`."""
-    rows: Rows = {}
-    met = [] if gaps is None else gaps
-    for table, batch in engine(find_files(store), on_gap=lambda gap: met.append(str(gap))):
-        rows.setdefault(table, []).extend(batch.to_pylist())
-    return rows
+    return {table: part_rows(place) for table, place in places.items() if place.exists()}
 
 
 def test_every_golden_store_row_for_row(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
     summary = decode_stores(spark, list(golden.values()), tmp_path / "out")
     assert summary.stores == len(golden)
-    expected = {name: decoded(store) for name, store in golden.items()}
+    expected = {name: engine_rows(store) for name, store in golden.items()}
     for name in golden:
         assert written(tmp_path / "out", name) == expected[name], name
     read = spark.read.parquet(str(tmp_path / "out" / "commit_log"))
@@ -89,7 +71,7 @@ def test_large_files_are_divided(
     summary = decode_stores(spark, golden["transactions"], tmp_path / "out", tables)
     headers, entries = summary.tables
     assert headers.parts < entries.parts
-    expected = decoded(golden["transactions"])
+    expected = engine_rows(golden["transactions"])
     assert written(tmp_path / "out") == {table: expected[table] for table in tables}
 
 
@@ -145,7 +127,7 @@ def test_stores_on_s3(spark: SparkSession, hand_made: Path, s3: Far, tmp_path: P
     twice = [uris[0], s3.upload(hand_made, "jobs/c/store")]
     decode_stores(spark, twice, tmp_path / "out", storage=s3.options)
     for name in ("a/store", "c/store"):
-        assert written(tmp_path / "out", name) == decoded(hand_made)
+        assert written(tmp_path / "out", name) == engine_rows(hand_made)
     deep, usual = (
         [(name, one) for name, store in stores.items() for one in audit(store, level, geometry=shape)]
         for level in ("deep", "default")
@@ -163,7 +145,7 @@ def ranged(
     monkeypatch.setattr("rocket_spark.decode.part_tasks.TASK_BYTES", step)
     summary = decode_stores(spark, folder / "store", folder / "out")
     (table,) = summary.tables
-    return parquet_rows(folder / "out" / "commit_log"), list(summary.gaps), table.parts
+    return part_rows(folder / "out" / "commit_log"), list(summary.gaps), table.parts
 
 
 def test_gaps_between_tasks_are_those_of_decode(
@@ -182,7 +164,7 @@ def test_gaps_between_tasks_are_those_of_decode(
         spark, {number * size: data for number, data in files.items()}, size, tmp_path, monkeypatch
     )
     whole: list[str] = []
-    assert rows == decoded(tmp_path / "store", whole)["commit_log"]
+    assert rows == engine_rows(tmp_path / "store", whole)["commit_log"]
     assert len(gaps) > 1
     assert (gaps, parts) == (whole, 5)
 

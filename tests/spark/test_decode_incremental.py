@@ -6,16 +6,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from live_writer import LiveWriter, steps
 from pyspark.sql import SparkSession
-from rocket_columnar.decode import decode
-from rocket_columnar.store import find_files
 from rocket_spark import DecodeOptions, DecodeSummary, decode_stores, plan_decode
 from rocket_spark.decode import part_tasks
 from rocket_spec.errors import MalformedError, UsageError
 from store_bytes import put, record, unit
+from table_rows import engine_rows, part_rows
 
 pytestmark = pytest.mark.spark
 
@@ -25,20 +23,16 @@ TABLES = ("index_headers", "index_entries", "consume_queue", "commit_log")
 
 
 def expected(store: Path) -> Rows:
-    rows: Rows = {}
-    for table, batch in decode(find_files(store), tables=TABLES):
-        rows.setdefault(table, []).extend(batch.to_pylist())
-    return {table: sorted(map(str, found)) for table, found in rows.items()}
+    rows = engine_rows(store)
+    return {table: sorted(map(str, rows[table])) for table in TABLES if table in rows}
 
 
 def written(out: Path) -> Rows:
     assert (out / "_SUCCESS").exists()
     listed = {file["path"] for file in json.loads((out / "_manifest.json").read_bytes())["files"]}
-    rows: Rows = {}
-    for part in sorted(out.glob("*/part-*")):
-        assert part.relative_to(out).as_posix() in listed
-        rows.setdefault(part.parent.name, []).extend(pq.ParquetFile(part).read().to_pylist())
-    return {table: sorted(map(str, found)) for table, found in rows.items()}
+    parts = list(out.glob("*/part-*"))
+    assert {part.relative_to(out).as_posix() for part in parts} <= listed
+    return {folder.name: sorted(map(str, part_rows(folder))) for folder in {part.parent for part in parts}}
 
 
 def append(spark: SparkSession, store: Path, out: Path, options: DecodeOptions = APPEND) -> DecodeSummary:
@@ -112,8 +106,7 @@ def test_files_that_the_broker_deleted(
     decode_stores(spark, store, out, options=APPEND)
     logs(store, range(2, 4))
     decode_stores(spark, store, out, options=DecodeOptions(append=True, drop_expired=drop))
-    rows = [row for part in out.glob("commit_log/part-*") for row in pq.ParquetFile(part).read().to_pylist()]
-    assert sorted(row["queue_offset"] for row in rows) == left
+    assert sorted(row["queue_offset"] for row in part_rows(out / "commit_log")) == left
 
 
 def test_what_was_deleted_before_it_was_decoded_is_reported(spark: SparkSession, tmp_path: Path) -> None:
@@ -178,30 +171,6 @@ def test_files_of_an_append_that_was_killed_are_removed(
     append(spark, store, out)
     assert not stray.exists()
     assert written(out) == expected(store)
-
-
-def test_a_failed_job_is_resumed(
-    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A store whose checkpoint cannot be decoded: everything else is not decoded again once it is mended."""
-    store = tmp_path / "store"
-    shutil.copytree(golden["transactions"], store)
-    whole = (store / "checkpoint").read_bytes()
-    (store / "checkpoint").write_bytes(b"short")
-    resume = DecodeOptions(resume=True)
-    with pytest.raises(MalformedError):
-        decode_stores(spark, store, tmp_path / "out", options=resume)
-    (store / "checkpoint").write_bytes(whole)
-    totals: list[int] = []
-    decode_stores(
-        spark,
-        store,
-        tmp_path / "out",
-        options=resume,
-        progress=lambda _what, _done, total: totals.append(total),
-    )
-    assert set(totals) == {1}
-    assert not (tmp_path / "out" / "_temporary").exists()
 
 
 def test_work_of_other_options_of_a_changed_file_and_of_another_job_is_not_resumed(

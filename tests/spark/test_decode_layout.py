@@ -10,18 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
-from rocket_columnar.decode import decode
-from rocket_columnar.store import find_files
 from rocket_spark import DecodeOptions, decode_stores, plan_decode
 from rocket_spark.decode import part_writer
 from rocket_spec.errors import UsageError
 from store_bytes import put, record
+from table_rows import part_rows, table_rows
 
 pytestmark = pytest.mark.spark
-
-
-def rows(folder: Path) -> list[dict[str, Any]]:
-    return [row for part in sorted(folder.rglob("part-*")) for row in pq.ParquetFile(part).read().to_pylist()]
 
 
 def log_of(store: Path, count: int) -> None:
@@ -77,11 +72,7 @@ def test_the_bloom_filter_of_a_full_row_group_has_one_mebibyte(tmp_path: Path) -
 def test_folders_of_topic_and_date(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
     options = DecodeOptions(partition_by=("topic", "date"))
     decode_stores(spark, golden["mixed"], tmp_path / "out", ["commit_log", "consume_queue"], options=options)
-    whole = [
-        row
-        for _, batch in decode(find_files(golden["mixed"]), tables=["commit_log"])
-        for row in batch.to_pylist()
-    ]
+    whole = table_rows(golden["mixed"], "commit_log")
     wanted = sorted(
         (row["topic"], datetime.fromtimestamp(row["store_timestamp"] / 1000, UTC).date(), row["phy_offset"])
         for row in whole
@@ -101,7 +92,7 @@ def test_times_in_utc(spark: SparkSession, tmp_path: Path) -> None:
     put(tmp_path / "store", f"commitlog/{0:020}", log)
     summary = decode_stores(spark, tmp_path / "store", tmp_path / "out", options=DecodeOptions(utc=True))
     assert summary.nulled == 3
-    found = [row["store_timestamp"] for row in rows(tmp_path / "out" / "commit_log")]
+    found = [row["store_timestamp"] for row in part_rows(tmp_path / "out" / "commit_log")]
     assert found == [
         datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC),
         None,
@@ -118,7 +109,7 @@ def test_keys_as_a_list(spark: SparkSession, tmp_path: Path) -> None:
         log += record(len(log), properties=properties)
     put(tmp_path / "store", f"commitlog/{0:020}", log)
     decode_stores(spark, tmp_path / "store", tmp_path / "out", options=DecodeOptions(key_list=True))
-    found = [(row["keys"], row["key_list"]) for row in rows(tmp_path / "out" / "commit_log")]
+    found = [(row["keys"], row["key_list"]) for row in part_rows(tmp_path / "out" / "commit_log")]
     assert found[:2] == [("a  b c", ["a", "b", "c"]), (None, None)]
     assert found[2][1] == []
 

@@ -1,6 +1,5 @@
-"""Jobs over stores on S3 and HDFS: what they find and write is what they do of the same stores under a path."""
+"""Jobs over stores under paths, on S3 and on HDFS: they find and write what the engine does, and failed ones are resumed."""
 
-import filecmp
 import json
 import shutil
 from pathlib import Path
@@ -22,19 +21,9 @@ from rocket_spark import (
 from rocket_spark.files import storage_for
 from rocket_spark.rebuild_tasks import IndexTask, file_task
 from rocket_spec.errors import MalformedError, UsageError
+from table_rows import same
 
 pytestmark = pytest.mark.spark
-
-
-def same(one: Path, other: Path) -> None:
-    """Equal files, what a job says of itself aside."""
-
-    def names(root: Path) -> list[str]:
-        found = (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
-        return sorted(name for name in found if not name.startswith("_"))
-
-    assert names(one) == names(other)
-    assert [name for name in names(one) if not filecmp.cmp(one / name, other / name, shallow=False)] == []
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +53,7 @@ def fetched(out: str, far: Far, directory: Path) -> Path:
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(files.opened(info.uri, info.size)(0, info.size))
+    assert {name for name in found if name.startswith("_")} == {"_manifest.json", "_SUCCESS"}
     manifest = json.loads((directory / "_manifest.json").read_bytes())
     assert {file["path"]: file["bytes"] for file in manifest["files"]} == {
         name: info.size for name, info in found.items() if not name.startswith("_")
@@ -93,20 +83,24 @@ def test_rebuilt_files_that_stores_lack_are_those_of_one_machine(
         assert 2 <= len(done[name].files) <= 4
 
 
-@pytest.fixture(params=["s3", "hdfs"])
-def far(request: pytest.FixtureRequest) -> Far:
+@pytest.fixture(params=["near", "s3", "hdfs"])
+def far(request: pytest.FixtureRequest, tmp_path: Path) -> Far:
+    if request.param == "near":
+        return Far(str(tmp_path / "near"))
     found: Far = request.getfixturevalue(request.param)
     return found
 
 
-def test_a_rebuild_and_an_audit_far_away(
+def test_a_rebuild_and_an_audit_in_each_storage(
     spark: SparkSession, hand_made: Path, tmp_path: Path, far: Far, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rebuild fails at its queues, then when all files are in place and the manifest is not; it is resumed."""
     store, out = far.upload(hand_made, "rebuild/store"), f"{far.root}/rebuild/out"
 
+    totals: dict[str, int] = {}
+
     def run() -> dict[str, int]:
-        totals: dict[str, int] = {}
+        totals.clear()
         rebuild_stores(
             spark,
             store,
@@ -129,6 +123,7 @@ def test_a_rebuild_and_an_audit_far_away(
             patch.setattr(f"rocket_spark.{name}", broken)
             with pytest.raises(UsageError, match="a fault"):
                 run()
+    assert totals == {"commit logs": 0, "index files and queues": 1}
     with pytest.raises(UsageError, match="a job is writing there, or was killed"):
         rebuild_stores(spark, store, out, storage=far.options)
     assert run() == {"commit logs": 0, "index files and queues": indexes + 1}
@@ -142,7 +137,7 @@ def test_a_rebuild_and_an_audit_far_away(
     assert [finding for _, finding in found] == list(audit(short, "quick")) != []
 
 
-def test_a_decode_far_away(spark: SparkSession, hand_made: Path, tmp_path: Path, far: Far) -> None:
+def test_a_decode_in_each_storage(spark: SparkSession, hand_made: Path, tmp_path: Path, far: Far) -> None:
     """A file grows once the job is planned: when it is mended, the others are not decoded again."""
     store, out = far.upload(hand_made, "decode/store"), f"{far.root}/decode/out"
     resume = DecodeOptions(resume=True)
@@ -155,7 +150,7 @@ def test_a_decode_far_away(spark: SparkSession, hand_made: Path, tmp_path: Path,
     totals: list[int] = []
     run_decode(spark, plan, progress=lambda _what, _done, total: totals.append(total))
     assert set(totals) == {1}
-    decode_stores(spark, hand_made, tmp_path / "near")
-    same(fetched(out, far, tmp_path / "out"), tmp_path / "near")
+    decode_stores(spark, hand_made, tmp_path / "undisturbed")
+    same(fetched(out, far, tmp_path / "out"), tmp_path / "undisturbed")
     with pytest.raises(UsageError, match="exists and is not an empty directory"):
         plan_decode(hand_made, out, storage=far.options)

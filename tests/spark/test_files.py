@@ -43,9 +43,12 @@ def facts(files: Sequence[StoreFile]) -> list[tuple[object, ...]]:
 
 
 def test_a_whole_store(s3: Far, uploaded: str, store: Path) -> None:
+    """Its files can be sent to a task, also when they have been read."""
     files = find_files(uploaded, options=s3.options)
     assert facts(files) == facts(find_local(store))
-    assert rows(files) == rows(find_local(store))
+    expected = rows(find_local(store))
+    assert rows(files) == expected
+    assert rows(pickle.loads(pickle.dumps(files))) == expected  # noqa: S301
 
 
 def test_a_store_of_dledger_mode(s3: Far, tmp_path: Path) -> None:
@@ -83,23 +86,13 @@ def test_a_log_in_several_directories(s3: Far, tmp_path: Path) -> None:
         find_files(uri, options=s3.options | {"commitlog": str(outside[0])})
 
 
-def test_files_can_be_sent_to_a_task(s3: Far, uploaded: str, store: Path) -> None:
-    files = find_files(uploaded, "log", options=s3.options)
-    rows(files)
-    assert rows(pickle.loads(pickle.dumps(files))) == rows(find_local(store, "log"))  # noqa: S301
-
-
-@pytest.mark.parametrize("below", ["consumequeue", "index", "commitlog", "checkpoint", "consumequeue_ext"])
+@pytest.mark.parametrize(
+    "below",
+    ["consumequeue", "consumequeue/Filtered/1", "index", "commitlog", "checkpoint", "consumequeue_ext"],
+)
 def test_a_part_of_a_store(s3: Far, uploaded: str, store: Path, below: str) -> None:
     files = find_files(f"{uploaded}/{below}", options=s3.options)
     assert facts(files) == facts(find_local(store / below))
-
-
-def test_a_queue_keeps_its_topic(s3: Far, uploaded: str, store: Path) -> None:
-    (first, *_) = find_local(store, "queue")
-    below = first.path.parent.relative_to(store).as_posix()
-    files = find_files(f"{uploaded}/{below}", options=s3.options)
-    assert {(file.topic, file.queue_id) for file in files} == {(first.topic, first.queue_id)}
 
 
 def test_files_without_a_place_are_told_by_their_bytes(s3: Far, store: Path, tmp_path: Path) -> None:
@@ -115,23 +108,22 @@ def test_files_without_a_place_are_told_by_their_bytes(s3: Far, store: Path, tmp
     assert facts([single]) == facts(find_local(tmp_path / "some" / "log.bin"))
 
 
-def test_what_is_missing_is_named(s3: Far) -> None:
-    with pytest.raises(FileNotFoundError, match="No such file or directory") as caught:
-        find_files(f"{s3.root}/nowhere", options=s3.options)
-    assert caught.value.filename == f"{s3.root}/nowhere"
-
-
 def test_a_directory_without_a_store_is_named(s3: Far) -> None:
     s3.write(f"{s3.root}/empty/sub/readme", b"hello")
     with pytest.raises(UsageError, match=f"^{s3.root}/empty: contains no store"):
         find_files(f"{s3.root}/empty", options=s3.options)
 
 
-def test_globs_and_roots(s3: Far, uploaded: str) -> None:
+def test_globs_and_roots(s3: Far, uploaded: str, tmp_path: Path) -> None:
+    """An existing name is taken as it is."""
     assert expand(f"{s3.root}/fleet/broker-*/st?re", s3.options) == [uploaded]
     assert find_roots(f"{s3.root}/fleet", s3.options) == [uploaded]
     with pytest.raises(UsageError, match="matches nothing"):
         expand(f"{s3.root}/fleet/rack-*/store", s3.options)
+    for name in ("a[1]", "a1", "b"):
+        (tmp_path / name).mkdir()
+    assert expand(f"{tmp_path}/a[1]") == [f"{tmp_path}/a[1]"]
+    assert expand(f"{tmp_path}/a*") == [f"{tmp_path}/a1", f"{tmp_path}/a[1]"]
 
 
 def test_a_copy_of_a_range_is_a_file_with_holes(s3: Far, uploaded: str, store: Path, tmp_path: Path) -> None:
@@ -141,11 +133,7 @@ def test_a_copy_of_a_range_is_a_file_with_holes(s3: Far, uploaded: str, store: P
     copy = local_copy(file, tmp_path / "part", [(100, 300)])
     assert copy.source is None
     assert copy.path.read_bytes() == bytes(100) + whole[100:300] + bytes(len(whole) - 300)
-
-
-def test_a_local_file_is_its_own_copy(store: Path, tmp_path: Path) -> None:
-    (file, *_) = find_files(str(store), "log")
-    assert local_copy(file, tmp_path) is file
+    assert local_copy(copy, tmp_path) is copy
 
 
 def test_a_range_of_a_local_file(tmp_path: Path) -> None:
@@ -153,13 +141,6 @@ def test_a_range_of_a_local_file(tmp_path: Path) -> None:
     storage, path = storage_for((tmp_path / "file").as_uri())
     read = storage.opened(path, storage.stat(path).size)
     assert (read(2, 3), read(8, 5), read(20, 1)) == (b"234", b"89", b"")
-
-
-def test_local_globs_take_an_existing_name_as_it_is(tmp_path: Path) -> None:
-    for name in ("a[1]", "a1", "b"):
-        (tmp_path / name).mkdir()
-    assert expand(f"{tmp_path}/a[1]") == [f"{tmp_path}/a[1]"]
-    assert expand(f"{tmp_path}/a*") == [f"{tmp_path}/a1", f"{tmp_path}/a[1]"]
 
 
 @pytest.mark.parametrize(
@@ -195,8 +176,14 @@ def test_a_store_on_hdfs(hdfs: Far, store: Path) -> None:
     files = find_files(uri, options=hdfs.options)
     assert facts(files) == facts(find_local(store))
     assert rows(files) == rows(find_local(store))
-    with pytest.raises(FileNotFoundError, match="No such file or directory"):
-        find_files(f"{hdfs.root}/nowhere", options=hdfs.options)
+
+
+@pytest.mark.parametrize("name", ["s3", "hdfs"])
+def test_what_is_missing_is_named(name: str, request: pytest.FixtureRequest) -> None:
+    far: Far = request.getfixturevalue(name)
+    with pytest.raises(FileNotFoundError, match="No such file or directory") as caught:
+        find_files(f"{far.root}/nowhere", options=far.options)
+    assert caught.value.filename == f"{far.root}/nowhere"
 
 
 def test_slashes_at_the_end_of_a_place() -> None:

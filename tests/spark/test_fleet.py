@@ -17,7 +17,7 @@ from rocket_spark.sources import reason
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 from store_bytes import put, record
-from verb_run import Run, runner
+from verb_run import Run
 
 pytestmark = pytest.mark.spark
 
@@ -64,13 +64,6 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     put(root / "013", "index/20260101000000000", bytes(100))
     shutil.rmtree(root / WORST / "consumequeue")
     return [root / f"{number:03}" for number in range(COUNT)]
-
-
-@pytest.fixture
-def verb(spark: SparkSession, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr("rocket_spark.open_session", lambda *_, **__: spark)
-    monkeypatch.setattr(spark, "stop", lambda: None)
-    return runner("spark", capfd, monkeypatch)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from killed_jobs import kill_job
 from pyspark.sql import SparkSession
 from rocket_spark import DecodeOptions, decode_stores
+from table_rows import same
 
 pytestmark = pytest.mark.spark
 
@@ -19,14 +20,6 @@ part_tasks.TASK_BYTES = 4096
 part_tasks.TASK_ENTRIES = 20
 decode_stores(spark, {store!r}, {out!r}, options=DecodeOptions(resume=True))
 """
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and not path.name.startswith("_")
-    }
 
 
 class _Count:
@@ -47,14 +40,13 @@ def kills(folder: Path, job: str, store: Path, run: Callable[..., Any], numbers:
     """A job killed after each number of tasks, and resumed: less is done, and the output is that of an undisturbed run."""
     every = _Count()
     done = run(folder / "undisturbed", progress=every)
-    whole = contents(folder / "undisturbed")
     for number in numbers:
         out = folder / str(number)
         kill_job(job.format(store=str(store), out=str(out)), out, number)
         assert not (out / "_SUCCESS").exists()
         rest = _Count()
         assert run(out, resume=True, progress=rest) == done
-        assert contents(out) == whole
+        same(out, folder / "undisturbed")
         own = {path.name for path in out.iterdir() if path.name.startswith("_")}
         assert own == {"_SUCCESS", "_manifest.json"}
         assert rest.tasks <= every.tasks - number

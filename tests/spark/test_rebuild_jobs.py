@@ -1,6 +1,5 @@
 """`rebuild_stores` against the single-machine rebuild, byte for byte."""
 
-import filecmp
 import json
 import os
 import shutil
@@ -13,27 +12,16 @@ from rocket_columnar.log import RULES_4_9_3
 from rocket_columnar.rebuild import BrokerRules, Dispatched, dispatch_log, rebuild
 from rocket_columnar.store import find_files
 from rocket_spark import plan_rebuilds, rebuild_stores
-from rocket_spark import rebuild as module
 from rocket_spark.files import LocalStorage, state_of
 from rocket_spark.output import Folder, Output
-from rocket_spark.rebuild_tasks import IndexTask, LogTask, dispatch_task, file_task
+from rocket_spark.rebuild_tasks import LogTask, dispatch_task
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
+from table_rows import contents, same
 
 pytestmark = pytest.mark.spark
 
 RULES = BrokerRules(light=True, keys=RULES_4_9_3)
-
-
-def files(root: Path) -> list[str]:
-    found = (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
-    return sorted(name for name in found if not name.startswith("_"))
-
-
-def same(one: Path, other: Path) -> None:
-    names = files(one)
-    assert names == files(other)
-    assert [name for name in names if not filecmp.cmp(one / name, other / name, shallow=False)] == []
 
 
 def test_every_golden_store_in_one_job(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
@@ -56,7 +44,7 @@ def test_one_store_of_another_geometry(spark: SparkSession, golden: dict[str, Pa
         "index", "consumequeue", "_manifest.json", "_SUCCESS"
     }  # fmt: skip
     manifest = json.loads((tmp_path / "out" / "_manifest.json").read_bytes())
-    assert [file["path"] for file in manifest["files"]] == files(tmp_path / "out")
+    assert [file["path"] for file in manifest["files"]] == contents(tmp_path / "out")
     assert {what for what, _, _ in seen} == {"commit logs", "index files and queues"}
 
 
@@ -82,42 +70,6 @@ def test_what_is_wrong_is_said_before_spark_starts(golden: dict[str, Path], tmp_
         plan_rebuilds([golden["mixed"], golden["mixed"] / "commitlog"], tmp_path / "out")
     with pytest.raises(UsageError, match="named twice"):
         plan_rebuilds([golden["mixed"], golden["mixed"]], tmp_path / "out")
-
-
-def test_a_failed_job_is_resumed(
-    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The queues fail at first: logs and index files are not read again, but for a log file that changed."""
-    store = Path(shutil.copytree(golden["mixed"], tmp_path / "store"))
-
-    def broken(task: Any, attempts: Any, own: Any) -> Any:
-        if isinstance(task, IndexTask):
-            return file_task(task, attempts, own)
-        raise UsageError("no queues today")
-
-    def run() -> dict[str, int]:
-        totals: dict[str, int] = {}
-        rebuild_stores(
-            spark,
-            store,
-            tmp_path / "out",
-            resume=True,
-            progress=lambda what, _, total: totals.setdefault(what, total),
-        )
-        return totals
-
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "file_task", broken)
-        with pytest.raises(UsageError, match="no queues today"):
-            run()
-        last = max((store / "commitlog").iterdir())
-        os.utime(last, ns=(0, 0))
-        with pytest.raises(UsageError, match="no queues today"):
-            run()
-    assert run() == {"commit logs": 0, "index files and queues": 1}
-    rebuild(store, tmp_path / "whole")
-    same(tmp_path / "out", tmp_path / "whole")
-    assert not (tmp_path / "out" / "_temporary").exists()
 
 
 @pytest.mark.parametrize("kept", [False, True], ids=["read by this job only", "kept for a later run"])
@@ -159,8 +111,8 @@ def test_own_files_that_changed_are_compared_anew(
         path.write_bytes(bytes(data))
     rebuild_stores(spark, store, out, only_missing=True, resume=True)
     queue = first.relative_to(store).as_posix()
-    assert [name for name in files(out) if not name.startswith("index/")] == [queue]
-    assert len(files(out)) == 2
+    assert [name for name in contents(out) if not name.startswith("index/")] == [queue]
+    assert len(contents(out)) == 2
     assert (out / queue).read_bytes() == (golden["mixed"] / queue).read_bytes()
 
 

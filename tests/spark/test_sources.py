@@ -12,28 +12,30 @@ import pytest
 from far_storage import Far
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from rocket_columnar.decode import TABLE_KINDS, decode
+from rocket_columnar.decode import TABLE_KINDS
 from rocket_columnar.store import ALL_KINDS, LATER_KINDS, find_files
 from rocket_spark import DecodeOptions, count_times_out_of_range, decode_stores, kafka_rows
 from rocket_spark.sources import SOURCES, reason
 from rocket_spec.tables import TABLES
 from store_bytes import put, record
+from table_rows import table_rows
 
 pytestmark = pytest.mark.spark
 
 FORMATS = {source.table: source.format_name for source in SOURCES}
 
 
+SPECS = {
+    "boolean": "bool",
+    "int": "int32",
+    "bigint": "int64",
+    "smallint": "int16",
+    "map<string,string>": "map",
+}
+"""Types of the tables, by Spark's."""
+
 READ = [table for table in TABLES if TABLE_KINDS[table] not in LATER_KINDS]
 """The tables that Spark reads."""
-
-
-def engine_rows(store: Path, table: str) -> list[dict[str, Any]]:
-    return [
-        row
-        for _, batch in decode(find_files(store, kinds=ALL_KINDS), tables=[table])
-        for row in batch.to_pylist()
-    ]
 
 
 def spark_rows(frame: DataFrame) -> list[dict[str, Any]]:
@@ -42,7 +44,7 @@ def spark_rows(frame: DataFrame) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("table", READ)
-def test_rows_of_every_golden_store_equal_the_engines(
+def test_rows_and_columns_of_every_golden_store_equal_the_engines(
     spark: SparkSession, golden: dict[str, Path], table: str
 ) -> None:
     """In one query, over a glob: each file's name begins with its store's."""
@@ -55,28 +57,17 @@ def test_rows_of_every_golden_store_equal_the_engines(
         )
     }
     (folder,) = {store.parent for store in golden.values()}
-    rows = spark_rows(spark.read.format(FORMATS[table]).load(f"{folder}/*"))
+    frame = spark.read.format(FORMATS[table]).load(f"{folder}/*")
+    assert [(name, SPECS.get(kind, kind)) for name, kind in frame.dtypes] == list(TABLES[table])
+    rows = spark_rows(frame)
     assert rows == [
         row | {"file": f"{name}/{row['file']}"}
         for name, store in stores.items()
-        for row in engine_rows(store, table)
+        for row in table_rows(store, table)
     ]
     assert len({row["file"].partition("/")[0] for row in rows}) >= (
         1 if TABLE_KINDS[table] in ("ext", "config") else 8
     )
-
-
-@pytest.mark.parametrize("table", READ)
-def test_columns_are_those_of_the_spec(spark: SparkSession, hand_made: Path, table: str) -> None:
-    names = {
-        "boolean": "bool",
-        "int": "int32",
-        "bigint": "int64",
-        "smallint": "int16",
-        "map<string,string>": "map",
-    }
-    frame = spark.read.format(FORMATS[table]).load(str(hand_made))
-    assert [(name, names.get(kind, kind)) for name, kind in frame.dtypes] == list(TABLES[table])
 
 
 def test_several_paths(spark: SparkSession, hand_made: Path) -> None:
@@ -108,9 +99,9 @@ def test_tables_of_a_store_far_away(spark: SparkSession, hand_made: Path, s3: Fa
     uri = s3.upload(hand_made, "rack-1/broker-a")
     for table in ("commit_log", "index_entries", "consume_queue", "checkpoint"):
         reader = spark.read.format(FORMATS[table]).options(**s3.options).option("maxPartitionRows", 2)
-        assert spark_rows(reader.load(uri)) == engine_rows(hand_made, table)
+        assert spark_rows(reader.load(uri)) == table_rows(hand_made, table)
     reader = spark.read.format("rocketmq-index-headers").options(**s3.options)
-    headers = engine_rows(hand_made, "index_headers")
+    headers = table_rows(hand_made, "index_headers")
     assert [row["file"] for row in reader.load(f"{s3.root}/rack-*/broker-?").collect()] == [
         f"rack-1/broker-a/{row['file']}" for row in headers
     ]
@@ -132,7 +123,7 @@ def test_the_option_filters_gives_the_rows_that_spark_would_keep(
     spark: SparkSession, golden: dict[str, Path], table: str, columns: dict[str, str]
 ) -> None:
     store = golden["mixed"]
-    expected = engine_rows(store, table)
+    expected = table_rows(store, table)
     row = expected[len(expected) // 2]
     filters = [(name, sign, [row[name], 1] if sign == "in" else row[name]) for name, sign in columns.items()]
     tests = [
@@ -150,7 +141,7 @@ def test_a_filtered_query_leaves_later_ones_alone(spark: SparkSession, golden: d
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     try:
         frame = spark.read.format("rocketmq-commitlog").load(str(golden["mixed"]))
-        rows = engine_rows(golden["mixed"], "commit_log")
+        rows = table_rows(golden["mixed"], "commit_log")
         half = sorted(row["phy_offset"] for row in rows)[len(rows) // 2]
         low = frame.where(f"phy_offset < {half}")
         high = frame.where(f"phy_offset >= {half}")

@@ -244,65 +244,35 @@ def test_an_empty_range_is_no_partition(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("name", "value", "said"),
     [
-        ({"hashSlots": 7}, "option hashSlots: unknown; there are hashSlotNum, "),
-        (
-            {"maxPartitionRows": 0},
-            "option maxPartitionRows: '0' is not a whole number from 1 to 2,147,483,647",
-        ),
-        ({"timestamps": "iso"}, "option timestamps: 'iso' is neither millis nor utc"),
-        ({"mode": "LENIENT"}, "option mode: 'LENIENT' is none of FAILFAST, PERMISSIVE, DROPMALFORMED"),
-        (
-            {"columns": "phy_offset,hash"},
-            "option columns: no column 'hash' in index_entries; there are file, ",
-        ),
-        ({"recursiveFileLookup": "yes"}, "option recursiveFileLookup: 'yes' is neither true nor false"),
-        ({"columnNameOfCorruptRecord": "slot"}, "option columnNameOfCorruptRecord: 'slot' is a column"),
-        ({"hashSlotNum": 7}, "option indexNum: missing"),
-        (
-            {"hashSlotNum": "seven"},
-            "option hashSlotNum: 'seven' is not a whole number from 1 to 2,147,483,647",
-        ),
-        ({"hashSlotNum": 1 << 31}, "option hashSlotNum: '2147483648' is not a whole number"),
-        ({"hashSlotNum": ""}, "option hashSlotNum: '' is not a whole number"),
-        (
-            {"filters": "topic = 'Orders'"},
-            "option filters: \"topic = 'Orders'\" is not a JSON list of [column, ",
-        ),
-        ({"filters": "[" * 100_000}, "option filters: '[[[["),
-        ({"filters": '["topic", "=", "Orders"]'}, 'option filters: \'["topic", '),
-        (
-            {"filters": '[["topic", "=", "Orders"]]'},
-            "option filters: 'topic' cannot be filtered on in index_entries",
-        ),
-        (
-            {"filters": '[["slot", "like", 1]]'},
-            "option filters: 'like' is not a comparison; expected one of =",
-        ),
-        ({"filters": '[["slot", "=", "1"]]'}, "option filters: slot = '1': expected a value of type int"),
-        ({"filters": '[["slot", "=", true]]'}, "option filters: slot = True: expected a value of type int"),
-        ({"filters": '[["slot", "=", null]]'}, "option filters: slot = None: expected a value of type int"),
-        (
-            {"filters": '[["slot", "in", []]]'},
-            "option filters: slot in: expected a list of values after `in`",
-        ),
-        ({"filters": '[["slot", "=", [1]]]'}, "option filters: slot =: expected a list of values after `in`"),
-        (
-            {"filters": '[["slot", "in", [1, 9223372036854775808]]]'},
-            "option filters: slot in 9223372036854775808:",
-        ),
+        ("hashSlots", 7, "unknown; there are hashSlotNum, "),
+        ("maxPartitionRows", 0, "'0' is not a whole number from 1 to 2,147,483,647"),
+        ("timestamps", "iso", "'iso' is neither millis nor utc"),
+        ("mode", "LENIENT", "'LENIENT' is none of FAILFAST, PERMISSIVE, DROPMALFORMED"),
+        ("columns", "phy_offset,hash", "no column 'hash' in index_entries; there are file, "),
+        ("recursiveFileLookup", "yes", "'yes' is neither true nor false"),
+        ("columnNameOfCorruptRecord", "slot", "'slot' is a column"),
+        ("hashSlotNum", "seven", "'seven' is not a whole number from 1 to 2,147,483,647"),
+        ("hashSlotNum", 1 << 31, "'2147483648' is not a whole number"),
+        ("hashSlotNum", "", "'' is not a whole number"),
+        ("filters", "topic = 'Orders'", "\"topic = 'Orders'\" is not a JSON list of [column, "),
+        ("filters", "[" * 100_000, "'[[[["),
+        ("filters", '["topic", "=", "Orders"]', '\'["topic", '),
+        ("filters", '[["topic", "=", "Orders"]]', "'topic' cannot be filtered on in index_entries"),
+        ("filters", '[["slot", "like", 1]]', "'like' is not a comparison; expected one of ="),
+        ("filters", '[["slot", "=", "1"]]', "slot = '1': expected a value of type int"),
+        ("filters", '[["slot", "=", true]]', "slot = True: expected a value of type int"),
+        ("filters", '[["slot", "=", null]]', "slot = None: expected a value of type int"),
+        ("filters", '[["slot", "in", []]]', "slot in: expected a list of values after `in`"),
+        ("filters", '[["slot", "=", [1]]]', "slot =: expected a list of values after `in`"),
+        ("filters", '[["slot", "in", [1, 9223372036854775808]]]', "slot in 9223372036854775808:"),
     ],
 )
-def test_a_wrong_option_is_named(mixed: Path, options: dict[str, object], said: str) -> None:
+def test_a_wrong_option_is_named(mixed: Path, name: str, value: object, said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        Read("index_entries", mixed, **options)
-    assert str(caught.value).startswith(said)
-
-
-def test_an_empty_path_is_none() -> None:
-    with pytest.raises(UsageError, match=r"^option path: missing"):
-        Read("index_entries", "")
+        Read("index_entries", mixed, **{name: value})
+    assert str(caught.value).startswith(f"option {name}: {said}")
 
 
 def test_a_geometry_that_cannot_be_told_names_the_options(tmp_path: Path) -> None:
@@ -318,6 +288,8 @@ def test_a_path_that_cannot_be_read_is_named(mixed: Path, tmp_path: Path) -> Non
         (tmp_path / "x*", {}, r"x\*: matches nothing"),
         (mixed / "commitlog", {}, f"{mixed}/commitlog"),
         (mixed, {"hashSlotNum": 70, "indexNum": 120}, "/index/"),
+        (mixed, {"hashSlotNum": 7}, "option indexNum: missing"),
+        ("", {}, "option path: missing"),
     ):
         with pytest.raises((UsageError, OSError), match=said):
             Read("index_entries", path, **options)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from far_storage import Far
 from pyspark.sql import SparkSession
-from verb_run import runner
+from verb_run import Run
 
 pytestmark = pytest.mark.spark
 
@@ -29,17 +29,8 @@ def place(golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPat
     return tmp_path
 
 
-def test_the_commands(
-    spark: SparkSession,
-    s3: Far,
-    place: Path,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("rocket_spark.open_session", lambda *_, **__: spark)
-    monkeypatch.setattr(spark, "stop", lambda: None)
+def test_the_commands(verb: Run, s3: Far, place: Path) -> None:
     s3.upload(place / "broker-a" / "store", "backups/broker-a/store")
-    verb = runner("spark", capfd, monkeypatch)
     (shown,) = re.findall(r"```\n(index_headers .*?)```", PAGE, re.DOTALL)
     for line in re.findall(r"^rocketspec spark (.*)$", PAGE, re.MULTILINE):
         asked = line

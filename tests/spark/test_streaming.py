@@ -10,7 +10,8 @@ from rocket_columnar.store import find_files
 from rocket_golden import open_store
 from rocket_spec.errors import MalformedError, UsageError
 from store_bytes import blank, record, unit
-from streams import TABLES, Row, engine_rows, ordered, stream, trigger
+from streams import TABLES, ordered, stream, trigger
+from table_rows import Row, table_rows
 
 
 @pytest.fixture(autouse=True)
@@ -57,49 +58,39 @@ def golden(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"maxRowsPerTrigger": "7"}, {"maxBytesPerTrigger": "3000"}, {"maxPartitionRows": "3"}],
-    ids=["all", "rows", "bytes", "partitions"],
+    ("table", "options"),
+    [
+        ("commit_log", {}),
+        ("commit_log", {"maxRowsPerTrigger": "7"}),
+        ("commit_log", {"maxBytesPerTrigger": "3000"}),
+        ("commit_log", {"maxPartitionRows": "3"}),
+        ("consume_queue", {}),
+        ("consume_queue", {"maxRowsPerTrigger": "7"}),
+        ("consume_queue", {"maxBytesPerTrigger": "100"}),
+    ],
 )
-def test_a_log_that_is_written_anywhere(golden: Path, tmp_path: Path, options: dict[str, str]) -> None:
-    broker = Broker(golden, tmp_path, "log")
-    broker.write(1)
-    start = stream("commit_log", tmp_path, **options).initialOffset()
-    rows: list[Row] = []
-    for cut in sorted(cuts(broker.total, 25)):
-        broker.write(cut)
-        for _ in range(2):
-            start, more = trigger(stream("commit_log", tmp_path, **options), start)
-            assert len(more) <= int(options.get("maxRowsPerTrigger", 1 << 30))
-            if len(more) > 1:
-                assert sum(row["size"] for row in more) <= int(options.get("maxBytesPerTrigger", 1 << 30))
-            rows += more
-    while more:
-        start, more = trigger(stream("commit_log", tmp_path, **options), start)
-        rows += more
-    assert rows == engine_rows(golden, "commit_log")
-
-
-@pytest.mark.parametrize("options", [{}, {"maxRowsPerTrigger": "7"}, {"maxBytesPerTrigger": "100"}])
-def test_queues_that_are_written_anywhere(golden: Path, tmp_path: Path, options: dict[str, str]) -> None:
-    broker = Broker(golden, tmp_path, "queue")
+def test_files_that_are_written_anywhere(
+    golden: Path, tmp_path: Path, table: str, options: dict[str, str]
+) -> None:
+    """A unit is 8 bytes of offset, 4 of size, 8 of tags code, written at once; here up to its offset."""
+    is_log = table == "commit_log"
+    broker = Broker(golden, tmp_path, "log" if is_log else "queue")
     broker.write(20)
-    start = stream("consume_queue", tmp_path, **options).initialOffset()
-    most = min(
-        int(options.get("maxRowsPerTrigger", 1 << 30)), int(options.get("maxBytesPerTrigger", 1 << 40)) // 20
-    )
+    start = stream(table, tmp_path, **options).initialOffset()
     rows: list[Row] = []
-    for cut in sorted(cuts(broker.total, 15)):
-        # A unit is 8 bytes of offset, 4 of size, 8 of tags code, written at once; here up to its offset.
-        broker.write(cut // 20 * 20 + cut % 9 if cut < broker.total else cut)
+    for cut in sorted(cuts(broker.total, 25 if is_log else 15)):
+        broker.write(cut if is_log or cut == broker.total else cut // 20 * 20 + cut % 9)
         for _ in range(2):
-            start, more = trigger(stream("consume_queue", tmp_path, **options), start)
-            assert len(more) <= most
+            start, more = trigger(stream(table, tmp_path, **options), start)
+            assert len(more) <= int(options.get("maxRowsPerTrigger", 1 << 30))
+            size = sum(row["size"] if is_log else 20 for row in more)
+            assert len(more) <= 1 or size <= int(options.get("maxBytesPerTrigger", 1 << 30))
             rows += more
     while more:
-        start, more = trigger(stream("consume_queue", tmp_path, **options), start)
+        start, more = trigger(stream(table, tmp_path, **options), start)
         rows += more
-    assert ordered(rows) == ordered(engine_rows(golden, "consume_queue"))
+    expected = table_rows(golden, table)
+    assert rows == expected if is_log else ordered(rows) == ordered(expected)
 
 
 def log(path: Path, data: bytes, size: int = 4096) -> None:
@@ -362,4 +353,4 @@ def test_queries_that_are_stopped_and_started_again(spark: SparkSession, tmp_pat
             assert all(progress["numInputRows"] <= 150 for progress in query.recentProgress)
     for table in TABLES:
         rows = spark.read.parquet(str(tmp_path / table)).toArrow().to_pylist()
-        assert ordered(rows) == ordered(engine_rows(golden, table))
+        assert ordered(rows) == ordered(table_rows(golden, table))

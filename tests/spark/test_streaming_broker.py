@@ -7,7 +7,8 @@ import pytest
 from kill_cycle import Load, make_topics, start_load
 from real_broker import RealBroker
 from rocket_spec.errors import UsageError
-from streams import TABLES, Row, engine_rows, ordered, stream, trigger
+from streams import TABLES, ordered, stream, trigger
+from table_rows import Row, table_rows
 
 CONFIG = {"mappedFileSizeCommitLog": "65536", "mappedFileSizeConsumeQueue": "2000"}
 PATIENCE = 120.0  # seconds
@@ -40,7 +41,7 @@ def test_every_row_of_a_real_broker_once(maven: str, java: str, tmp_path: Path, 
         broker.stop()
         followed.trigger()
         for table, found in followed.rows.items():
-            assert ordered(found) == ordered(engine_rows(broker.store, table))
+            assert ordered(found) == ordered(table_rows(broker.store, table))
     assert {row["phy_offset"] for row in followed.rows["commit_log"]} >= acknowledged
 
 

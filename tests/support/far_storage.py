@@ -33,6 +33,10 @@ class Far:
 
     def write(self, uri: str, data: bytes) -> None:
         """Makes or replaces one file."""
+        if "://" not in uri:
+            Path(uri).parent.mkdir(parents=True, exist_ok=True)
+            Path(uri).write_bytes(data)
+            return
         if uri.startswith("s3"):
             with _bucket(self.options).open_output_stream(uri.removeprefix("s3://")) as stream:
                 stream.write(data)

@@ -3,19 +3,12 @@
 import json
 import pickle
 from pathlib import Path
-from typing import Any
 
-from rocket_columnar.decode import decode
-from rocket_columnar.store import find_files
 from rocket_spark.sources import SOURCES
 from rocket_spark.streaming import StoreStreamReader
+from table_rows import Row
 
 TABLES = {source.table: source for source in SOURCES if source.table in ("commit_log", "consume_queue")}
-Row = dict[str, Any]
-
-
-def engine_rows(store: Path, table: str) -> list[Row]:
-    return [row for _, batch in decode(find_files(store), tables=[table]) for row in batch.to_pylist()]
 
 
 def stream(table: str, path: Path, **options: str) -> StoreStreamReader:

@@ -1,0 +1,44 @@
+"""What jobs and sources on Spark are compared with: the engine's rows of a store, rows of Parquet parts, and equal folders."""
+
+import filecmp
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from rocket_columnar.decode import decode
+from rocket_columnar.store import ALL_KINDS, find_files
+
+Row = dict[str, Any]
+
+
+def engine_rows(store: Path, gaps: list[str] | None = None) -> dict[str, list[Row]]:
+    """The rows by table that `decode` gives of a store, and the gaps of its log."""
+    met = [] if gaps is None else gaps
+    rows: dict[str, list[Row]] = {}
+    for table, batch in decode(find_files(store), on_gap=lambda gap: met.append(str(gap))):
+        rows.setdefault(table, []).extend(batch.to_pylist())
+    return rows
+
+
+def table_rows(store: Path, table: str) -> list[Row]:
+    """The rows of one table, also of those that `decode` only gives when asked."""
+    files = find_files(store, kinds=ALL_KINDS)
+    return [row for _, batch in decode(files, tables=[table]) for row in batch.to_pylist()]
+
+
+def part_rows(folder: Path) -> list[Row]:
+    """The rows of all parts below a folder, in order."""
+    return [row for part in sorted(folder.rglob("part-*")) for row in pq.ParquetFile(part).read().to_pylist()]
+
+
+def contents(root: Path) -> list[str]:
+    """Files below a folder, but for what a job says of itself."""
+    found = (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+    return sorted(name for name in found if not name.startswith("_"))
+
+
+def same(one: Path, other: Path) -> None:
+    """That two folders have equal files, what a job says of itself aside."""
+    names = contents(one)
+    assert names == contents(other)
+    assert [name for name in names if not filecmp.cmp(one / name, other / name, shallow=False)] == []
