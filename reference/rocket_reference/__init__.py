@@ -42,7 +42,7 @@ from rocket_reference.mapped_file import MappedFile
 from rocket_reference.mapped_file_queue import MappedFileQueue
 from rocket_reference.properties import parse_properties, properties_text
 from rocket_reference.queue_table import QueueTable, RunningFlags, is_lmq
-from rocket_reference.record_bytes import body_checksum, encode_blank, encode_record, host_text
+from rocket_reference.record_bytes import body_checksum, encode_record, host_text
 from rocket_reference.reput import Reput
 from rocket_reference.rules import RULES_4_9_3, Rules
 from rocket_reference.store_checkpoint import StoreCheckpoint
@@ -85,7 +85,6 @@ __all__ = [
     "dispatch_request",
     "dispatch_requests",
     "dispatch_tags_code",
-    "encode_blank",
     "encode_ext_unit",
     "encode_queue_unit",
     "encode_record",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Final
 
-from rocket_spec.layout import BLANK, MESSAGE_MAGIC
+from rocket_spec.layout import MESSAGE_MAGIC
 
 from rocket_reference._cursor import Cursor
 from rocket_reference._mapping import MappedBuffer
@@ -24,13 +24,10 @@ from rocket_reference.errors import JavaError
 from rocket_reference.java import rem, to_i32, to_i64
 from rocket_reference.mapped_file import MappedFile, wall_clock
 from rocket_reference.mapped_file_queue import MappedFileQueue
-from rocket_reference.multi_path import MultiPathMappedFileQueue
-from rocket_reference.record_bytes import BORN_HOST_V6, encode_blank
+from rocket_reference.record_bytes import BORN_HOST_V6
 
 _INT: Final = Struct(">i")
-_LONG: Final = Struct(">q")
 _MAGIC_POSITION: Final = 4
-_PHY_OFFSET_POSITION: Final = 28
 _SYS_FLAG_POSITION: Final = 36
 _RECOVERED_FILES: Final = 3
 
@@ -44,9 +41,8 @@ class CommitLogFiles:
     """The files of a commit log.
 
     Args:
-        directory: where they are, `commitlog`, or several directories (STORE-17).
+        directories: where they are, `commitlog` or several (STORE-17).
         mapped_file_size: length of each, bytes (1 GiB).
-        read_only: directories that get no new file; they count only beside several directories.
         clock: ms since the epoch.
 
     Attributes:
@@ -55,19 +51,12 @@ class CommitLogFiles:
 
     def __init__(
         self,
-        directory: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        directories: Sequence[str | os.PathLike[str]],
         mapped_file_size: int,
         *,
-        read_only: Sequence[str | os.PathLike[str]] = (),
         clock: Callable[[], int] = wall_clock,
     ) -> None:
-        self.files: MappedFileQueue
-        if isinstance(directory, str) or not isinstance(directory, Sequence):
-            self.files = MappedFileQueue(directory, mapped_file_size, clock=clock)
-        else:
-            self.files = MultiPathMappedFileQueue(
-                directory, mapped_file_size, read_only=read_only, clock=clock
-            )
+        self.files = MappedFileQueue(directories[0], mapped_file_size, others=directories[1:], clock=clock)
 
     def load(self) -> bool:
         """As `MappedFileQueue.load`; False stops the start of a broker. Source: load 128-132."""
@@ -144,33 +133,6 @@ class CommitLogFiles:
             return -1
         return _store_timestamp(bytearray(data))
 
-    # --- writing --------------------------------------------------------------------------------------
-
-    def append(self, records: Sequence[bytes]) -> list[int]:
-        """Appends the records of one message or batch, which stay together, and returns their offsets.
-
-        Each gets its physical offset written in. Where they and 8 bytes more do not fit into the file, a
-        blank is written, the file counts as full, and they go into the next one. Only the blank's 8 bytes
-        are written: what follows stays what it was (LOG-BLANK-1, LOG-FILE-1).
-
-        Raises:
-            JavaError: IOException when a file cannot be made; MESSAGE_SIZE_EXCEEDED, which 4.9.3 answers
-                as an unknown error, when they fit into no file: a second file is then filled by a blank.
-
-        Source: CommitLog.asyncPutMessage 661-718, DefaultAppendMessageCallback.doAppend 1289-1388, 1390-1478.
-        """
-        length = sum(map(len, records))
-        for _ in range(2):
-            last = self.files.last_for_write(0)
-            if last is None:
-                raise JavaError("IOException", "a file of the commit log cannot be made")
-            room = last.file_size - last.wrote_position
-            if length + BLANK.size <= room:
-                return [_append_one(last, data) for data in records]
-            last.append(encode_blank(room))
-            last.wrote_position = last.file_size
-        raise JavaError("MESSAGE_SIZE_EXCEEDED", f"{length} bytes")
-
     # --- recovery -------------------------------------------------------------------------------------
 
     def recover_normally(self, *, check_crc: bool, delay_levels: Sequence[int]) -> int:
@@ -235,12 +197,6 @@ class CommitLogFiles:
                 break
         self.files.truncate_dirty_files(process_offset)
         return process_offset
-
-
-def _append_one(mapped_file: MappedFile, data: bytes) -> int:
-    offset = to_i64(mapped_file.file_from_offset + mapped_file.wrote_position)
-    mapped_file.append(data[:_PHY_OFFSET_POSITION] + _LONG.pack(offset) + data[_PHY_OFFSET_POSITION + 8 :])
-    return offset
 
 
 def _matched_recover(mapped_file: MappedFile, safe_timestamp: int) -> bool:

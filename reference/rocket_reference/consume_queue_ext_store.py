@@ -171,15 +171,6 @@ class ConsumeQueueExt:
         if unit is not None:
             self.files.truncate_dirty_files(to_i64(offset_of(address) + unit.size))
 
-    def max_address(self) -> int:
-        """Address that the next unit gets if it fits. Source: getMaxAddress 397-403."""
-        return address_of(self.files.max_offset())
-
-    def min_address(self) -> int:
-        """Address of the first byte. Source: getMinAddress 408-414."""
-        first = self.files.first()
-        return address_of(first.file_from_offset if first else 0)
-
     def destroy(self) -> None:
         """Deletes the files and their directory. Source: destroy 386-388."""
         self.files.destroy()

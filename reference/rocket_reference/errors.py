@@ -1,8 +1,8 @@
 """What can go wrong in the reference, beside bytes that are wrong (those are `rocket_spec.errors`)."""
 
 
-class JavaError(Exception):
-    """An exception that leaves the Java method: the operation is *rejected*.
+class ThrownError(Exception):
+    """What Java throws.
 
     Attributes:
         name: simple name of the Java class, such as "ArithmeticException".
@@ -13,16 +13,12 @@ class JavaError(Exception):
         self.name = name
 
 
-class JavaFatalError(Exception):
-    """A `java.lang.Error`, such as OutOfMemoryError: no `catch (Exception e)` stops it, and a thread ends of it.
+class JavaError(ThrownError):
+    """An exception that leaves the Java method: the operation is *rejected*."""
 
-    Attributes:
-        name: simple name of the Java class.
-    """
 
-    def __init__(self, name: str, message: str = "") -> None:
-        super().__init__(f"{name}: {message}" if message else name)
-        self.name = name
+class JavaFatalError(ThrownError):
+    """A `java.lang.Error`, such as OutOfMemoryError: no `catch (Exception e)` stops it, and a thread ends of it."""
 
 
 class UnspecifiedError(Exception):

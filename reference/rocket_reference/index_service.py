@@ -320,12 +320,6 @@ class IndexService:
                 break
             self.files.remove(file)
 
-    def destroy(self) -> None:
-        """Deletes every file. Source: destroy 145-155."""
-        for file in self.files:
-            file.mapped.destroy(3000)
-        self.files.clear()
-
     def close(self) -> None:
         """Unmaps the files, as the end of the process does; nothing is flushed (4.9.3's shutdown is empty)."""
         self.pending_flushes.clear()

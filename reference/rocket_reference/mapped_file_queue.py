@@ -9,7 +9,7 @@ written to its end, so that every load must be followed by a recover that finds 
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,11 +37,11 @@ class MappedFileQueue:
     """The files of a directory, which is made with the first of them.
 
     Attributes:
-        directory: where they are.
+        directory: where they are; `others` have files of the same array of bytes (STORE-17), and get no new ones here.
         mapped_file_size: bytes of each.
         mapped_files: in their order: as loaded, then as made.
 
-    Source: MappedFileQueue 54-59.
+    Source: MappedFileQueue 54-59; MultiPathMappedFileQueue.load 61-75.
     """
 
     def __init__(
@@ -49,10 +49,12 @@ class MappedFileQueue:
         directory: str | os.PathLike[str],
         mapped_file_size: int,
         *,
+        others: Sequence[str | os.PathLike[str]] = (),
         clock: Callable[[], int] = wall_clock,
         rules: Rules = RULES_4_9_3,
     ) -> None:
         self.directory = Path(directory)
+        self._others = tuple(map(Path, others))
         self._rules = rules
         self.mapped_file_size = mapped_file_size
         self.mapped_files: list[MappedFile] = []
@@ -86,10 +88,8 @@ class MappedFileQueue:
         return True
 
     def _listed(self) -> list[Path]:
-        return list(self.directory.iterdir()) if self.directory.is_dir() else []
-
-    def _directory_for(self, _offset: int) -> Path:
-        return self.directory
+        folders = sorted({self.directory, *self._others})
+        return [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
 
     def first(self) -> MappedFile | None:
         """The first file. Source: getFirstMappedFile 503-517."""
@@ -122,7 +122,7 @@ class MappedFileQueue:
         return self._create(create_offset)
 
     def _create(self, offset: int) -> MappedFile | None:
-        path = self._directory_for(offset) / file_name(offset)
+        path = self.directory / file_name(offset)
         try:
             mapped_file = MappedFile(path, self.mapped_file_size, clock=self._clock, rules=self._rules)
         except JavaError as error:

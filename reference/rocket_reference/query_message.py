@@ -80,7 +80,9 @@ def query_message(
             try:
                 stored = _look(log, offset)
                 if place == 0:
-                    last_time = message_time(stored)
+                    if stored is None:
+                        continue  # a NullPointerException, caught too
+                    last_time = stored
                 data = _sent(log, offset)
             except JavaError:
                 continue  # caught and logged: this one is left out
@@ -89,17 +91,6 @@ def query_message(
         if any(message.data for message in messages) or last_time < begin:
             break
     return MessageResult(messages, last_update_timestamp, last_update_phy_offset)
-
-
-def message_time(stored: int | None) -> int:
-    """Store time of the lowest hit, ms.
-
-    Raises:
-        JavaError: NullPointerException when it does not decode; the hit is then left out.
-    """
-    if stored is None:
-        raise JavaError("NullPointerException", "the lowest hit does not decode")
-    return stored
 
 
 def _look(log: CommitLogFiles, offset: int) -> int | None:

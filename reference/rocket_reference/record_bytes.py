@@ -19,7 +19,7 @@ from typing import Final
 from zlib import crc32
 
 from rocket_spec.errors import InvalidError
-from rocket_spec.layout import BLANK, BLANK_MAGIC, LONG_TOPIC_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
+from rocket_spec.layout import LONG_TOPIC_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_reference._cursor import Cursor
 from rocket_reference.errors import JavaError
@@ -35,7 +35,6 @@ _HOST_V6: Final = 16 + 4
 _LONGEST_PROPERTIES: Final = 32767
 
 _HEAD: Final = Struct(">iiiiiqqiq")  # total_size .. born_timestamp
-_BLANK: Final = Struct(BLANK.struct_format)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,11 +240,6 @@ def encode_record(
             properties_bytes,
         )
     )
-
-
-def encode_blank(size: int) -> bytes:
-    """The 8 bytes of a blank that stands for `size` bytes up to the end of its file (LOG-BLANK-1)."""
-    return _BLANK.pack(size, BLANK_MAGIC)
 
 
 def _host_length(sys_flag: int, bit: int) -> int:

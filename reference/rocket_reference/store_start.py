@@ -108,10 +108,12 @@ class Store:
         self.config = config
         self.flags = RunningFlags()
         self.checkpoint = StoreCheckpoint()
+        paths = config.commit_log_paths or ("commitlog",)
+        if len(paths) > 1:
+            paths += config.read_only_paths
         self.log = CommitLogFiles(
-            [self.root / path for path in config.commit_log_paths] or self.root / "commitlog",
+            [self.root / path for path in paths],
             config.commit_log_file_size,
-            read_only=[self.root / path for path in config.read_only_paths],
             clock=clock,
         )
         self.queues = QueueTable(

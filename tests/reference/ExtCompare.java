@@ -51,9 +51,6 @@ public final class ExtCompare extends StoreDriver {
             case "ext.recover" -> ext.recover();
             case "ext.truncate_max" -> ext.truncateByMaxAddress(number(word[1]));
             case "ext.truncate_min" -> ext.truncateByMinAddress(number(word[1]));
-            case "ext.bounds" -> {
-                return ext.getMinAddress() + "," + ext.getMaxAddress();
-            }
             default -> throw new AssertionError(word[0]);
         }
         return "-";

@@ -11,7 +11,6 @@ from rocket_reference import (
     Store,
     StoreConfig,
     address_of,
-    encode_blank,
     encode_ext_unit,
     encode_queue_unit,
     encode_record,
@@ -111,7 +110,9 @@ def test_qry_1_three_rounds_each_ending_at_the_lowest_hit(tmp_path: Path) -> Non
         for n in range(3)
     )
     (tmp_path / "commitlog").mkdir()
-    (tmp_path / "commitlog" / file_name(0)).write_bytes((made + encode_blank(400 - 294)).ljust(400, b"\0"))
+    (tmp_path / "commitlog" / file_name(0)).write_bytes(
+        (made + struct.pack(">iI", 400 - 294, 0xCBD43194)).ljust(400, b"\0")
+    )
     config = StoreConfig(commit_log_file_size=400, queue_file_size=100, hash_slot_num=7, index_num=50)
     store = Store(tmp_path, config, new_index_name=lambda: str(next(names)))
     assert store.load()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import rocket_golden
-from rocket_reference import CommitLogFiles, DispatchRequest, Store, StoreConfig, ext_units, records
+from rocket_reference import DispatchRequest, Store, StoreConfig, ext_units
 from rocket_reference.query_message import query_message
 
 # The stores that are whole: what their files hold follows from their commit log. Not among them:
@@ -66,19 +66,6 @@ def recorded_bit_maps(store: Path) -> Callable[[DispatchRequest], bytes]:
 def names() -> Callable[[], str]:
     counter = itertools.count(20990101000000000)
     return lambda: str(next(counter))
-
-
-@pytest.mark.parametrize(
-    "name", ["live", "lmq", "transactions"]
-)  # those without batches, which the log does not tell
-def test_the_records_appended_again_give_the_same_commit_log(name: str, tmp_path: Path) -> None:
-    golden = rocket_golden.open_store(name, tmp_path / "golden")
-    log = CommitLogFiles(tmp_path / "commitlog", config_of(name).commit_log_file_size)
-    for path in sorted((golden / "commitlog").iterdir()):
-        data = path.read_bytes()
-        for position, row in records(data):
-            assert log.append([data[position : position + row.size]]) == [row.phy_offset]
-    assert not differing(content(tmp_path, "commitlog"), content(golden, "commitlog"))
 
 
 @pytest.mark.parametrize("name", WHOLE)

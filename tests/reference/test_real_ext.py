@@ -127,7 +127,7 @@ class ExtHistory:
                 self.operation(self.ext)
         self.drop()
 
-    def operation(self, ext: ConsumeQueueExt) -> None:  # noqa: C901 - one branch for each kind
+    def operation(self, ext: ConsumeQueueExt) -> None:
         choose = self.choose
         kind = choose.randrange(24)
         address = choose.choice(self.addresses) + choose.choice((0, 0, 0, 0, 2, 100))
@@ -149,8 +149,6 @@ class ExtHistory:
             self.run(f"ext.truncate_max {address}", lambda: ext.truncate_by_max_address(address))
         elif kind == 18:
             self.run(f"ext.truncate_min {address}", lambda: ext.truncate_by_min_address(address))
-        elif kind == 19:
-            self.run("ext.bounds", lambda: f"{ext.min_address()},{ext.max_address()}")
         else:
             self.run("drop", self.drop)
             if choose.random() < 0.4:

@@ -22,7 +22,7 @@ def test_as_the_reference(name: str, tmp_path: Path) -> None:
     assert seen.log.begin_timestamp is not None
     assert seen.log.end_timestamp is not None
     sizes = {file.stat().st_size for file in (store / "commitlog").iterdir()}
-    log = CommitLogFiles(store / "commitlog", max(sizes))
+    log = CommitLogFiles([store / "commitlog"], max(sizes))
     assert log.load()
     first, last = seen.log.begin_timestamp, seen.log.end_timestamp
     times = [0, first - 1, *range(first, last + 1, max((last - first) // 40, 1)), last, last + 1, 1 << 60]
