@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from rocket_spec.data import find_data
@@ -157,7 +158,8 @@ def _clause(line: int, name: str, body: list[str]) -> Clause:
     if _ID.fullmatch(name) is None:
         raise _fail(line, f"heading {name!r}", "a clause id such as IDX-PUT-5")
     facts = _facts(line + 1, body[0] if body else "")
-    clause = Clause(name, *facts, _without_tables(body[1:]).strip("\n"), line)
+    own = takewhile(lambda one: not one.startswith("<!-- "), body[1:])  # no generated table or diagram
+    clause = Clause(name, *facts, "\n".join(own).strip("\n"), line)
     if not clause.text:
         raise _fail(line, f"{name} without text", "one to three sentences")
     if (clause.reason is None) == (clause.level == "UNSPECIFIED"):
@@ -165,16 +167,6 @@ def _clause(line: int, name: str, body: list[str]) -> Clause:
             line, f"{name}, {clause.level}", "a paragraph 'Reason: ...' for UNSPECIFIED and for nothing else"
         )
     return clause
-
-
-def _without_tables(lines: list[str]) -> str:
-    """A clause's own text: a generated table or diagram that follows it is cut off."""
-    kept: list[str] = []
-    for line in lines:
-        if line.startswith("<!-- "):
-            break
-        kept.append(line)
-    return "\n".join(kept)
 
 
 def parse(text: str) -> dict[str, Clause]:

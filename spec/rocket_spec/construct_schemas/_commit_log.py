@@ -3,9 +3,10 @@
 import zlib
 from typing import Any
 
-from rocket_spec.construct_schemas._library import c, len_, this
-from rocket_spec.construct_schemas._repeat import ahead, repeat_while
+from rocket_spec.construct_schemas._library import c, len_, struct_of, this
+from rocket_spec.construct_schemas._repeat import has_magic, log_file
 from rocket_spec.construct_schemas._schema import Schema
+from rocket_spec.layout import BLANK as BLANK_LAYOUT
 from rocket_spec.layout import (
     BLANK_MAGIC,
     LONG_TOPIC_MAGIC,
@@ -68,34 +69,8 @@ _record: Any = c.Struct(
     c.Check(_adds_up),
 )
 
-_blank: Any = c.Struct(
-    "total_size" / c.Int32sb,
-    "magic" / c.Const(BLANK_MAGIC, c.Int32sb),
-)
-
-
-def _magic(data: bytes) -> int | None:
-    return int.from_bytes(data[4:8], "big", signed=True) if len(data) == 8 else None
-
-
-def _record_follows(data: bytes) -> bool:
-    return _magic(data) in RECORD_MAGICS
-
-
-def _has_blank(context: Any) -> bool:
-    return _magic(ahead(context["_io"])) == BLANK_MAGIC if context["_parsing"] else context.blank is not None
-
-
-def _blank_fills(context: Any) -> bool:
-    return context.blank is None or context.blank.total_size == 8 + len(context.tail)
-
-
-_file: Any = c.Struct(
-    "records" / repeat_while("records", _record, _record_follows),
-    "blank" / c.If(_has_blank, _blank),
-    "tail" / c.GreedyBytes,
-    c.Check(_blank_fills),
-)
+_blank: Any = struct_of(BLANK_LAYOUT, magic=c.Const(BLANK_MAGIC, c.Int32sb))
+_file: Any = log_file("records", _record, has_magic(RECORD_MAGICS, 4), _blank, has_magic((BLANK_MAGIC,), 4))
 
 RECORD = Schema("commit-log record", _record, "LOG-REC-1")
 BLANK = Schema("commit-log blank", _blank, "LOG-BLANK-1")

@@ -3,11 +3,13 @@
 from typing import Any
 
 from rocket_spec.construct_schemas._commit_log import RECORD
-from rocket_spec.construct_schemas._library import c, len_, this
-from rocket_spec.construct_schemas._repeat import ahead, repeat_while
+from rocket_spec.construct_schemas._library import c, len_, struct_of, this
+from rocket_spec.construct_schemas._repeat import has_magic, log_file, repeat_while
 from rocket_spec.construct_schemas._schema import Schema
 from rocket_spec.layout import ENTRY as ENTRY_LAYOUT
+from rocket_spec.layout import ENTRY_BLANK as BLANK_LAYOUT
 from rocket_spec.layout import ENTRY_BLANK_MAGIC, ENTRY_MAGIC
+from rocket_spec.layout import ENTRY_INDEX_UNIT as INDEX_UNIT_LAYOUT
 
 
 def _body_size(context: Any) -> int:
@@ -19,61 +21,23 @@ def _entry_size(context: Any) -> int:
     return ENTRY_LAYOUT.size + _body_size(context)
 
 
-_entry: Any = c.Struct(
-    "magic" / c.Const(ENTRY_MAGIC, c.Int32sb),
-    "size" / c.Rebuild(c.Int32sb, _entry_size),
-    "index" / c.Int64sb,
-    "term" / c.Int64sb,
-    "pos" / c.Int64sb,
-    "channel" / c.Default(c.Int32sb, 0),
-    "chain_crc" / c.Default(c.Int32sb, 0),
-    "body_crc" / c.Default(c.Int32sb, 0),
-    "body_size" / c.Rebuild(c.Int32sb, _body_size),
+_MAGIC: Any = c.Const(ENTRY_MAGIC, c.Int32sb)
+_entry: Any = struct_of(
+    ENTRY_LAYOUT,
     c.Check(this.size == ENTRY_LAYOUT.size + this.body_size),
     "body" / RECORD.construct,
     c.Check(this.body_size == this.body.total_size),
+    magic=_MAGIC,
+    size=c.Rebuild(c.Int32sb, _entry_size),
+    channel=c.Default(c.Int32sb, 0),
+    chain_crc=c.Default(c.Int32sb, 0),
+    body_crc=c.Default(c.Int32sb, 0),
+    body_size=c.Rebuild(c.Int32sb, _body_size),
 )
-
-_blank: Any = c.Struct(
-    "magic" / c.Const(ENTRY_BLANK_MAGIC, c.Int32sb),
-    "size" / c.Int32sb,
-)
-
-_index_unit: Any = c.Struct(
-    "magic" / c.Const(ENTRY_MAGIC, c.Int32sb),
-    "pos" / c.Int64sb,
-    "size" / c.Int32sb,
-    "index" / c.Int64sb,
-    "term" / c.Int64sb,
-)
-
-
-def _magic(data: bytes) -> int | None:
-    return int.from_bytes(data[:4], "big", signed=True) if len(data) == 8 else None
-
-
-def _entry_follows(data: bytes) -> bool:
-    return _magic(data) == ENTRY_MAGIC
-
-
-def _has_blank(context: Any) -> bool:
-    return (
-        _magic(ahead(context["_io"])) == ENTRY_BLANK_MAGIC
-        if context["_parsing"]
-        else context.blank is not None
-    )
-
-
-def _blank_fills(context: Any) -> bool:
-    return context.blank is None or context.blank.size == 8 + len(context.tail)
-
-
-_log_file: Any = c.Struct(
-    "entries" / repeat_while("entries", _entry, _entry_follows),
-    "blank" / c.If(_has_blank, _blank),
-    "tail" / c.GreedyBytes,
-    c.Check(_blank_fills),
-)
+_blank: Any = struct_of(BLANK_LAYOUT, magic=c.Const(ENTRY_BLANK_MAGIC, c.Int32sb))
+_index_unit: Any = struct_of(INDEX_UNIT_LAYOUT, magic=_MAGIC)
+_entry_follows = has_magic((ENTRY_MAGIC,), 0)
+_log_file: Any = log_file("entries", _entry, _entry_follows, _blank, has_magic((ENTRY_BLANK_MAGIC,), 0))
 
 
 def _zeros_before(context: Any) -> int:
