@@ -5,15 +5,14 @@ the broker answered to queries.
 """
 
 import shutil
-import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
 from typing import Final
 
-from real_broker import NAME, RealBroker, broker_jars
-from release_run import CLIENT, CONFIG, FEATURES
+from real_broker import RealBroker, broker_jars
+from release_run import CONFIG, FEATURES, answers_of_client
 
 FOLDER: Final = Path(__file__).parents[1] / "acceptance" / "later"
 _LEFT_OUT: Final = ("lock", "abort")
@@ -31,15 +30,11 @@ def pack(version: str, folder: Path) -> None:
     jars = broker_jars(version, folder / "jars")
     with RealBroker(folder / "broker", java, CONFIG | _SMALL, jars=jars) as broker:
         broker.start()
-        answers = b""
-        for what in ("pop", "batch"):
-            client = [java, "-cp", str(jars / "*"), str(CLIENT), broker.namesrv, broker.address, NAME, what]
-            answers += subprocess.run(client, check=True, capture_output=True, timeout=300).stdout
+        answers = [line for what in ("pop", "batch") for line in answers_of_client(broker, what, java, jars)]
         broker.stop()
         FOLDER.mkdir(exist_ok=True)
         with zipfile.ZipFile(FOLDER / f"{version}.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
-            lines = [line for line in answers.splitlines() if line.startswith((b"key ", b"unique ", b"tag "))]
-            packed.writestr("answers.txt", b"\n".join(lines))
+            packed.writestr("answers.txt", "\n".join(answers))
             for path in sorted(broker.store.rglob("*")):
                 if path.is_file() and path.name not in _LEFT_OUT:
                     packed.write(path, path.relative_to(broker.store.parent))

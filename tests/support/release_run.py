@@ -7,6 +7,7 @@
 import hashlib
 import json
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from kill_cycle import QUEUES, TOPIC, Load, kill, make_topics, start_load
+from kill_cycle import QUEUES, TOPIC, Kill, Load, kill, make_topics, start_load
 from real_broker import NAME, RealBroker, broker_jars
 from rocket_columnar.query import OpenStore, find_by_unique_key
 from rocket_columnar.rebuild import rebuild
@@ -27,6 +28,7 @@ from rocket_conformance.transport import open_jar
 from rocket_conformance.workload import Client, Manifest, run_workload
 from rocket_spec.errors import UsageError
 from rocket_spec.profiles import profile
+from store_bytes import contents
 
 ROOT: Final = Path(__file__).parents[2]
 RESULTS: Final = ROOT / "docs" / "releases.json"
@@ -72,12 +74,7 @@ def inputs_hash() -> str:
 
 def content(folder: Path) -> tuple[dict[str, bytes], list[bytes]]:
     """The queue files by name, and the index files in the order of their names, which are clock times."""
-    queues = {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted((folder / "consumequeue").rglob("*"))
-        if path.is_file()
-    }
-    return queues, [path.read_bytes() for path in sorted((folder / "index").iterdir())]
+    return contents(folder / "consumequeue"), [data for _, data in sorted(contents(folder / "index").items())]
 
 
 def judged(version: str, store: Path, folder: Path, manifest: Manifest | None) -> dict[str, Any]:
@@ -88,7 +85,7 @@ def judged(version: str, store: Path, folder: Path, manifest: Manifest | None) -
     rebuild(store, folder, release=named)
     left = [found for found in report if found.code == OPEN and found.message.startswith("1 half")]
     true = {OPEN} if manifest is not None and left else set[str]()
-    (queues, indexes), (own_queues, own_indexes) = content(folder), content(store)
+    queues, index = (ours == theirs for ours, theirs in zip(content(folder), content(store), strict=True))
     return {
         "records": verdict.records,
         "held": len(verdict.with_outcome("held")),
@@ -96,8 +93,8 @@ def judged(version: str, store: Path, folder: Path, manifest: Manifest | None) -
         "findings": sorted({found.code for found in report if found.severity != "note"} - true),
         "true": sorted(true),
         "notes": sorted({found.code for found in report if found.severity == "note"}),
-        "queues": queues == own_queues,
-        "index": indexes == own_indexes,
+        "queues": queues,
+        "index": index,
     }
 
 
@@ -126,7 +123,7 @@ def steps(version: str, folder: Path, java: str, jars: Path) -> Iterator[tuple[s
         broker.ask("log")
         broker.stop()
         found = judged(version, broker.store, folder / "killed", None)
-        yield "killed", found | {"foretold": not _faults(done)}
+        yield "killed", found | {"foretold": as_foretold(done)}
         yield "without queues", without_queues(version, broker)
         if version in FEATURES:
             broker.store = broker.folder / "features"
@@ -148,13 +145,18 @@ def is_foretold(version: str, broker: RealBroker) -> bool:
     return same and end == foretold.log_end
 
 
+def answers_of_client(broker: RealBroker, what: str, java: str, jars: Path) -> list[str]:
+    """Sends what only clients of 5.x send, "pop" or "batch"; lines of what was asked afterwards, and of the answers' offsets."""
+    client = [java, "-cp", str(jars / "*"), str(CLIENT), broker.namesrv, broker.address, NAME, what]
+    printed = subprocess.run(client, check=True, capture_output=True, text=True, timeout=300).stdout
+    return [line for line in printed.splitlines() if line.startswith(("key ", "unique ", "tag "))]
+
+
 def features(version: str, broker: RealBroker, what: str, java: str, jars: Path) -> dict[str, Any]:
     """What only clients of 5.x do: the store of it, a start, and the broker's answers by key, unique key and tag beside ours."""
     broker.start()
-    client = [java, "-cp", str(jars / "*"), str(CLIENT), broker.namesrv, broker.address, NAME, what]
-    ran = subprocess.run(client, check=True, capture_output=True, text=True, timeout=300)
+    asked = [line.split() for line in answers_of_client(broker, what, java, jars)]
     broker.stop()
-    asked = [line.split() for line in ran.stdout.splitlines() if line.startswith(("key ", "unique ", "tag "))]
     with OpenStore(broker.store) as opened:
         wrong = [
             (kind, topic, key)
@@ -209,23 +211,17 @@ def without_queues(version: str, broker: RealBroker) -> dict[str, Any]:
 
 def _offsets(store: Path) -> list[int]:
     """Physical offsets of all units of the load's topic."""
-    found = []
-    for path in (store / "consumequeue" / TOPIC).glob("*/*"):
-        raw = path.read_bytes()
-        found += [
-            int.from_bytes(raw[at : at + 8])
-            for at in range(0, len(raw), 20)
-            if raw[at + 8 : at + 12] not in (bytes(4), b"\x7f\xff\xff\xff")
-        ]
-    return found
+    raw = b"".join(contents(store / "consumequeue" / TOPIC).values())
+    return [offset for offset, size, _ in struct.iter_unpack(">qiq", raw) if size not in (0, 0x7FFFFFFF)]
 
 
-def _faults(done: Any) -> str:
+def as_foretold(done: Kill) -> bool:
+    """Whether a start after a kill did what was foretold, and lost those keys."""
     try:
         done.check()
-    except AssertionError as error:
-        return str(error) or "not as foretold"
-    return "" if done.lost == done.predicted_lost else "other keys are lost"
+    except AssertionError:
+        return False
+    return done.lost == done.predicted_lost
 
 
 def measure(version: str, java: str) -> dict[str, Any]:
