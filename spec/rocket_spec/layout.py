@@ -1,12 +1,14 @@
-"""The layout tables: every fixed field of every file, once, as data.
+"""The layout tables: every fixed field of every file, once, as data (`layout.txt`).
 
 The schemas' tests, the byte explainer, the NumPy types of the engine and the tables in SPEC.md all
 come from here. All integers are big-endian and signed. Standard library only.
 """
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from rocket_spec.errors import UsageError
@@ -135,8 +137,8 @@ def parse_geometry(text: str) -> Geometry:
     return Geometry(slots, entries)
 
 
-def layout_of(name: str, clause: str, *rows: tuple[str, str, str, str]) -> Layout:
-    """Rows of (name, type, java, doc) to a layout, with the offsets added up."""
+def layout_of(name: str, clause: str, rows: Iterable[Sequence[str]]) -> Layout:
+    """Rows of name, type, name in Java and doc to a layout, with the offsets added up."""
     fields: list[Field] = []
     offset: int | None = 0
     for field_name, kind, java, doc in rows:
@@ -146,151 +148,32 @@ def layout_of(name: str, clause: str, *rows: tuple[str, str, str, str]) -> Layou
     return Layout(name, tuple(fields))
 
 
-INDEX_HEADER: Final = layout_of(
-    "index header",
-    "IDX-HDR-1",
-    ("begin_timestamp", "i64", "beginTimestamp", "store timestamp of the first put, ms since the epoch"),
-    ("end_timestamp", "i64", "endTimestamp", "store timestamp of the last put, ms since the epoch"),
-    ("begin_phy_offset", "i64", "beginPhyOffset", "physical offset of the first put, bytes"),
-    ("end_phy_offset", "i64", "endPhyOffset", "physical offset of the last put, bytes"),
-    ("hash_slot_count", "i32", "hashSlotCount", "number of puts that found their slot empty"),
-    ("index_count", "i32", "indexCount", "number of the next entry: entries + 1"),
-)
+def read_layouts(path: Path) -> dict[str, Layout]:
+    """The layouts of a text file, by name."""
+    found = {}
+    for part in path.read_text("utf-8").split("\n\n")[1:]:
+        heading, *rows = part.rstrip("\n").split("\n")
+        name, clause = heading.split(" | ")
+        found[name] = layout_of(name, clause, (row.split(maxsplit=3) for row in rows))
+    return found
 
-INDEX_SLOT: Final = layout_of(
-    "index slot",
-    "IDX-SLOT-1",
-    ("entry", "i32", "slotValue", "number of the newest entry of the chain; 0 when empty"),
-)
 
-INDEX_ENTRY: Final = layout_of(
-    "index entry",
-    "IDX-ENT-1",
-    ("key_hash", "i32", "keyHash", "key hash of topic#key, 0 .. 2^31-1"),
-    ("phy_offset", "i64", "phyOffset", "physical offset of the record, bytes"),
-    ("time_diff", "i32", "timeDiff", "whole seconds from the header's begin timestamp at the put"),
-    ("prev_entry", "i32", "slotValue", "number of the previous entry of the same slot; 0 ends the chain"),
-)
-
-QUEUE_UNIT: Final = layout_of(
-    "consume-queue unit",
-    "CQ-UNIT-1",
-    ("phy_offset", "i64", "offset", "physical offset of the record, bytes"),
-    ("size", "i32", "size", "length of the record, bytes"),
-    ("tags_code", "i64", "tagsCode", "hash of TAGS, delivery time in ms, or an ext address"),
-)
-
-EXT_UNIT: Final = layout_of(
-    "consume-queue ext unit",
-    "CQ-EXT-1",
-    ("size", "i16", "size", "length of the unit, bytes: 20 + bit_map_size"),
-    ("tags_code", "i64", "tagsCode", "hash of TAGS or delivery time in ms"),
-    ("store_timestamp", "i64", "msgStoreTime", "store timestamp of the record, ms since the epoch"),
-    ("bit_map_size", "i16", "bitMapSize", "length of the bit map, bytes"),
-    ("bit_map", "bytes", "filterBitMap", "Bloom filter of the SQL92 subscriptions that match"),
-)
+LAYOUTS: Final = read_layouts(Path(__file__).with_suffix(".txt"))
+"""The structures of 4.9.3, by name."""
+INDEX_HEADER: Final = LAYOUTS["index header"]
+INDEX_SLOT: Final = LAYOUTS["index slot"]
+INDEX_ENTRY: Final = LAYOUTS["index entry"]
+QUEUE_UNIT: Final = LAYOUTS["consume-queue unit"]
+EXT_UNIT: Final = LAYOUTS["consume-queue ext unit"]
+RECORD: Final = LAYOUTS["commit-log record"]
+BLANK: Final = LAYOUTS["commit-log blank"]
+ENTRY: Final = LAYOUTS["DLedger entry"]
+ENTRY_BLANK: Final = LAYOUTS["DLedger blank"]
+ENTRY_INDEX_UNIT: Final = LAYOUTS["DLedger index unit"]
+CHECKPOINT: Final = LAYOUTS["checkpoint"]
 
 RECORD_FIXED_V4: Final = 91
 """Bytes of a record with IPv4 hosts, an empty body, topic and properties (`CommitLog.calMsgLength`)."""
-
-RECORD: Final = layout_of(
-    "commit-log record",
-    "LOG-REC-1",
-    ("total_size", "i32", "totalSize", "length of the record, bytes"),
-    ("magic", "i32", "magicCode", "0xDAA320A7"),
-    ("body_crc", "i32", "bodyCRC", "CRC-32 of the body & 0x7FFFFFFF; 0 without a body"),
-    ("queue_id", "i32", "queueId", "queue number"),
-    ("flag", "i32", "flag", "flag of the application"),
-    ("queue_offset", "i64", "queueOffset", "logical offset in the queue"),
-    ("phy_offset", "i64", "physicOffset", "physical offset of this record, bytes"),
-    ("sys_flag", "i32", "sysFlag", "1 compressed, 2 multi-tags, 4/8/12 transaction type, 16/32 IPv6 hosts"),
-    ("born_timestamp", "i64", "bornTimeStamp", "client's clock at the send, ms since the epoch"),
-    ("born_host", "bytes", "bornHost", "address (4 or 16 bytes) and i32 port of the client"),
-    ("store_timestamp", "i64", "storeTimestamp", "broker's clock at the append, ms since the epoch"),
-    ("store_host", "bytes", "storeHost", "address (4 or 16 bytes) and i32 port of the broker"),
-    ("reconsume_times", "i32", "reconsumeTimes", "times a consumer has sent the message back"),
-    (
-        "prepared_transaction_offset",
-        "i64",
-        "preparedTransactionOffset",
-        "physical offset of the half message",
-    ),
-    ("body_length", "i32", "bodyLen", "length of the body, bytes"),
-    ("body", "bytes", "body", "the stored bytes"),
-    ("topic_length", "i8", "topicLen", "length of the topic, bytes"),
-    ("topic", "bytes", "topic", "UTF-8"),
-    ("properties_length", "i16", "propertiesLength", "length of the properties, bytes"),
-    ("properties", "bytes", "properties", "UTF-8: name, byte 1, value, byte 2, and so on"),
-)
-
-BLANK: Final = layout_of(
-    "commit-log blank",
-    "LOG-BLANK-1",
-    ("total_size", "i32", "totalSize", "bytes from here to the end of the file"),
-    ("magic", "i32", "magicCode", "0xCBD43194"),
-)
-
-ENTRY: Final = layout_of(
-    "DLedger entry",
-    "DLG-2",
-    ("magic", "i32", "magic", "1"),
-    ("size", "i32", "size", "length of the entry, bytes: 48 + body_size"),
-    ("index", "i64", "index", "number of the entry, from 0"),
-    ("term", "i64", "term", "term of the leader that appended it"),
-    ("pos", "i64", "pos", "position of this entry in the log, bytes"),
-    ("channel", "i32", "channel", "0; reserved"),
-    ("chain_crc", "i32", "chainCrc", "0; never computed"),
-    ("body_crc", "i32", "bodyCrc", "0; never computed"),
-    ("body_size", "i32", "bodySize", "length of the body, bytes"),
-    ("body", "bytes", "body", "a commit-log record"),
-)
-
-ENTRY_BLANK: Final = layout_of(
-    "DLedger blank",
-    "DLG-5",
-    ("magic", "i32", "magic", "-1"),
-    ("size", "i32", "size", "bytes from here to the end of the file"),
-)
-
-ENTRY_INDEX_UNIT: Final = layout_of(
-    "DLedger index unit",
-    "DLG-6",
-    ("magic", "i32", "magic", "that of the entry: 1"),
-    ("pos", "i64", "pos", "position of the entry in the log, bytes"),
-    ("size", "i32", "size", "length of the entry, bytes"),
-    ("index", "i64", "index", "number of the entry"),
-    ("term", "i64", "term", "term of the entry"),
-)
-
-CHECKPOINT: Final = layout_of(
-    "checkpoint",
-    "CKP-1",
-    ("physic_msg_timestamp", "i64", "physicMsgTimestamp", "store timestamp of the last flushed record, ms"),
-    ("logics_msg_timestamp", "i64", "logicsMsgTimestamp", "store timestamp of the last queued record, ms"),
-    (
-        "index_msg_timestamp",
-        "i64",
-        "indexMsgTimestamp",
-        "end timestamp of the last index file flushed full, ms",
-    ),
-)
-
-LAYOUTS: Final = {
-    layout.name: layout
-    for layout in (
-        INDEX_HEADER,
-        INDEX_SLOT,
-        INDEX_ENTRY,
-        QUEUE_UNIT,
-        EXT_UNIT,
-        RECORD,
-        BLANK,
-        ENTRY,
-        ENTRY_BLANK,
-        ENTRY_INDEX_UNIT,
-        CHECKPOINT,
-    )
-}
 
 DEFAULT_GEOMETRY: Final = Geometry(5_000_000, 20_000_000)
 """4.9.3's own defaults (`MessageStoreConfig.maxHashSlotNum`, `maxIndexNum`): 420,000,040 bytes."""
