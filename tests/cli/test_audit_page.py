@@ -3,7 +3,6 @@
 import html
 import re
 import socket
-from html.parser import HTMLParser
 from pathlib import Path
 
 import rocket_golden
@@ -13,26 +12,9 @@ from verb_run import Run
 VERB = "audit"
 
 
-class Page(HTMLParser):
-    """Elements of a page, and addresses that it would load."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.opened: list[str] = []
-        self.classes: list[str] = []
-        self.addresses: list[str] = []
-        self.fills: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.opened.append(tag)
-        for name, value in attrs:
-            if name in ("src", "href", "action"):
-                self.addresses.append(value or "")
-            if name == "fill":
-                self.fills.append(value or "")
-            if name == "class":
-                self.classes.append(value or "")
+def bars(text: str, *kinds: str) -> list[int]:
+    """The number of bars of each kind."""
+    return [text.count(f'fill="var(--{kind})"') for kind in kinds]
 
 
 def test_a_page_shows_causes_gaps_index_and_queues(run: Run, store: Path, tmp_path: Path) -> None:
@@ -41,11 +23,10 @@ def test_a_page_shows_causes_gaps_index_and_queues(run: Run, store: Path, tmp_pa
     assert code == 1
     assert out.splitlines()[-1] == f"page: {tmp_path / 'page' / 'audit.html'}"
     text = (tmp_path / "page" / "audit.html").read_text("utf-8")
-    page = Page(text)
-    assert page.opened.count("article") == 1
+    assert text.count("<article") == 1
     assert "18 follow from it: 15 queue.dangling, 3 index.entry_dangling" in text
     # three files of the log, one gap, six index files of which three point into it
-    assert [page.fills.count(f"var(--{kind})") for kind in ("log", "gap", "index", "damaged")] == [3, 1, 3, 3]
+    assert bars(text, "log", "gap", "index", "damaged") == [3, 1, 3, 3]
     assert text.count("<td>Orders <") == 4
     assert "19 errors" in text
     assert f"<h1>Store {store}</h1>" in text
@@ -68,10 +49,7 @@ def test_a_group_without_a_title_is_headed_by_its_meaning(run: Run, store: Path,
 def test_a_page_loads_nothing(run: Run, store: Path, tmp_path: Path) -> None:
     assert run(store, "--report", tmp_path / "page").code == 0
     text = (tmp_path / "page" / "audit.html").read_text("utf-8")
-    page = Page(text)
-    assert page.addresses == []
-    assert "script" not in page.opened
-    assert "url(" not in text
+    assert not re.search(r"\b(src|href|action)=|<script|url\(", text)
     assert "prefers-color-scheme: dark" in text
     assert "width=device-width" in text
     assert "No findings." in text
@@ -93,8 +71,8 @@ def test_a_page_shows_the_log_of_several_directories(run: Run, tmp_path: Path) -
     folders = [part for name in "abc" for part in ("--commitlog", store / f"commitlog-{name}")]
     ended = run(store, *folders, "--report", tmp_path / "page")
     assert (ended.code, ended.err) == (0, "")
-    page = Page((tmp_path / "page" / "audit.html").read_text("utf-8"))
-    assert [page.fills.count(f"var(--{kind})") for kind in ("log", "gap", "index")] == [7, 0, 5]
+    text = (tmp_path / "page" / "audit.html").read_text("utf-8")
+    assert bars(text, "log", "gap", "index") == [7, 0, 5]
 
 
 def test_a_page_on_a_telephone(run: Run, store: Path, tmp_path: Path, browser: Browser) -> None:

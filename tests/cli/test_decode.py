@@ -32,10 +32,9 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_store_to_standard_output_is_json_lines_that_name_their_table(run: Run, store: Path) -> None:
-    code, out, err = run(store)
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert (code, err) == (0, "")
-    assert [row["table"] for row in rows] == [
+    done = run(store)
+    assert (done.code, done.err) == (0, "")
+    assert [row["table"] for row in done.rows] == [
         "index_headers",
         *["index_entries"] * 3,
         *["consume_queue"] * 2,
@@ -54,8 +53,8 @@ def test_one_table_does_not_name_it(run: Run, store: Path) -> None:
 
 
 def test_tables_come_once_and_in_their_order(run: Run, store: Path) -> None:
-    out = run(store, "--table", "checkpoint", "--table", "index_headers", "--table", "checkpoint").out
-    assert [json.loads(line)["table"] for line in out.splitlines()] == ["index_headers", "checkpoint"]
+    rows = run(store, "--table", "checkpoint", "--table", "index_headers", "--table", "checkpoint").rows
+    assert [row["table"] for row in rows] == ["index_headers", "checkpoint"]
 
 
 def column(out: str, name: str) -> list[object]:
@@ -223,9 +222,7 @@ def test_bad_input_is_one_line(
     put(directory, "zeros", bytes(400))
     (directory / "empty").mkdir()
     monkeypatch.chdir(directory)
-    outcome = run(*arguments.split())
-    assert (outcome.code, outcome.out, outcome.err.count("\n")) == (code, "", 1)
-    assert outcome.err.startswith(f"rocketspec: {message}")
+    assert run(*arguments.split()).is_one_line(code, f"rocketspec: {message}")
 
 
 def test_closed_pipe_is_quiet(tmp_path: Path) -> None:
@@ -251,23 +248,8 @@ def test_start_up_loads_only_what_decoding_needs(store: Path) -> None:
     )
     loaded = set(json.loads(done.stderr))
     assert "pyarrow" in loaded
-    libraries = {
-        "pandas",
-        "numba",
-        "pyspark",
-        "hypothesis",
-        "jinja2",
-        "jsonschema",
-        "matplotlib",
-        "construct",
-    }
-    assert not loaded & {
-        *libraries,
-        "kaitaistruct",
-        "rocket_reference",
-        "rocket_golden",
-        "rocket_conformance",
-    }
+    libraries = "pandas numba pyspark hypothesis jinja2 jsonschema matplotlib construct kaitaistruct"
+    assert not loaded & {*libraries.split(), "rocket_reference", "rocket_golden", "rocket_conformance"}
 
 
 LATE = 1 << 62
@@ -330,8 +312,7 @@ def test_long_work_shows_its_progress_on_a_terminal(tmp_path: Path, gap: bytes) 
 
 
 def test_limit_holds_for_each_table(run: Run, store: Path) -> None:
-    out = run(store, "--limit", 1).out
-    assert [json.loads(line)["table"] for line in out.splitlines()].count("index_entries") == 1
+    assert [row["table"] for row in run(store, "--limit", 1).rows].count("index_entries") == 1
 
 
 def test_times_in_utc_of_many_rows(run: Run, tmp_path: Path) -> None:

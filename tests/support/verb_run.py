@@ -1,7 +1,8 @@
 """Runs a verb of the command in this process, as the installed `rocketspec` would."""
 
+import json
 import sys
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pytest
 from rocketspec import __main__ as command
@@ -18,6 +19,18 @@ class Outcome(NamedTuple):
     def last(self) -> str:
         """The last line on stdout."""
         return self.out.splitlines()[-1]
+
+    @property
+    def rows(self) -> list[Any]:
+        """The JSON objects on stdout, one a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    def is_one_line(self, code: int, text: str) -> bool:
+        """Whether the run printed no result, and one line with this text on stderr."""
+        assert (self.code, self.out, self.err.count("\n")) == (code, "", 1)
+        assert self.err.startswith("rocketspec: ")
+        assert text in self.err
+        return True
 
 
 class Verb(Protocol):
