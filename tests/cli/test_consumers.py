@@ -1,10 +1,10 @@
 """`inspect` with groups, and the tables of `config/`: rows from a text written by hand."""
 
-import json
 import shlex
 from pathlib import Path
 
 import pytest
+from golden_truth import lines
 from rocket_golden import open_store
 from verb_run import Verb
 
@@ -20,8 +20,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_rows_of_a_file_written_by_hand(verb: Verb, store: Path) -> None:
-    ran = verb("decode", store, "--table", "consumer_offsets")
-    rows = [tuple(json.loads(line).values()) for line in ran.out.splitlines()]
+    rows = [tuple(row.values()) for row in verb("decode", store, "--table", "consumer_offsets").rows]
     file = "config/consumerOffset.json"
     assert rows == [
         ("Orders", "slow", 0, 30, file),
@@ -31,8 +30,7 @@ def test_rows_of_a_file_written_by_hand(verb: Verb, store: Path) -> None:
 
 
 def test_lags_of_groups(verb: Verb, store: Path) -> None:
-    ran = verb("inspect", store, "--group", "sl*", "--json")
-    found = json.loads(ran.out)
+    (found,) = verb("inspect", store, "--group", "sl*", "--json").rows
     lags = [(lag["queue_id"], lag["offset"], lag["max_offset"], lag["messages"]) for lag in found["groups"]]
     assert lags == [(0, 30, 32, 2), (1, 4, 14, 10)]
 
@@ -44,8 +42,7 @@ def test_the_overview_says_who_is_behind(verb: Verb, store: Path) -> None:
 
 
 def test_a_group_that_is_not_there(verb: Verb, store: Path) -> None:
-    ran = verb("inspect", store, "--group", "nobody")
-    assert (ran.code, "no consumer offset of group nobody" in ran.err) == (2, True)
+    assert verb("inspect", store, "--group", "nobody").is_one_line(2, "no consumer offset of group nobody")
 
 
 def test_a_cut_file_is_left_out(verb: Verb, store: Path) -> None:
@@ -59,30 +56,25 @@ def test_a_cut_file_is_left_out(verb: Verb, store: Path) -> None:
 
 def test_an_offset_by_time(verb: Verb, store: Path) -> None:
     """At the store time of unit 17 of the queue, as Java's rows of the log have it, the answer is 17."""
-    rows = verb("decode", store, "--table", "commit_log", "--column", "topic", "--column", "queue_id",
-                "--column", "queue_offset", "--column", "store_timestamp").out  # fmt: skip
-    (time,) = [
+    (time,) = (
         row["store_timestamp"]
-        for row in map(json.loads, rows.splitlines())
+        for row in lines("mixed")["log_record"]
         if (row["topic"], row["queue_id"], row["queue_offset"]) == ("Orders", 0, 17)
-    ]
-    found = json.loads(verb("query", store, "--topic", "Orders", "--queue", 0, "--at", time, "--json").out)
-    assert (found["offset"], found["store_timestamp"], found["why"]) == (
-        17,
-        time,
-        "its record was stored at that time",
     )
+    (found,) = verb("query", store, "--topic", "Orders", "--queue", 0, "--at", time, "--json").rows
+    told = found["offset"], found["store_timestamp"], found["why"]
+    assert told == (17, time, "its record was stored at that time")
 
 
 def test_a_queue_without_a_time(verb: Verb, store: Path) -> None:
     ran = verb("query", store, "--topic", "Orders", "--queue", 0)
-    assert (ran.code, "expected --topic, --queue and --at together" in ran.err) == (2, True)
+    assert ran.is_one_line(2, "expected --topic, --queue and --at together")
 
 
 def test_the_commands_of_the_page(verb: Verb, store: Path, tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text("utf-8")
-    lines = [line.partition(" #")[0].replace("STORE", str(store)) for line in page.splitlines()]
-    commands = [shlex.split(line)[1:] for line in lines if line.startswith("rocketspec ")]
+    shown = [line.partition(" #")[0].replace("STORE", str(store)) for line in page.splitlines()]
+    commands = [shlex.split(line)[1:] for line in shown if line.startswith("rocketspec ")]
     (store / "config" / "consumerOffset.json.bak").write_text("{}", "ascii")
     for name, *arguments in commands:
         known = [{"billing": "slow", "OUT": str(tmp_path / "out")}.get(word, word) for word in arguments]

@@ -1,6 +1,7 @@
 """`decode` of a store with damage: what is whole is decoded, and what is left out is named."""
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -13,17 +14,13 @@ LATE = "index/20261121132606390"
 QUEUE = f"consumequeue/Orders/0/{0:020}"
 
 
-def cut(path: Path, size: int) -> None:
-    path.write_bytes(path.read_bytes()[:size])
-
-
 def rows(out: str) -> Counter[str]:
     return Counter(json.loads(line)["table"] for line in out.splitlines())
 
 
 def test_an_index_file_of_100_bytes_leaves_the_other_five(run: Run, store: Path) -> None:
     whole = rows(run(store).out)
-    cut(store / LATE, 100)
+    os.truncate(store / LATE, 100)
     code, out, err = run(store)
     assert code == 1
     assert rows(out) == whole - Counter(index_headers=1, index_entries=199)
@@ -33,7 +30,7 @@ def test_an_index_file_of_100_bytes_leaves_the_other_five(run: Run, store: Path)
 
 def test_a_queue_file_of_33_bytes_keeps_the_one_after_it(run: Run, store: Path) -> None:
     """33 bytes are one unit and 13 bytes: the file is left out, the queue's second file is not."""
-    cut(store / QUEUE, 33)
+    os.truncate(store / QUEUE, 33)
     code, out, err = run(store, "--table", "consume_queue", "--topic", "Orders")
     assert code == 1
     files = {json.loads(line)["file"] for line in out.splitlines() if json.loads(line)["queue_id"] == 0}

@@ -1,6 +1,5 @@
 """`diff A B` of two stores: stores of a real master and its slaves, and copies that end early, begin late or differ."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import pytest
 import rocket_golden
 from golden_truth import lines
+from store_bytes import overwrite
 from verb_run import Verb
 
 LAST = "commitlog/00000000000000098304"
@@ -20,9 +20,12 @@ def copy(store: Path, tmp_path: Path) -> Path:
 
 def differences(verb: Verb, first: Path, second: Path) -> list[dict[str, Any]]:
     done = verb("diff", first, second, "--json")
-    found = [json.loads(line) for line in done.out.splitlines()]
-    assert done.code == bool(found)
-    return found
+    assert done.code == bool(done.rows)
+    return done.rows
+
+
+def flip(path: Path, at: int) -> None:
+    overwrite(path, at, bytes([path.read_bytes()[at] ^ 1]))
 
 
 def test_a_master_and_its_slave(verb: Verb, tmp_path: Path) -> None:
@@ -46,29 +49,20 @@ def test_a_store_without_the_last_file(store: Path, copy: Path, verb: Verb) -> N
     count = sum(record["file"] == LAST for record in lines("mixed")["log_record"])
     end = before["phy_offset"] + before["size"]
     (found,) = differences(verb, store, copy)
-    assert found == {
-        "part": "log",
-        "what": "behind",
-        "store": 2,
-        "count": count,
-        "offset": end,
-        "record": None,
-    }
+    behind = {"part": "log", "what": "behind", "store": 2, "count": count, "offset": end, "record": None}
+    assert found == behind
     assert differences(verb, copy, store) == [found | {"store": 1}]
 
 
 def test_options_of_files(store: Path, copy: Path, verb: Verb) -> None:
     done = verb("diff", store, copy, "--kind", "log")
-    assert (done.code, done.err) == (2, f"rocketspec: {store}: is a directory; --kind requires two files\n")
+    assert done.is_one_line(2, f"rocketspec: {store}: is a directory; --kind requires two files\n")
 
 
 def test_one_byte_of_a_record(store: Path, copy: Path, verb: Verb) -> None:
     record = next(record for record in lines("mixed")["log_record"] if record["phy_offset"] > 70_000)
     at = record["phy_offset"] + 90
-    file = copy / record["file"]
-    data = bytearray(file.read_bytes())
-    data[at % 32_768] ^= 1
-    file.write_bytes(data)
+    flip(copy / record["file"], at % 32_768)
     (found,) = differences(verb, store, copy)
     assert (found["what"], found["offset"], found["record"]) == ("content", at, record["phy_offset"])
 
@@ -80,14 +74,9 @@ def test_queues(store: Path, copy: Path, verb: Verb) -> None:
     ends = {(queue["topic"], queue["queue_id"]): queue for queue in lines("mixed")["queue"]}
     last = ends["Orders", 0]["max"] - 1
     size = 400
-    file = shorter / f"{last * 20 // size * size:020}"
-    data = bytearray(file.read_bytes())
-    data[last * 20 % size :] = bytes(size - last * 20 % size)
-    file.write_bytes(data)
-    file = damaged / f"{0:020}"
-    data = bytearray(file.read_bytes())
-    data[20 + 19] ^= 1  # the last byte of unit 1
-    file.write_bytes(data)
+    place = last * 20 % size
+    overwrite(shorter / f"{last * 20 - place:020}", place, bytes(size - place))
+    flip(damaged / f"{0:020}", 20 + 19)  # the last byte of unit 1
     found = {
         one["part"]: (one["what"], one["store"], one["count"], one["offset"])
         for one in differences(verb, store, copy)

@@ -1,6 +1,5 @@
 """What lies among a store's files and is none of them, and names that are no text: told in one line each, never a traceback."""
 
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -31,11 +30,10 @@ def test_something_else_in_a_files_place(
     place.unlink()
     MADE[reason](place)
     for level in ("--quick", "--deep"):
-        lines = verb("audit", store, level, "--json").out.splitlines()
-        found = [finding for finding in map(json.loads, lines) if finding["file"] == name]
+        found = [one for one in verb("audit", store, level, "--json").rows if one["file"] == name]
         assert [finding["code"] for finding in found] == [FINDINGS[folder.partition("/")[0]]]
         assert reason in found[0]["message"]
-    refused = json.loads(verb("audit", store, "--restart", "--json").out.splitlines()[-1])["refused"]
+    refused = verb("audit", store, "--restart", "--json").rows[-1]["refused"]
     assert (refused is not None) == (folder != "index")
     told = f"rocketspec: {name}: skipped, {reason}\n"
     assert verb("digest", store).err == told
@@ -48,7 +46,7 @@ def test_something_else_in_a_files_place(
 def test_files_of_other_names(store: Path, verb: Verb) -> None:
     for folder in KINDS:
         (store / folder / ".DS_Store").touch()
-    found = [json.loads(line) for line in verb("audit", store, "--json").out.splitlines()]
+    found = verb("audit", store, "--json").rows
     assert {(finding["code"], finding["file"]) for finding in found} == {
         ("queue.size", "consumequeue/AaTopic/0/.DS_Store"),
         ("log.gap", "commitlog/.DS_Store"),
@@ -62,10 +60,10 @@ def test_names_that_are_no_text(store: Path, verb: Verb) -> None:
         (store / "index" / name).touch()
     outcome = verb("decode", store, "--table", "index_headers", "--table", "consume_queue")
     assert (outcome.code, len(outcome.err.splitlines())) == (0, 2)
-    assert {r"\xff\xfe", "new\nline"} < {json.loads(line).get("topic") for line in outcome.out.splitlines()}
+    assert {r"\xff\xfe", "new\nline"} < {row.get("topic") for row in outcome.rows}
     assert r"  consumequeue/\xff\xfe/0/00000000000000000000" in verb("digest", store).out
-    lines = verb("audit", store, "--json").out.splitlines()
-    assert r"consumequeue/\xff\xfe/0/00000000000000000000" in {json.loads(line)["file"] for line in lines}
+    found = verb("audit", store, "--json").rows
+    assert r"consumequeue/\xff\xfe/0/00000000000000000000" in {one["file"] for one in found}
     assert r"consumequeue/new\x0aline/0/00000000000000000000 at byte 0" in verb("audit", store).out
     assert verb("query", store, "--topic", "T", "--key", "k").err.splitlines()[:2] == [
         r"rocketspec: index/new\x0aline: skipped, its name is not a number",
@@ -77,8 +75,7 @@ def test_names_that_are_no_text(store: Path, verb: Verb) -> None:
 def test_a_store_that_holds_no_file_yet(tmp_path: Path, verb: Verb) -> None:
     (tmp_path / "commitlog").mkdir()
     for name in ("decode", "digest", "audit"):
-        outcome = verb(name, tmp_path)
-        assert (outcome.code, outcome.err) == (2, f"rocketspec: {tmp_path}: contains no file of a store\n")
+        assert verb(name, tmp_path).is_one_line(2, f"rocketspec: {tmp_path}: contains no file of a store\n")
 
 
 @pytest.mark.parametrize(

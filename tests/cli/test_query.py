@@ -2,7 +2,9 @@
 
 import json
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rocket_columnar.index import IndexFile
@@ -17,22 +19,34 @@ VERB = "query"
 KEY = ("--topic", "AaTopic", "--key", "Aa", "--geometry", "16,200")
 
 
+def written(root: Path, messages: Iterable[tuple[list[str], dict[str, Any]]]) -> Path:
+    """A store of records with these fields, each indexed under its keys."""
+    records = b""
+    with IndexFile(root / "index" / "20260101000000000", 16, 200) as index:
+        for keys, fields in messages:
+            assert all(index.put(key, len(records), fields["store_timestamp"]) for key in keys)
+            records += record(len(records), **fields)
+    put(root, f"commitlog/{0:020}", records.ljust(1 << 15, b"\0"))
+    return root
+
+
+def message(time: int, topic: str, body: str, **properties: str) -> dict[str, Any]:
+    """The fields of a record."""
+    packed = "\2".join(f"{name}\1{value}" for name, value in properties.items()).encode()
+    return {"store_timestamp": time, "topic": topic.encode(), "body": body.encode(), "properties": packed}
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     """Two messages of two keys with one hash, and a third of another key."""
-    root = tmp_path / "store"
     keys = ("AaTopic#Aa", "\u8ba2\u5355"), ("BBTopic#BB", "[red]\x1b[31mred"), ("AaTopic#x", "body")
-    records = b""
-    with IndexFile(root / "index" / "20260101000000000", 16, 200) as index:
-        for number, (index_key, body) in enumerate(keys):
-            topic, key = index_key.encode().split(b"#")
-            time, properties = T + 1000 * number, b"KEYS\1" + key + b"\2TAGS\1TagA\2"
-            assert index.put(index_key, len(records), time)
-            records += record(
-                len(records), topic=topic, body=body.encode(), properties=properties, store_timestamp=time
-            )
-    put(root, f"commitlog/{0:020}", records.ljust(4096, b"\0"))
-    return root
+    return written(
+        tmp_path / "store",
+        (
+            ([key], message(T + 1000 * number, key[:7], body, KEYS=key[8:], TAGS="TagA"))
+            for number, (key, body) in enumerate(keys)
+        ),
+    )
 
 
 def test_messages_as_a_table(run: Run, store: Path) -> None:
@@ -54,10 +68,9 @@ def test_exact_and_max(run: Run, store: Path) -> None:
 
 
 def test_json(run: Run, store: Path) -> None:
-    code, out, _ = run(store, *KEY, "--exact", "--json")
-    assert code == 0
-    (line,) = out.splitlines()
-    answer = json.loads(line)
+    done = run(store, *KEY, "--exact", "--json")
+    assert done.code == 0
+    (answer,) = done.rows
     assert list(answer)[2:] == ["last_update_timestamp", "last_update_phy_offset", "truncated"]
     (message,) = answer["messages"]
     assert (answer["offsets"], answer["truncated"]) == ([0], False)
@@ -158,19 +171,10 @@ UNIQUE = "C000020254BF60E53B936A633EFE0001"
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
     """Seventy messages of one key; the first has a client's id."""
-    root = tmp_path / "many"
-    records = b""
-    with IndexFile(root / "index" / "20260101000000000", 16, 200) as index:
-        for number in range(70):
-            keys = ["k"] if number else ["k", UNIQUE]
-            properties = "\2".join(
-                f"{name}\1{key}" for name, key in zip(("KEYS", "UNIQ_KEY"), keys, strict=False)
-            )
-            assert all(index.put(f"T#{key}", len(records), T + number) for key in keys)
-            records += record(len(records), properties=properties.encode(), store_timestamp=T + number)
-    put(root, f"commitlog/{0:020}", records.ljust(1 << 15, b"\0"))
-    (root / "consumequeue" / "T").mkdir(parents=True)
-    return root
+    first = (["T#k", f"T#{UNIQUE}"], message(T, "T", "body", KEYS="k", UNIQ_KEY=UNIQUE))
+    others = ((["T#k"], message(T + number, "T", "body", KEYS="k")) for number in range(1, 70))
+    (tmp_path / "many" / "consumequeue" / "T").mkdir(parents=True)
+    return written(tmp_path / "many", [first, *others])
 
 
 MANY = ("--topic", "T", "--key", "k", "--geometry", "16,200")

@@ -1,5 +1,6 @@
 """The operator's page: its commands do what it says, on stores with the damage that it speaks of."""
 
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -9,6 +10,7 @@ import pytest
 import rocket_golden
 from rocketspec import query
 from runbook import PAGE, blocks, restore_command, run_block, samples, section
+from store_bytes import contents, overwrite
 
 TOPIC, KEY = "BBTopic", "oneway-0"
 """Of messages of the golden store `mixed` that only its last index file knows, and whose log is not dispatched again."""
@@ -26,9 +28,8 @@ def shell(block: str, cwd: Path, *, notes: bool = False) -> str:
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     shutil.move(rocket_golden.open_store("mixed", tmp_path / "golden"), tmp_path / "store")
-    conf = (
-        "maxHashSlotNum=61\nmaxIndexNum=200\nmappedFileSizeConsumeQueue=400\n"  # of the golden store's broker
-    )
+    # of the golden store's broker
+    conf = "maxHashSlotNum=61\nmaxIndexNum=200\nmappedFileSizeConsumeQueue=400\n"
     (tmp_path / "broker.conf").write_text(conf)
     return tmp_path / "store"
 
@@ -69,8 +70,7 @@ def test_the_broker_was_killed(store: Path) -> None:
 
 
 def cut(store: Path) -> None:
-    path = store / LAST_INDEX
-    path.write_bytes(path.read_bytes()[:1000])
+    os.truncate(store / LAST_INDEX, 1000)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_an_abort_file_is_noticed(store: Path) -> None:
 def test_a_queue_that_is_wrong(store: Path) -> None:
     path = store / "consumequeue" / "AaTopic" / "0" / f"{0:020}"
     sound = path.read_bytes()
-    path.write_bytes(sound[:40] + bytes(8) + sound[48:])
+    overwrite(path, 40, bytes(8))
     (placed,) = blocks(4)
     assert shell(placed, store.parent).splitlines()[-1] == "store: no findings"
     rebuilt = store.parent / "rebuilt" / "consumequeue"
@@ -107,11 +107,11 @@ def test_a_queue_that_is_wrong(store: Path) -> None:
 
 
 def test_queues_that_are_gone(store: Path) -> None:
-    before = {path: path.read_bytes() for path in (store / "consumequeue").rglob("0*0")}
+    before = contents(store / "consumequeue")
     shutil.rmtree(store / "consumequeue")
     (placed,) = blocks(4)
     assert shell(placed, store.parent).splitlines()[-1] == "store: no findings"
-    assert {path: path.read_bytes() for path in (store / "consumequeue").rglob("0*0")} == before
+    assert contents(store / "consumequeue") == before
 
 
 def test_a_log_shorter_than_its_index(store: Path) -> None:
@@ -120,9 +120,8 @@ def test_a_log_shorter_than_its_index(store: Path) -> None:
     for line in samples(5):
         assert line in look.splitlines()
     assert "error" not in replaced
-    assert (
-        replaced.splitlines()[-1] == "store: 1 note"
-    )  # delayed messages were delivered beyond the log's end
+    # delayed messages were delivered beyond the log's end
+    assert replaced.splitlines()[-1] == "store: 1 note"
     assert found(store) == MESSAGES
 
 
@@ -134,15 +133,10 @@ def test_a_rollback_restores_the_store_as_it_was(store: Path, number: int) -> No
         (store / "consumequeue" / "AaTopic" / "0" / f"{0:020}").write_bytes(bytes(400))
     else:
         (store / LAST_LOG).unlink()
-    names = ("index", "consumequeue", "checkpoint")
-    before = {path: path.read_bytes() for name in names for path in files_in(store / name)}
+    before = contents(store)
     shell(blocks(number)[-1], store.parent)
     shell(restore_command(number), store.parent)
-    assert {path: path.read_bytes() for name in names for path in files_in(store / name)} == before
-
-
-def files_in(path: Path) -> list[Path]:
-    return [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    assert contents(store) == before
 
 
 def test_a_damaged_log_is_decoded_as_far_as_it_goes(store: Path) -> None:
@@ -155,10 +149,7 @@ def test_a_damaged_log_is_decoded_as_far_as_it_goes(store: Path) -> None:
 def test_a_full_disk_leaves_a_torn_record(store: Path) -> None:
     """The last record of the log without its last 100 bytes, and an abort file."""
     path = store / LAST_LOG
-    data = bytearray(path.read_bytes())
-    end = 101_859 - 98_304
-    data[end - 100 : end] = bytes(100)
-    path.write_bytes(data)
+    overwrite(path, 101_859 - 98_304 - 100, bytes(100))
     (store / "abort").touch()
     (moved,) = blocks(7)
     printed = shell(moved, store.parent)

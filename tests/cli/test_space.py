@@ -83,7 +83,4 @@ def test_the_lines_fit_80_columns_but_for_the_last_three(store: Path, verb: Verb
 
 def test_a_file_has_no_space(store: Path, verb: Verb) -> None:
     done = verb("inspect", store / "checkpoint", "--space")
-    assert (done.code, done.err) == (
-        2,
-        f"rocketspec: {store / 'checkpoint'}: is a file; --space requires a store\n",
-    )
+    assert done.is_one_line(2, f"{store / 'checkpoint'}: is a file; --space requires a store\n")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from golden_truth import lines
 from rocket_columnar.store import Source, find_files, open_reader
+from store_bytes import overwrite
 from verb_run import Verb
 
 LOG = "commitlog/00000000000000032768"
@@ -40,7 +41,7 @@ def test_one_part_is_a_finding(
 ) -> None:
     break_disk(monkeypatch, store / part)
     audit = verb("audit", store, "--json")
-    found = [json.loads(line) for line in audit.out.splitlines()]
+    found = audit.rows
     assert (audit.code, [(one["code"], one["file"]) for one in found]) == (1, [("store.unreadable", part)])
     assert "cannot be read: input/output error" in found[0]["message"]
     shown = verb("inspect", store).out
@@ -48,24 +49,21 @@ def test_one_part_is_a_finding(
     assert f"not read: {part}: input/output error" in shown
     if part in ("commitlog", "index"):
         return
-    rebuilt = verb("rebuild", store, "-o", tmp_path / "new", "--json")
+    (rebuilt,) = verb("rebuild", store, "-o", tmp_path / "new", "--json").rows
     left = [one for one in lines("mixed")["log_record"] if part != LOG or one["file"] != LOG]
-    assert json.loads(rebuilt.out)["records"] == len(left)
-    assert {one["code"] for one in json.loads(rebuilt.out)["findings"]} <= {"store.unreadable"}
+    assert rebuilt["records"] == len(left)
+    assert {one["code"] for one in rebuilt["findings"]} <= {"store.unreadable"}
 
 
 def test_all_of_several_are_findings(store: Path, verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [file.name for file in find_files(store) if file.kind != "checkpoint"][::3]
     break_disk(monkeypatch, *(store / name for name in names))
-    found = [json.loads(line) for line in verb("audit", store, "--json").out.splitlines()]
-    assert sorted(one["file"] for one in found) == sorted(names)
+    assert sorted(one["file"] for one in verb("audit", store, "--json").rows) == sorted(names)
 
 
 def test_real_damage_beside_it_is_found(store: Path, verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     last = lines("mixed")["log_file"][-1]["file"]
-    data = bytearray((store / last).read_bytes())
-    data[4] ^= 1  # of the magic
-    (store / last).write_bytes(data)
+    overwrite(store / last, 4, b"\0")  # of the magic
     break_disk(monkeypatch, store / INDEX)
     done = verb("audit", store)
     assert "log.magic" in done.out
@@ -76,7 +74,7 @@ def test_real_damage_beside_it_is_found(store: Path, verb: Verb, monkeypatch: py
 def test_a_checkpoint_that_is_a_directory(store: Path, verb: Verb) -> None:
     (store / "checkpoint").unlink()
     (store / "checkpoint").mkdir()
-    (found,) = map(json.loads, verb("audit", store, "--json").out.splitlines())
+    (found,) = verb("audit", store, "--json").rows
     assert (found["code"], found["file"]) == ("store.unreadable", "checkpoint")
 
 
@@ -84,8 +82,7 @@ def test_a_log_of_which_no_file_can_be_read_is_not_gone(
     store: Path, verb: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_disk(monkeypatch, *(store / "commitlog").iterdir())
-    found = [json.loads(line) for line in verb("audit", store, "--json").out.splitlines()]
-    assert [one["code"] for one in found] == ["store.unreadable"] * 4
+    assert [one["code"] for one in verb("audit", store, "--json").rows] == ["store.unreadable"] * 4
 
 
 def test_a_store_of_which_nothing_can_be_read(
