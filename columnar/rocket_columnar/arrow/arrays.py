@@ -46,11 +46,11 @@ def _offsets(lengths: Iterable[int], count: int) -> NDArray[np.int32]:
     return offsets
 
 
-def binaries(values: Sequence[bytes | memoryview], *, type_: pa.DataType | None = None) -> Array:
+def binaries(values: Sequence[bytes | memoryview]) -> Array:
     """Byte strings, together less than 2 GiB, joined into one buffer."""
     offsets = _offsets(map(len, values), len(values))
     return pa.Array.from_buffers(
-        type_ or pa.binary(), len(values), [None, _buffer(offsets), _buffer(b"".join(values))]
+        pa.binary(), len(values), [None, _buffer(offsets), _buffer(b"".join(values))]
     )
 
 
@@ -115,30 +115,12 @@ def batch(schema: pa.Schema, columns: dict[str, Array]) -> pa.RecordBatch:
 
 def empty(schema: pa.Schema) -> pa.RecordBatch:
     """A record batch of `schema` without rows."""
-    columns: dict[str, Array] = {}
-    for field in schema:
-        if pa.types.is_dictionary(field.type):
-            columns[field.name] = dictionary(np.empty(0, np.int32), strings([]))
-        elif pa.types.is_map(field.type):
-            columns[field.name] = map_of(np.zeros(0, np.int32), texts([]), texts([]))
-        else:
-            columns[field.name] = _empty(field.type)
-    return batch(schema, columns)
-
-
-def _empty(type_: pa.DataType) -> Array:
-    if pa.types.is_integer(type_):
-        return integers(np.empty(0, type_.to_pandas_dtype()))
-    if pa.types.is_boolean(type_):
-        return booleans(np.empty(0, np.bool_))
-    return binaries([], type_=type_)
+    return batch(schema, {field.name: pa.nulls(0, field.type) for field in schema})
 
 
 def values(array: Any) -> NDArray[Any]:
     """A primitive Arrow array without nulls as NumPy's, not copied where the types allow it."""
     kind = array.type.to_pandas_dtype()
-    if kind is np.bool_:
-        return np.fromiter((bool(value) for value in array.to_pylist()), np.bool_, len(array))
     buffer = array.buffers()[1]
     if buffer is None:
         return np.zeros(len(array), kind)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rocket_columnar import arrow
 from rocket_columnar.arrow import Array, Columns
-from rocket_columnar.fast import LogForm
+from rocket_columnar.fast import PlainLog
 from rocket_columnar.formats import Record, clean_utf8, host_text
 from rocket_columnar.log import Records, RowTopics, bodies_match, records_of, tags_codes
 
@@ -58,7 +58,7 @@ class LogColumns:
         topics: the dictionary of topics.
     """
 
-    def __init__(self, names: set[str], form: LogForm, topics: Topics | None = None) -> None:
+    def __init__(self, names: set[str], form: PlainLog, topics: Topics | None = None) -> None:
         self.form = form
         self.bodies = bool(names & {"body", "crc_ok"})
         self.topics = topics or Topics()

@@ -1,9 +1,8 @@
-"""What is found of each record of a log, and how it is asked for: the one interface of both forms."""
+"""What is found of each record of a log, and in which range it is looked for."""
 
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 SLACK: Final = 64
 """Bytes after the last one of a window, whose content does not matter: compiled loops may look past what they read."""
@@ -54,67 +53,3 @@ class LogRange(NamedTuple):
     end: int
     room: int
     position: int
-
-
-class StringNumbers(Protocol):
-    """Distinct byte strings, numbered in the order in which they came.
-
-    Attributes:
-        items: all of them.
-    """
-
-    items: list[bytes]
-
-    def numbers(
-        self, window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]
-    ) -> NDArray[np.int32]:
-        """The number of each item of a window, as an index into `items`; new ones are added."""
-        ...
-
-
-class LogForm(Protocol):
-    """How the records of a window are read. A window has `SLACK` bytes more than it holds."""
-
-    def find_records(
-        self, window: NDArray[np.uint8], range_: LogRange, rows: NDArray[np.void]
-    ) -> tuple[int, int]:
-        """Fills rows with the records that verify and follow one another, without what their properties contain.
-
-        Returns the number of rows, and where the next record begins.
-        """
-        ...
-
-    def find_values(self, window: NDArray[np.uint8], rows: NDArray[np.void]) -> None:
-        """Completes rows with what their properties contain (LOG-PROP-1); of a repeated name the last value counts."""
-        ...
-
-    def gather(
-        self, window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-        """Byte strings of a window one after the other: where each begins and the last ends, and the bytes."""
-        ...
-
-    def hash_codes(
-        self, window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]
-    ) -> NDArray[np.int32]:
-        """`String.hashCode` of each text."""
-        ...
-
-    def hash_keys(
-        self, window: NDArray[np.uint8], rows: NDArray[np.void], codes: NDArray[np.uint32]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The number of index keys of each row, and the hashes of all, in the order of their puts (IDX-SVC-1, IDX-SVC-2).
-
-        `codes` has for each row the `String.hashCode` of what precedes its keys in the index.
-        """
-        ...
-
-    def split_properties(
-        self, window: NDArray[np.uint8], rows: NDArray[np.void]
-    ) -> tuple[NDArray[np.int32], Any, Any]:
-        """The number of pairs of each row, and all names and all values, as `gather` gives byte strings."""
-        ...
-
-    def new_numbers(self) -> StringNumbers:
-        """No strings so far."""
-        ...

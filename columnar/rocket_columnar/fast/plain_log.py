@@ -30,8 +30,12 @@ _PAIR_BEFORE_4_9_1: Final = re.compile(
 """A pair is dropped if it contains a second `\1`, except at its end (LOG-PROP-3)."""
 
 
-class _Numbers:
-    """Distinct byte strings, numbered by a dict."""
+class PlainNumbers:
+    """Distinct byte strings, numbered in the order in which they came.
+
+    Attributes:
+        items: all of them.
+    """
 
     def __init__(self) -> None:
         self.items: list[bytes] = []
@@ -40,13 +44,14 @@ class _Numbers:
     def numbers(
         self, window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]
     ) -> NDArray[np.int32]:
+        """The number of each item of a window, as an index into `items`; new ones are added."""
         found = [self._known.setdefault(item, len(self._known)) for item in _items(window, at, lengths)]
         self.items = list(self._known)
         return np.array(found, np.int32)
 
 
 class PlainLog:
-    """See `LogForm`.
+    """How the records of a window are read, which has `SLACK` bytes more than it holds; the interface of both forms.
 
     Args:
         one_separator: whether pairs are read as before 4.9.1.
@@ -58,7 +63,10 @@ class PlainLog:
     def find_records(
         self, window: NDArray[np.uint8], range_: LogRange, rows: NDArray[np.void]
     ) -> tuple[int, int]:
-        """See `LogForm`."""
+        """Fills rows with the records that verify and follow one another, without what their properties contain.
+
+        Returns the number of rows, and where the next record begins.
+        """
         view, at = window.data, range_.at
         found: list[tuple[Any, ...]] = []
         while at < range_.stop and at + RECORD_FIXED_V4 <= range_.end and len(found) < len(rows):
@@ -74,7 +82,7 @@ class PlainLog:
         return len(found), at
 
     def find_values(self, window: NDArray[np.uint8], rows: NDArray[np.void]) -> None:
-        """See `LogForm`."""
+        """Completes rows with what their properties contain (LOG-PROP-1); of a repeated name the last value counts."""
         texts = _items(window, rows["properties_at"], rows["properties_length"])
         found = []
         for text, at in zip(texts, rows["properties_at"].tolist(), strict=True):
@@ -91,13 +99,13 @@ class PlainLog:
     def gather(
         self, window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-        """See `LogForm`."""
+        """Byte strings of a window one after the other: where each begins and the last ends, and the bytes."""
         return _joined(_items(window, at, lengths))
 
     def hash_codes(
         self, window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]
     ) -> NDArray[np.int32]:
-        """See `LogForm`."""
+        """`String.hashCode` of each text."""
         known: dict[bytes, int] = {}
         for text in _items(window, at, lengths):
             if text not in known:
@@ -107,7 +115,10 @@ class PlainLog:
     def hash_keys(
         self, window: NDArray[np.uint8], rows: NDArray[np.void], codes: NDArray[np.uint32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """See `LogForm`."""
+        """The number of index keys of each row, and the hashes of all, in the order of their puts (IDX-SVC-1, IDX-SVC-2).
+
+        `codes` has for each row the `String.hashCode` of what precedes its keys in the index.
+        """
         counts, keys, before = [], [], []
         unique = _items(window, rows["uniq_key_at"], rows["uniq_key_length"])
         words = _items(window, rows["keys_at"], rows["keys_length"])
@@ -121,7 +132,7 @@ class PlainLog:
     def split_properties(
         self, window: NDArray[np.uint8], rows: NDArray[np.void]
     ) -> tuple[NDArray[np.int32], Any, Any]:
-        """See `LogForm`."""
+        """The number of pairs of each row, and all names and all values, as `gather` gives byte strings."""
         texts = _items(window, rows["properties_at"], rows["properties_length"])
         pairs = [parse_properties(text) for text in texts]
         counts = np.fromiter(map(len, pairs), np.int32, len(pairs))
@@ -129,9 +140,9 @@ class PlainLog:
         values = [value for found in pairs for value in found.values()]
         return counts, _joined(names), _joined(values)
 
-    def new_numbers(self) -> _Numbers:
-        """See `LogForm`."""
-        return _Numbers()
+    def new_numbers(self) -> PlainNumbers:
+        """No strings so far."""
+        return PlainNumbers()
 
 
 def row_of(record: Record, at: int) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.profiles import profile
 
-from rocket_columnar.fast import LogForm, log_form
+from rocket_columnar.fast import PlainLog, log_form
 from rocket_columnar.formats import clean_utf8
 from rocket_columnar.log.gaps import Gap
 from rocket_columnar.log.request_columns import ROLLBACK, Requests, TopicNames, tag_code, topic_code
@@ -51,7 +51,7 @@ class Dispatch:
         keys: of the release.
     """
 
-    def __init__(self, names: TopicNames, form: LogForm, *, check_crc: bool, keys: KeyRules) -> None:
+    def __init__(self, names: TopicNames, form: PlainLog, *, check_crc: bool, keys: KeyRules) -> None:
         self._names = names
         self._rules = keys
         self._check_crc = check_crc

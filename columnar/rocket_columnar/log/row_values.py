@@ -7,7 +7,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from rocket_columnar.fast import LogForm
+from rocket_columnar.fast import PlainLog
 from rocket_columnar.formats import SCHEDULE_TOPIC, tags_code
 from rocket_columnar.log.scan import Records
 
@@ -23,7 +23,7 @@ class RowTopics:
         value: of a topic's bytes, called once for each topic.
     """
 
-    def __init__(self, form: LogForm, value: Callable[[bytes], int]) -> None:
+    def __init__(self, form: PlainLog, value: Callable[[bytes], int]) -> None:
         self._distinct = form.new_numbers()
         self._value = value
         self._values = np.empty(0, np.int64)

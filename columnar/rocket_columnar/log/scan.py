@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import RECORD_FIXED_V4
 
-from rocket_columnar.fast import ROW, SLACK, LogForm, LogRange, PlainLog, row_of
+from rocket_columnar.fast import ROW, SLACK, LogRange, PlainLog, row_of
 from rocket_columnar.formats import Bad, Record, clean_utf8
 from rocket_columnar.log.frame_walk import Walk
 from rocket_columnar.log.gaps import Gap
@@ -34,7 +34,7 @@ class Records:
 
     window: NDArray[np.uint8]
     rows: NDArray[np.void]
-    form: LogForm
+    form: PlainLog
 
     def find_values(self, *, one_separator: bool = False) -> None:
         """Completes the rows with what their properties contain, malformed text replaced as Java replaces it.
@@ -98,7 +98,7 @@ class Scan:
         self,
         reader: Reader,
         base_offset: int,
-        form: LogForm,
+        form: PlainLog,
         *,
         bodies: bool = False,
         rows: int = _ROWS,

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from rocket_columnar import fast
 from rocket_columnar.decode import decode
-from rocket_columnar.fast import ROW, SLACK, LogForm, PlainLog, forced, log_form
+from rocket_columnar.fast import ROW, SLACK, PlainLog, forced, log_form
 from rocket_columnar.log import Gap
 from rocket_columnar.store import find_files
 from rocket_golden import open_store, stores
@@ -154,7 +154,7 @@ Places = tuple["NDArray[np.uint8]", "NDArray[np.int64]", "NDArray[np.int64]"]
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "compiled"])
-def form(request: pytest.FixtureRequest) -> LogForm:
+def form(request: pytest.FixtureRequest) -> PlainLog:
     with forced(compiled=request.param):
         return log_form(0)
 
@@ -166,7 +166,7 @@ def placed(items: list[bytes]) -> Places:
     return window, np.cumsum(lengths) - lengths, lengths
 
 
-def test_many_distinct_strings_of_any_length(form: LogForm) -> None:
+def test_many_distinct_strings_of_any_length(form: PlainLog) -> None:
     dice = random.Random(5)  # noqa: S311
     items = [dice.randbytes(dice.randrange(40)) for _ in range(4000)]
     items += dice.choices(items, k=4000)
@@ -177,7 +177,7 @@ def test_many_distinct_strings_of_any_length(form: LogForm) -> None:
 
 
 @pytest.mark.parametrize("middle", ["é", "标", "𠮷", "標x🚀", "\x7f"])
-def test_properties_are_readable_if_python_can_decode_them(form: LogForm, middle: str) -> None:
+def test_properties_are_readable_if_python_can_decode_them(form: PlainLog, middle: str) -> None:
     """Also where the text ends within a character, and where a byte of it is another."""
     raw = middle.encode()
     texts = [b"a" * before + raw[:kept] for before in (0, 3, 9) for kept in range(len(raw) + 1)]

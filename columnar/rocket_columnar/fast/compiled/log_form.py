@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 from rocket_columnar.fast.compiled import log_loops
 from rocket_columnar.fast.compiled.log_loops import StringTable, number_strings
 from rocket_columnar.fast.log_row import LogRange
+from rocket_columnar.fast.plain_log import PlainLog, PlainNumbers
 
 
-class _Numbers:
+class _Numbers(PlainNumbers):
     """Distinct byte strings, numbered by a compiled loop."""
 
     def __init__(self) -> None:
-        self.items: list[bytes] = []
+        super().__init__()
         self._used = 0
         self._strings = StringTable(
             np.full(1 << 10, -1, np.int32), np.empty(1 << 12, np.uint8), np.zeros(1 << 8, np.int64)
@@ -48,23 +49,23 @@ class _Numbers:
         _, self._used = number_strings(pool, items, 0, self._strings, 0, np.empty(used, np.int32))
 
 
-class CompiledLog:
-    """See `LogForm`."""
+class CompiledLog(PlainLog):
+    """The same by compiled loops."""
 
     def find_records(
         self, window: NDArray[np.uint8], range_: LogRange, rows: NDArray[np.void]
     ) -> tuple[int, int]:
-        """See `LogForm`."""
+        """See `PlainLog`."""
         return log_loops.find_records(window, range_, rows)
 
     def find_values(self, window: NDArray[np.uint8], rows: NDArray[np.void]) -> None:
-        """See `LogForm`."""
+        """See `PlainLog`."""
         log_loops.find_values(window, rows)
 
     def gather(
         self, window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-        """See `LogForm`."""
+        """See `PlainLog`."""
         offsets = np.zeros(len(lengths) + 1, np.int32)
         np.cumsum(lengths, out=offsets[1:])
         data = np.empty(int(offsets[-1]), np.uint8)
@@ -74,7 +75,7 @@ class CompiledLog:
     def hash_codes(
         self, window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]
     ) -> NDArray[np.int32]:
-        """See `LogForm`."""
+        """See `PlainLog`."""
         codes = np.empty(len(at), np.int32)
         log_loops.hash_codes(window, np.ascontiguousarray(at), np.ascontiguousarray(lengths), codes)
         return codes
@@ -82,7 +83,7 @@ class CompiledLog:
     def hash_keys(
         self, window: NDArray[np.uint8], rows: NDArray[np.void], codes: NDArray[np.uint32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """See `LogForm`."""
+        """See `PlainLog`."""
         most = int(rows["keys_length"].sum()) // 2 + 2 * len(rows)
         counts, hashes = np.empty(len(rows), np.int32), np.empty(most, np.int32)
         used = log_loops.hash_row_keys(window, rows, codes, (counts, hashes))
@@ -91,7 +92,7 @@ class CompiledLog:
     def split_properties(
         self, window: NDArray[np.uint8], rows: NDArray[np.void]
     ) -> tuple[NDArray[np.int32], Any, Any]:
-        """See `LogForm`."""
+        """See `PlainLog`."""
         counts = np.empty(len(rows), np.int32)
         pairs = np.empty((4, int(rows["properties_length"].sum()) // 2 + len(rows)), np.int64)
         used = log_loops.split_pairs(window, rows, counts, pairs)
@@ -99,5 +100,5 @@ class CompiledLog:
         return counts, names, values
 
     def new_numbers(self) -> _Numbers:
-        """See `LogForm`."""
+        """See `PlainLog`."""
         return _Numbers()

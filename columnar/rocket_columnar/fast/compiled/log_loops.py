@@ -31,7 +31,7 @@ _MULTI_DISPATCH: Final = tuple(map(int.from_bytes, (b"INNER_MU", b"LTI_DISP", b"
 
 @jit
 def find_records(window: _Bytes, range_: LogRange, rows: Any) -> tuple[int, int]:
-    """See `LogForm.find_records`; a record verifies if `formats.check_frame_head` and `formats.parse_record` accept it."""
+    """See `PlainLog.find_records`; a record verifies if `formats.check_frame_head` and `formats.parse_record` accept it."""
     at, room, position = range_.at, range_.room, range_.position
     count = 0
     while at < range_.stop and at + _FIXED <= range_.end and count < len(rows):
@@ -86,7 +86,7 @@ def find_records(window: _Bytes, range_: LogRange, rows: Any) -> tuple[int, int]
 
 @jit
 def find_values(window: _Bytes, rows: Any) -> None:
-    """See `LogForm.find_values`."""
+    """See `PlainLog.find_values`."""
     for i in range(len(rows)):
         row = rows[i]
         begin = row.properties_at
@@ -130,14 +130,14 @@ def find_values(window: _Bytes, rows: Any) -> None:
 def hash_codes(
     window: _Bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64], codes: NDArray[np.int32]
 ) -> None:
-    """See `LogForm.hash_codes`."""
+    """See `PlainLog.hash_codes`."""
     for i in range(len(starts)):
         codes[i] = np.int32(text_hash(window, starts[i], starts[i] + lengths[i], 0))
 
 
 @jit
 def hash_row_keys(window: _Bytes, rows: Any, codes: NDArray[np.uint32], room: tuple[Any, Any]) -> int:
-    """See `LogForm.hash_keys`; `room` is that for the number of keys of each row, and for the hashes. Returns their number."""
+    """See `PlainLog.hash_keys`; `room` is that for the number of keys of each row, and for the hashes. Returns their number."""
     counts, hashes = room
     used = 0
     for i in range(len(rows)):
