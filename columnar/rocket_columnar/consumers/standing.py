@@ -18,7 +18,7 @@ from rocket_columnar.config import load_config
 from rocket_columnar.consumers.queue_units import queues_of, units
 from rocket_columnar.describe import QueueView, look_at
 from rocket_columnar.query import CommitLog
-from rocket_columnar.store import StoreFile, despite_unreadable
+from rocket_columnar.store import StoreFile, leaves_out_unreadable
 
 SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 HALF: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
@@ -153,6 +153,7 @@ class Progress:
         return lists | {"open_halves": self.open_halves}
 
 
+@leaves_out_unreadable
 def progress(
     store: Path | str,
     *,
@@ -172,17 +173,7 @@ def progress(
         UsageError: no store.
         OSError: a file cannot be read.
     """
-    return despite_unreadable(lambda: _progress(Path(store), commitlog, queues, sizes=sizes))
-
-
-def _progress(
-    path: Path,
-    commitlog: Sequence[Path | str],
-    queues: Mapping[_Queue, QueueView] | None,
-    *,
-    sizes: bool,
-) -> Progress:
-    bounds = queues
+    path, bounds = Path(store), queues
     if bounds is None:
         bounds = {(one.topic, one.queue_id): one for one in look_at(path, commitlog=commitlog).queues}
     offsets = load_config(path, "consumer_offsets").rows

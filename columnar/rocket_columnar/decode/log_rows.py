@@ -4,7 +4,6 @@ If a record does not verify, the scan reports a gap and continues at the next fr
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from rocket_spec.errors import MalformedError
 
@@ -34,14 +33,6 @@ class LogState:
             topics = None if self._columns is None else self._columns.topics
             self._columns = LogColumns(self.choice.names, form, topics)
         return self._columns
-
-
-class _Range(NamedTuple):
-    """The bytes of a file that are walked: from a frame at `start` to before `stop`; the range ends at `end`."""
-
-    start: int
-    stop: int
-    end: int
 
 
 def log_columns(
@@ -108,8 +99,8 @@ def _wanted(records: Records, choice: RowChoice, columns: LogColumns) -> Records
     return records if keep is None else Records(records.window, rows[keep], records.form)
 
 
-def _range(walk: Walk, choice: RowChoice) -> _Range:
-    """The part of a file that the log's range and the wanted physical offsets leave."""
+def _range(walk: Walk, choice: RowChoice) -> tuple[int, int, int]:
+    """The frame from which a file is walked, where the walk stops, and where its range ends; bytes."""
     base_offset = walk.base_offset
     begin, end = (offset - base_offset for offset in choice.log_range)
     start, end = max(begin, 0), min(end, walk.reader.size)
@@ -119,4 +110,4 @@ def _range(walk: Walk, choice: RowChoice) -> _Range:
         start = walk.next_frame(start, stop)
     if offsets is not None:
         start = max(start, walk.frame_before(offsets[0] - base_offset))
-    return _Range(start, stop, end)
+    return start, stop, end

@@ -120,13 +120,9 @@ def _misfit(reader: Reader, position: int, head: bytes) -> MalformedError | None
 
 def _ext_columns(rows: list[tuple[int, int, int, int, bytes]]) -> Columns:
     address, size, tags_code, store_timestamp, bit_map = zip(*rows, strict=True)
-    return {
-        "address": arrow.integers(np.array(address, np.int64)),
-        "size": arrow.integers(np.array(size, np.int16)),
-        "tags_code": arrow.integers(np.array(tags_code, np.int64)),
-        "store_timestamp": arrow.integers(np.array(store_timestamp, np.int64)),
-        "bit_map": arrow.binaries(bit_map),
-    }
+    longs = {"address": address, "tags_code": tags_code, "store_timestamp": store_timestamp}
+    columns = {name: arrow.integers(np.array(values, np.int64)) for name, values in longs.items()}
+    return {**columns, "size": arrow.integers(np.array(size, np.int16)), "bit_map": arrow.binaries(bit_map)}
 
 
 def checkpoint_columns(reader: Reader) -> Columns:

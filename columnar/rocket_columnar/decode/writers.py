@@ -107,17 +107,12 @@ class _Arrow:
 
     def __init__(self, stream: BinaryIO, schema: pa.Schema) -> None:
         options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
-        self._writer = pa.ipc.new_file(cast("IOBase", stream), schema, options=options)
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(batch)
-
-    def close(self) -> None:
-        self._writer.close()
+        writer = pa.ipc.new_file(cast("IOBase", stream), schema, options=options)
+        self.write, self.close = writer.write_batch, writer.close
 
     def abandon(self) -> None:
         with suppress(Exception):
-            self._writer.close()
+            self.close()
 
 
 class _Parquet:

@@ -28,7 +28,6 @@ from rocket_columnar.arrow import values
 from rocket_columnar.decode import decode, unit_count
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.index import read_header, resolve_each
-from rocket_columnar.log import Gap
 from rocket_columnar.store import (
     Reader,
     StoreFile,
@@ -39,6 +38,9 @@ from rocket_columnar.store import (
     size_of,
     while_there,
 )
+
+_Hash = Any
+"""A hash of `hashlib`, whose type has no public name."""
 
 _AT_ONCE: Final = 1 << 22
 _EMPTY: Final = hashlib.sha256().hexdigest()
@@ -91,11 +93,15 @@ def digest(
     work = WorkDone(on_progress, sum(sizes.values()))
     for file in files:
         try:
-            if file.kind == "index":
-                number, name = _index(file, geometries.get(file)), str(order)
-                order += 1
-            else:
-                number, name = _STREAMS[file.kind](file), _name(file)
+            with file.open() as reader:
+                total = hashlib.sha256()
+                if file.kind == "index":
+                    _index(reader, total, geometries.get(file))
+                    name, order = str(order), order + 1
+                else:
+                    _STREAMS[file.kind](file, reader, total)
+                    name = _name(file)
+                number = total.hexdigest()
         except FileNotFoundError:
             if len(files) == 1 or not is_gone(file):
                 raise
@@ -135,68 +141,52 @@ def _name(file: StoreFile) -> str:
     return str(file.base_offset)
 
 
-def _add(reader: Reader, total: hashlib._Hash, begin: int, end: int) -> None:
+def _add(reader: Reader, total: _Hash, begin: int, end: int) -> None:
     for start in range(begin, end, _AT_ONCE):
         total.update(reader.read(start, min(_AT_ONCE, end - start)).data)
 
 
-def _index(file: StoreFile, geometry: Geometry | None) -> str:
-    total = hashlib.sha256()
-    with open_reader(file.path) as reader:
-        _add(reader, total, 0, INDEX_HEADER.size)
-        if geometry is not None:
-            begin = geometry.entries_offset
-            count = min(read_header(reader).index_count, geometry.index_num)
-            if count > 1:
-                _add(reader, total, begin + INDEX_ENTRY.size, begin + count * INDEX_ENTRY.size)
-        elif not reader.read(0, INDEX_HEADER.size).any():
-            return _EMPTY
-    return total.hexdigest()
+def _index(reader: Reader, total: _Hash, geometry: Geometry | None) -> None:
+    if geometry is None and not reader.read(0, INDEX_HEADER.size).any():
+        return
+    _add(reader, total, 0, INDEX_HEADER.size)
+    if geometry is not None:
+        begin = geometry.entries_offset
+        count = min(read_header(reader).index_count, geometry.index_num)
+        if count > 1:
+            _add(reader, total, begin + INDEX_ENTRY.size, begin + count * INDEX_ENTRY.size)
 
 
-def _queue(file: StoreFile) -> str:
-    total = hashlib.sha256()
-    with open_reader(file.path) as reader:
-        _add(reader, total, 0, unit_count(reader) * QUEUE_UNIT.size)
-    return total.hexdigest()
+def _queue(_: StoreFile, reader: Reader, total: _Hash) -> None:
+    _add(reader, total, 0, unit_count(reader) * QUEUE_UNIT.size)
 
 
-def _ext(file: StoreFile) -> str:
-    total = hashlib.sha256()
-    with open_reader(file.path) as reader:
-        for _, batch in decode([file], tables=["consume_queue_ext"], columns=["address", "size"]):
-            address, size = (values(batch.column(name)).astype(np.int64) for name in ("address", "size"))
-            starts = address - LONG_MIN - file.base_offset if address.size else address
-            for start, length in zip(starts.tolist(), size.tolist(), strict=True):
-                _add(reader, total, start, start + length)
-    return total.hexdigest()
+def _ext(file: StoreFile, reader: Reader, total: _Hash) -> None:
+    for _, batch in decode([file], tables=["consume_queue_ext"], columns=["address", "size"]):
+        address, size = (values(batch.column(name)).astype(np.int64) for name in ("address", "size"))
+        starts = address - LONG_MIN - file.base_offset if address.size else address
+        for start, length in zip(starts.tolist(), size.tolist(), strict=True):
+            _add(reader, total, start, start + length)
 
 
-def _log(file: StoreFile) -> str:
-    total = hashlib.sha256()
-
-    def passed(_: Gap) -> None:
-        """What does not verify is not content; `audit` reports it."""
-
-    with open_reader(file.path) as reader:
-        if not reader.size:
-            return _EMPTY
-        for _, batch in decode([file], tables=["commit_log"], columns=["phy_offset", "size"], on_gap=passed):
-            starts = values(batch.column("phy_offset")) - file.base_offset
-            ends = starts + values(batch.column("size"))
-            breaks = np.flatnonzero(starts[1:] != ends[:-1]) + 1
-            for part in np.split(np.arange(starts.size), breaks):
-                if part.size:
-                    _add(reader, total, int(starts[part[0]]), int(ends[part[-1]]))
-    return total.hexdigest()
+def _log(file: StoreFile, reader: Reader, total: _Hash) -> None:
+    """What does not verify is not content; `audit` reports it."""
+    columns = ["phy_offset", "size"]
+    batches = decode([file], tables=["commit_log"], columns=columns, on_gap=lambda _: None)
+    for _, batch in batches if reader.size else ():
+        starts = values(batch.column("phy_offset")) - file.base_offset
+        ends = starts + values(batch.column("size"))
+        breaks = np.flatnonzero(starts[1:] != ends[:-1]) + 1
+        for part in np.split(np.arange(starts.size), breaks):
+            if part.size:
+                _add(reader, total, int(starts[part[0]]), int(ends[part[-1]]))
 
 
-def _checkpoint(file: StoreFile) -> str:
-    with open_reader(file.path) as reader:
-        return hashlib.sha256(reader.read(0, min(reader.size, CHECKPOINT.size)).data).hexdigest()
+def _checkpoint(_: StoreFile, reader: Reader, total: _Hash) -> None:
+    _add(reader, total, 0, min(reader.size, CHECKPOINT.size))
 
 
-_STREAMS: Final[dict[str, Callable[[StoreFile], str]]] = {
+_STREAMS: Final[dict[str, Callable[[StoreFile, Reader, _Hash], None]]] = {
     "queue": _queue,
     "ext": _ext,
     "log": _log,

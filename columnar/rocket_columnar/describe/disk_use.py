@@ -15,8 +15,8 @@ from rocket_columnar.index import read_headers
 from rocket_columnar.log import log_tail
 from rocket_columnar.store import (
     WorkDone,
-    despite_unreadable,
     find_files,
+    leaves_out_unreadable,
     size_of,
 )
 
@@ -78,6 +78,7 @@ class Space:
     skipped: tuple[tuple[str, str], ...]
 
 
+@leaves_out_unreadable
 def space(
     store: Path,
     *,
@@ -92,10 +93,6 @@ def space(
         UsageError: no store, or one without a commit log.
         OSError: nothing can be read.
     """
-    return despite_unreadable(lambda: _space(store, commitlog, on_progress))
-
-
-def _space(store: Path, commitlog: Sequence[Path], on_progress: Callable[[int, int], None] | None) -> Space:
     skipped: list[tuple[str, str]] = []
     files = find_files(
         store, commitlog=commitlog, on_skip=lambda name, reason: skipped.append((name, reason))

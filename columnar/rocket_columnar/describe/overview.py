@@ -19,9 +19,9 @@ from rocket_columnar.store import (
     StoreFile,
     WorkDone,
     by_queue,
-    despite_unreadable,
     find_files,
     is_gone,
+    leaves_out_unreadable,
     lock_holder,
     open_reader,
     read_at,
@@ -149,6 +149,7 @@ class Overview:
         return shown
 
 
+@leaves_out_unreadable
 def look_at(
     path: Path | str,
     *,
@@ -168,15 +169,7 @@ def look_at(
         UsageError: nothing found, or `geometry` does not fit.
         OSError: the directory cannot be read.
     """
-    return despite_unreadable(lambda: _look_at(Path(path), geometry, commitlog, on_progress))
-
-
-def _look_at(
-    path: Path,
-    geometry: Geometry | None,
-    commitlog: Sequence[Path | str],
-    on_progress: Callable[[int, int], None] | None,
-) -> Overview:
+    path = Path(path)
     problems: list[tuple[str, str]] = []
     files = find_files(
         path, commitlog=commitlog, on_skip=lambda name, reason: problems.append((name, reason))

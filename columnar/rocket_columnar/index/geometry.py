@@ -68,28 +68,15 @@ class _Seen:
 def _look(file: StoreFile) -> _Seen:
     """Size and header; MalformedError if no geometry fits the file."""
     with file.open() as reader:
-        if reader.size < INDEX_HEADER.size:
-            raise MalformedError(
-                file=reader.name,
-                found=f"{reader.size:,} bytes" if reader.size else "an empty file",
-                expected=f"an index file, which begins with a header of {INDEX_HEADER.size} bytes",
-                clause="IDX-FILE-1",
-            )
+        for wrong, expected, clause in (
+            (reader.size < INDEX_HEADER.size, "an index file, which begins with a header of 40 bytes", "IDX-FILE-1"),
+            (not count_of_size(reader.size), "40 + 4 * slots + 20 * entries bytes", "IDX-FILE-1"),
+            (reader.size > _MOST, f"at most {_MOST:,}, the longest index file", "IDX-FILE-3"),
+        ):  # fmt: skip
+            if wrong:
+                found = f"{reader.size:,} bytes" if reader.size else "an empty file"
+                raise MalformedError(file=reader.name, found=found, expected=expected, clause=clause)
         room = (reader.size - INDEX_HEADER.size - INDEX_SLOT.size) // INDEX_ENTRY.size
-        if not count_of_size(reader.size):
-            raise MalformedError(
-                file=reader.name,
-                found=f"{reader.size:,} bytes",
-                expected="40 + 4 * slots + 20 * entries bytes",
-                clause="IDX-FILE-1",
-            )
-        if reader.size > _MOST:
-            raise MalformedError(
-                file=reader.name,
-                found=f"{reader.size:,} bytes",
-                expected=f"at most {_MOST:,}, the longest index file",
-                clause="IDX-FILE-3",
-            )
         header = read_header(reader)
         if header.index_count > room:
             raise MalformedError(

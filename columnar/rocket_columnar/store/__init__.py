@@ -39,5 +39,5 @@ from rocket_columnar.store.store_file import (
     while_listed,
     while_there,
 )
-from rocket_columnar.store.unreadable import Unreadable, despite_unreadable
+from rocket_columnar.store.unreadable import Unreadable, despite_unreadable, leaves_out_unreadable
 from rocket_columnar.store.work_done import WorkDone, in_order

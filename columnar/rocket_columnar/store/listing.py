@@ -171,7 +171,7 @@ class _Finder:
             "checkpoint": self.checkpoint,
             "config": lambda: self.config(self.path / "config"),
             "batch": lambda: self.topics(self.path / "batchconsumequeue", "batch"),
-            "timer_wheel": self.timer_wheel,
+            "timer_wheel": lambda: self.named(self.path, "timer_wheel", is_timer_wheel),
             "timer_log": lambda: self.files(self.path / "timerlog", "timer_log"),
             "tiered": lambda: self.tiered(self.path / "tiered_index_file"),
         }
@@ -189,11 +189,11 @@ class _Finder:
                 elif reason:
                     self.skipped.append((entry.name, reason))
 
-    def timer_wheel(self) -> Iterator[StoreFile]:
-        """The timer wheel and its snapshots."""
-        for entry in entries_of(self.path):
-            if is_timer_wheel(entry.name) and _irregular(entry) is None:
-                yield StoreFile("timer_wheel", self.path / entry.name, self.name(self.path / entry.name))
+    def named(self, directory: Path, kind: Kind, accepts: Callable[[str], bool]) -> Iterator[StoreFile]:
+        """The files of a folder whose names are accepted."""
+        for entry in entries_of(directory):
+            if accepts(entry.name) and _irregular(entry) is None:
+                yield StoreFile(kind, directory / entry.name, self.name(directory / entry.name))
 
     def tiered(self, directory: Path) -> Iterator[StoreFile]:
         """The index files of the tiered store, then those of them that were compacted."""
@@ -202,9 +202,7 @@ class _Finder:
 
     def config(self, directory: Path) -> Iterator[StoreFile]:
         """The files of a broker's configuration that have tables, each with the `.bak` beside it (CFG-1)."""
-        for entry in entries_of(directory):
-            if entry.name.removesuffix(".bak") in CONFIG_TABLES and _irregular(entry) is None:
-                yield StoreFile("config", directory / entry.name, self.name(directory / entry.name))
+        return self.named(directory, "config", lambda name: name.removesuffix(".bak") in CONFIG_TABLES)
 
     def log(self) -> list[StoreFile]:
         """The files of the commit log, from all its directories.

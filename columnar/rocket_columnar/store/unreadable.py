@@ -3,10 +3,12 @@
 import os
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import Final, TypeVar
+from functools import wraps
+from typing import Final, ParamSpec, TypeVar
 
 from rocket_spec.errors import UsageError
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 _left_out: Final[ContextVar[Mapping[str, str] | None]] = ContextVar("left_out", default=None)
@@ -27,6 +29,16 @@ def reason_left_out(path: os.PathLike[str] | str) -> Unreadable | None:
     if name in failed:
         return Unreadable(failed[name])
     return None if os.access(name, os.R_OK) or not os.path.lexists(name) else Unreadable("permission denied")
+
+
+def leaves_out_unreadable(work: Callable[_P, _T]) -> Callable[_P, _T]:
+    """A function that runs as with `despite_unreadable`."""
+
+    @wraps(work)
+    def run(*args: _P.args, **options: _P.kwargs) -> _T:
+        return despite_unreadable(lambda: work(*args, **options))
+
+    return run
 
 
 def despite_unreadable(work: Callable[[], _T]) -> _T:
