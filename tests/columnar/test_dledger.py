@@ -4,7 +4,6 @@ import json
 import runpy
 import shutil
 import struct
-from base64 import b64decode
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -14,16 +13,17 @@ from rocket_columnar.audit import audit
 from rocket_columnar.decode import decode
 from rocket_columnar.describe import byte_at, digest, store_digest, summarise
 from rocket_columnar.log import Gap
-from rocket_columnar.query import OpenStore
-from rocket_columnar.rebuild import rebuild
 from rocket_columnar.restart import restart
 from rocket_columnar.store import find_files
-from rocket_golden import open_store, truth
+from rocket_golden import open_store, stores, truth
 from rocket_spec.errors import UsageError
 
 Row = dict[str, Any]
-HEALTHY = ("dledger", "dledger-expired", "dledger-group", "dledger-upgraded")
-NAMES = (*HEALTHY, "dledger-group-killed", "dledger-group-rejoined")
+NAMES = (
+    *stores(log="dledger"),
+    *stores(log="dledger", unclean=True),
+    *stores(log="upgraded"),
+)
 LONG = (1 << 63) - 1
 
 
@@ -48,22 +48,6 @@ def said(store: Path) -> dict[str, list[Row]]:
     return lines
 
 
-def test_decode(store: Path, said: dict[str, list[Row]]) -> None:
-    gaps: list[Gap] = []
-    rows: dict[str, list[Row]] = defaultdict(list)
-    for table, batch in decode(find_files(store), on_gap=gaps.append):
-        rows[table] += batch.to_pylist()
-    assert gaps == []
-    for line in said["log_record"]:
-        line["body"] = b64decode(line["body"])
-    assert [{**row, "properties": dict(row["properties"])} for row in rows["commit_log"]] == said[
-        "log_record"
-    ]
-    units = [{name: row[name] for name in said["queue_unit"][0]} for row in rows["consume_queue"]]
-    assert units == said["queue_unit"]
-    assert len(rows["index_entries"]) == len(said["index_entry"])
-
-
 @pytest.mark.parametrize("at", [0, 1, 47, 48, 300, 5000])
 def test_ranges_of_the_log_are_the_whole(store: Path, said: dict[str, list[Row]], at: int) -> None:
     """Each record is in one of two ranges, wherever they meet: in a header, a record, a blank."""
@@ -76,57 +60,6 @@ def test_ranges_of_the_log_are_the_whole(store: Path, said: dict[str, list[Row]]
         for row in batch.to_pylist()
     ]
     assert offsets == [line["phy_offset"] for line in said["log_record"]]
-
-
-def test_queries(store: Path, said: dict[str, list[Row]]) -> None:
-    """As the bytes are: Java's loaded store leaves out what is not known to be committed (DLG-15)."""
-    committed = said["dledger"][0]["committed_pos"]
-    with OpenStore(store) as opened:
-        for line in said["query"]:
-            window = {field: line[field] for field in ("max_num", "begin", "end")}
-            answer = opened.query(line["topic"], line["key"], **window)
-            assert list(answer.offsets) == line["offsets"], line
-            found = [row["phy_offset"] for row in answer.messages]
-            if store.name == "dledger-group-killed":
-                found = [offset for offset in found if offset < committed] if line["messages"] else []
-            assert found == line["messages"], line
-        for line in said["log_record"][::7]:
-            assert opened.log.row(line["phy_offset"])["uniq_key"] == line["uniq_key"]
-
-
-def test_audit(store: Path) -> None:
-    for level in ("quick", "default", "deep"):
-        found = {finding.code for finding in audit(store, level)}
-        if store.name == "dledger-group-killed":
-            assert found <= {"store.abort", "store.lag"}
-        elif store.name == "dledger-group-rejoined":
-            assert found == (set() if level == "quick" else {"index.missing_key"})
-        else:
-            assert found == set()
-
-
-def test_rebuild(store: Path, tmp_path: Path) -> None:
-    """Byte for byte what the brokers wrote, where they wrote without a loss and the log is whole."""
-    rebuild(store, tmp_path / "new")
-    if store.name not in ("dledger", "dledger-group", "dledger-upgraded"):
-        return
-    for part in ("consumequeue", "index"):
-        there, made = (
-            sorted(path for path in (folder / part).rglob("*") if path.is_file())
-            for folder in (store, tmp_path / "new")
-        )
-        assert len(there) == len(made) > 2
-        assert [path.read_bytes() for path in there] == [path.read_bytes() for path in made]
-
-
-def test_rebuilt_files_have_no_findings(root: Path, tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    shutil.copytree(root / "dledger-group-rejoined", store)
-    rebuild(store, tmp_path / "new")
-    for part in ("index", "consumequeue"):
-        shutil.rmtree(store / part)
-        shutil.copytree(tmp_path / "new" / part, store / part)
-    assert list(audit(store, "deep")) == []
 
 
 def test_restart(store: Path, said: dict[str, list[Row]]) -> None:

@@ -9,7 +9,6 @@ import pytest
 from live_writer import LiveWriter, Step, steps
 from rocket_columnar.audit import LEVELS, Level, audit
 from rocket_columnar.decode import decode
-from rocket_columnar.log import Walk
 from rocket_columnar.query import OpenStore
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
@@ -20,10 +19,7 @@ GROUPS = {"index_entries": ("file",), "consume_queue": ("topic", "queue_id")}
 """What a table's rows are a prefix of each by itself."""
 
 
-@pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses are allowed, whatever other tests read in the same minute."""
-    monkeypatch.setattr(Walk, "patience", type(Walk.patience)())
+pytestmark = pytest.mark.usefixtures("_patience")
 
 
 class Golden:

@@ -2,15 +2,13 @@
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rocket_columnar.audit import audit
-from rocket_columnar.decode import decode
 from rocket_columnar.describe import digest, store_digest
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.store import find_files
-from rocket_golden import open_store, truth
+from rocket_golden import open_store
 from rocket_spec.errors import UsageError
 
 NAMES = ("commitlog-a", "commitlog-b", "commitlog-c")
@@ -26,10 +24,6 @@ def commitlog(store: Path) -> list[Path]:
     return [store / name for name in NAMES]
 
 
-def lines(kind: str) -> list[dict[str, Any]]:
-    return [line for line in truth("many-paths") if line["type"] == kind]
-
-
 def test_directories_outside_the_store_keep_their_own_names(store: Path, tmp_path: Path) -> None:
     for name in NAMES:
         shutil.copytree(store / name, tmp_path / "disk" / name)
@@ -40,29 +34,11 @@ def test_directories_outside_the_store_keep_their_own_names(store: Path, tmp_pat
     assert list(audit(tmp_path / "store", "deep", commitlog=disks)) == []
 
 
-def test_decode(store: Path, commitlog: list[Path]) -> None:
-    files = find_files(store, commitlog=commitlog)
-    rows = [row for _, batch in decode(files, tables=["commit_log"]) for row in batch.to_pylist()]
-    assert [(row["phy_offset"], row["file"]) for row in rows] == [
-        (line["phy_offset"], line["file"]) for line in lines("log_record")
-    ]
-
-
 def test_without_the_directories_nothing_is_called_damage_but_the_missing_log(store: Path) -> None:
     (found,) = audit(store, "deep")
     assert (found.code, found.file) == ("log.gap", "commitlog")
     assert "--commitlog" in found.message
     assert "--commitlog" in found.cure
-
-
-def test_rebuild(store: Path, commitlog: list[Path], tmp_path: Path) -> None:
-    rebuild(store, tmp_path / "new", commitlog=commitlog)
-    for part in ("consumequeue", "index"):
-        there, made = (
-            sorted(path for path in (folder / part).rglob("*") if path.is_file())
-            for folder in (store, tmp_path / "new")
-        )
-        assert [path.read_bytes() for path in there] == [path.read_bytes() for path in made]
 
 
 def test_nothing_is_written_into_a_directory_that_is_read(

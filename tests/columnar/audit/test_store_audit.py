@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from finding_codes import FINDING_CODES
+from golden_logs import commitlog
 from rocket_columnar.audit import LEVELS, Level, audit
 from rocket_columnar.findings import CODES
 from rocket_columnar.index import IndexFile
@@ -16,19 +17,22 @@ from store_bytes import BEGIN, checkpoint, ext_unit, put, record, unit
 NAME = "index/20260101000000000"
 
 
-@pytest.fixture(scope="module", params=sorted([*stores(), *stores(unclean=True)]))
+@pytest.fixture(scope="module", params=sorted([*stores(log=None), *stores(unclean=True, log=None)]))
 def golden(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return open_store(request.param, tmp_path_factory.mktemp("golden"))
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_healthy_stores_have_no_findings(golden: Path, level: Level) -> None:
-    findings = list(audit(golden, level))
+    findings = list(audit(golden, level, commitlog=commitlog(golden)))
+    if golden.name == "dledger-group-rejoined" and level != "quick":  # a start has deleted an index file
+        assert {finding.code for finding in findings} == {"index.missing_key"}
+        return
     notes = [finding.code for finding in findings if finding.severity == "note"]
     assert [finding for finding in findings if finding.severity != "note"] == []
     # A broker that was killed left its marks, which are healthy; one that was copied was writing.
     assert not notes or (
-        golden.name.startswith(("killed", "live-copy"))
+        golden.name.startswith(("killed", "live-copy", "dledger-group-killed"))
         and set(notes) <= {"index.double_entry", "store.abort", "store.lag"}
     )
 

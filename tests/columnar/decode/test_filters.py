@@ -1,11 +1,9 @@
 """Filters, ranges of rows and subsets of columns in a decode, against choosing among all rows."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rocket_columnar import fast
 from rocket_columnar.decode import Where, decode
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
@@ -22,12 +20,6 @@ TABLES = {
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return open_store("ext", tmp_path_factory.mktemp("golden"))
-
-
-@pytest.fixture(params=[False, True], ids=["numpy", "compiled"])
-def _way(request: pytest.FixtureRequest) -> Iterator[None]:
-    with fast.forced(compiled=request.param):
-        yield
 
 
 def rows(store: Path, table: str, **options: Any) -> list[dict[str, Any]]:
@@ -72,7 +64,7 @@ def conditions(every: list[dict[str, Any]], table: str) -> list[Where]:
     ]
 
 
-@pytest.mark.usefixtures("_way")
+@pytest.mark.usefixtures("_form")
 @pytest.mark.parametrize("table", TABLES)
 def test_filtered_rows_are_those_that_pass(store: Path, table: str) -> None:
     every = rows(store, table)
@@ -84,7 +76,7 @@ def test_filtered_rows_are_those_that_pass(store: Path, table: str) -> None:
         assert rows(store, table, where=where, skip=2, limit=5) == expected[2:7]
 
 
-@pytest.mark.usefixtures("_way")
+@pytest.mark.usefixtures("_form")
 @pytest.mark.parametrize("table", [*TABLES, "index_headers", "checkpoint"])
 @pytest.mark.parametrize("skip", [0, 1, 6, 100, 1 << 40])
 def test_rows_from_one_to_another(store: Path, table: str, skip: int) -> None:
@@ -95,7 +87,7 @@ def test_rows_from_one_to_another(store: Path, table: str, skip: int) -> None:
             assert rows(store, table, skip=skip, limit=limit, batch_rows=batch_rows) == every[skip:stop]
 
 
-@pytest.mark.usefixtures("_way")
+@pytest.mark.usefixtures("_form")
 @pytest.mark.parametrize(
     ("table", "column"), [("index_entries", "slot"), ("commit_log", "size"), ("consume_queue", "size")]
 )

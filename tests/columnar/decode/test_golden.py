@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from golden_logs import golden_files
 from rocket_columnar.decode import decode
 from rocket_columnar.index import resolve
 from rocket_columnar.log import Gap
@@ -25,7 +26,7 @@ LINES = {
 """Of a table: the type of Java's lines, and the number of columns that they have too."""
 
 
-@pytest.fixture(scope="module", params=stores())
+@pytest.fixture(scope="module", params=[*stores(log=None), "dledger-expired", "dledger-group-killed"])
 def directory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return open_store(request.param, tmp_path_factory.mktemp("golden"))
 
@@ -34,7 +35,7 @@ def directory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 def tables(directory: Path) -> Tables:
     gaps: list[Gap] = []
     found: Tables = {table: [] for table in LINES}
-    for table, batch in decode(find_files(directory), on_gap=gaps.append):
+    for table, batch in decode(golden_files(directory), on_gap=gaps.append):
         batch.validate(full=True)
         found[table] += batch.to_pylist()
     for row in found["commit_log"]:

@@ -6,7 +6,7 @@ from threading import get_ident
 
 import pytest
 from rocket_columnar.decode import decode
-from rocket_columnar.log import Gap, Walk
+from rocket_columnar.log import Gap
 from rocket_columnar.store import Source, StoreFile
 from store_bytes import blank, record
 
@@ -20,10 +20,7 @@ FULL = FIRST + blank(SIZE - len(FIRST))
 NAME = f"{0:020}"
 
 
-@pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses are allowed, whatever other tests decoded in the same minute."""
-    monkeypatch.setattr(Walk, "patience", type(Walk.patience)())
+pytestmark = pytest.mark.usefixtures("_patience")
 
 
 def decoded(*states: bytes) -> tuple[list[int], list[Gap]]:

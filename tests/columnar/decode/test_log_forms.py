@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from rocket_columnar import fast
 from rocket_columnar.decode import decode
-from rocket_columnar.fast import ROW, SLACK, PlainLog, forced, log_form
+from rocket_columnar.fast import ROW, SLACK, PlainLog, log_form
 from rocket_columnar.log import Gap
 from rocket_columnar.store import find_files
 from rocket_golden import open_store, stores
@@ -153,10 +153,9 @@ def test_damaged_logs(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 Places = tuple["NDArray[np.uint8]", "NDArray[np.int64]", "NDArray[np.int64]"]
 
 
-@pytest.fixture(params=[False, True], ids=["plain", "compiled"])
-def form(request: pytest.FixtureRequest) -> PlainLog:
-    with forced(compiled=request.param):
-        return log_form(0)
+@pytest.fixture
+def form(_form: None) -> PlainLog:
+    return log_form(0)
 
 
 def placed(items: list[bytes]) -> Places:

@@ -1,12 +1,12 @@
 """Physical offsets asked of a commit log: what the whole walk gives there, and nothing read that lies far before."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rocket_columnar import fast, log
+from rocket_columnar import log
 from rocket_columnar.decode import Where, decode
 from rocket_columnar.log import Gap
 from rocket_columnar.store import Source, StoreFile, find_files, placed_file
@@ -16,10 +16,7 @@ FIRST = "commitlog/00000000000000000000"
 COLUMNS = ["phy_offset", "size", "keys"]
 
 
-@pytest.fixture(params=[False, True], ids=["python", "compiled"], autouse=True)
-def _way(request: pytest.FixtureRequest) -> Iterator[None]:
-    with fast.forced(compiled=request.param):
-        yield
+pytestmark = pytest.mark.usefixtures("_form")
 
 
 def decoded(files: Sequence[StoreFile], **options: Any) -> tuple[list[dict[str, Any]], list[Gap]]:

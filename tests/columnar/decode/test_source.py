@@ -1,11 +1,10 @@
 """Files that are no files, and ranges of a log: the same rows as the whole from the disk."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rocket_columnar import fast
 from rocket_columnar.decode import decode
 from rocket_columnar.index import resolve_each
 from rocket_columnar.log import Gap
@@ -100,12 +99,6 @@ def damaged_log() -> bytes:
             store_timestamp=BEGIN + number,
         )
     return bytes(made + blank(40))
-
-
-@pytest.fixture(params=[False, True], ids=["python", "compiled"])
-def _form(request: pytest.FixtureRequest) -> Iterator[None]:
-    with fast.forced(compiled=request.param):
-        yield
 
 
 @pytest.mark.usefixtures("_form")

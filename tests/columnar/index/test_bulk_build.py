@@ -1,27 +1,21 @@
 """Bulk building against single puts and against the real broker's files: equal bytes, rolls included."""
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from rocket_columnar import fast, formats
-from rocket_columnar.formats import hash_keys, index_key
+from rocket_columnar import formats
+from rocket_columnar.fast import hash_keys
+from rocket_columnar.formats import index_key
 from rocket_columnar.index import IndexBuilder, IndexFile, build
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 
 T = 1_700_000_000_000
 GEOMETRY = Geometry(7, 50)
-
-
-@pytest.fixture(params=["numpy", "compiled"])
-def _way(request: pytest.FixtureRequest) -> Iterator[None]:
-    with fast.forced(compiled=request.param == "compiled"):
-        yield
 
 
 def names(directory: Path) -> list[Path]:
@@ -64,7 +58,7 @@ def same_files(one: list[Path], other: list[Path]) -> None:
         assert left.read_bytes() == right.read_bytes()
 
 
-@pytest.mark.usefixtures("_way")
+@pytest.mark.usefixtures("_form")
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("count", [1, 48, 49, 50, 98, 99, 500])
 def test_files_are_those_of_single_puts(tmp_path: Path, seed: int, count: int) -> None:
@@ -76,7 +70,7 @@ def test_files_are_those_of_single_puts(tmp_path: Path, seed: int, count: int) -
     assert len(made) == -(-count // 49)
 
 
-@pytest.mark.usefixtures("_way")
+@pytest.mark.usefixtures("_form")
 @pytest.mark.parametrize(
     "kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), "list", "hashes"]
 )
@@ -91,7 +85,7 @@ def test_keys_of_every_kind(tmp_path: Path, kind: Any) -> None:
     same_files(build(names(tmp_path / "many"), keys, *rows[1:], topic="T", geometry=GEOMETRY), expected)
 
 
-@pytest.mark.usefixtures("_way")
+@pytest.mark.usefixtures("_form")
 @pytest.mark.parametrize("at_once", [1, 13])
 def test_batches_go_on_where_the_one_before_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
@@ -107,7 +101,7 @@ def test_batches_go_on_where_the_one_before_ended(
     same_files(builder.made, expected)
 
 
-@pytest.mark.usefixtures("_way")
+@pytest.mark.usefixtures("_form")
 @pytest.mark.parametrize("seed", range(3))
 def test_topic_is_hashed_before_its_keys(seed: int) -> None:
     keys = puts(seed, 300)[0]
@@ -116,7 +110,7 @@ def test_topic_is_hashed_before_its_keys(seed: int) -> None:
     assert hash_keys(keys, "T订\U0001f600").tolist() == expected
 
 
-@pytest.mark.usefixtures("_way")
+@pytest.mark.usefixtures("_form")
 @pytest.mark.parametrize("bad", [b"\xed\xa0\x80", b"\xff", b"12345678\xc3", b"\xf4\x90\x80\x80", b"\xc0\x80"])
 def test_bytes_that_are_no_text_are_refused(bad: bytes) -> None:
     with pytest.raises(ValueError, match=r"UTF-?8"):

@@ -1,0 +1,18 @@
+"""Golden stores of every form of commit log, opened with all of its directories."""
+
+from pathlib import Path
+
+from rocket_columnar.store import StoreFile, find_files
+
+SEVERAL = {"many-paths": ("commitlog-a", "commitlog-b", "commitlog-c")}
+"""The directories of the log of a store that has several."""
+
+
+def commitlog(store: Path) -> list[Path]:
+    """The directories of a golden store's log in addition to `commitlog`."""
+    return [store / name for name in SEVERAL.get(store.name, ())]
+
+
+def golden_files(store: Path) -> list[StoreFile]:
+    """All files of a golden store."""
+    return find_files(store, commitlog=commitlog(store))
