@@ -9,7 +9,6 @@ from pathlib import Path
 from sphinx.cmd.build import build_main
 
 from website.evidence import add_evidence
-from website.navigation import render_navigation
 from website.reference import write_reference
 from website.results import badges, read_runs, render_results
 from website.staging import stage
@@ -33,7 +32,6 @@ def build(out: Path) -> int:
         (source / "results.md").write_text(render_results(), "utf-8")
         structures = source / "structures.md"
         structures.write_text(filled(structures.read_text("utf-8")), "utf-8")
-        _add_navigation(source)
         code = run_sphinx(source, out, Path(scratch) / "doctrees")
     (out / "badges").mkdir(parents=True, exist_ok=True)
     for name, picture in badges(read_runs()):
@@ -45,13 +43,6 @@ def run_sphinx(source: Path, out: Path, doctrees: Path) -> int:
     """Builds the pages of a directory; the exit code, 1 after a warning."""
     options = ["-W", "--keep-going", "-q", "-d", str(doctrees)]
     return build_main([*options, "-c", str(HERE), "-b", "html", str(source), str(out)])
-
-
-def _add_navigation(source: Path) -> None:
-    start = source / "index.md"
-    pages = {path.relative_to(source).with_suffix("").as_posix() for path in source.rglob("*.md")} - {"index"}
-    text = start.read_text("utf-8")
-    start.write_text(text.replace("<!-- navigation -->", render_navigation(pages)), "utf-8")
 
 
 def main() -> int:

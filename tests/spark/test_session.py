@@ -9,36 +9,42 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from rocket_spark.session import QUICK_COMPILER, driver_settings
+from rocket_spark.session import driver_settings
 
 pytestmark = pytest.mark.spark
 
 
-def test_what_a_session_starts_its_jvm_with(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("master", "submitted", "options", "sockets"),
+    [
+        ("local[1]", False, "-XX:TieredStopAtLevel=1", True),
+        ("local[1]", False, "", True),
+        ("yarn", False, "", False),
+        (None, True, "", False),
+    ],
+)
+def test_what_a_session_starts_its_jvm_with(
+    monkeypatch: pytest.MonkeyPatch,
+    java: str,
+    master: str | None,
+    options: str,
+    *,
+    submitted: bool,
+    sockets: bool,
+) -> None:
+    """No Unix sockets in containers with long paths: a task on YARN failed with "AF_UNIX path too long"."""
     monkeypatch.setattr(os, "environ", dict(os.environ))
-    settled = driver_settings("local[1]", QUICK_COMPILER)
-    assert settled["spark.driver.extraJavaOptions"].split()[1:] == ["-XX:TieredStopAtLevel=1"]
-    assert settled["spark.python.unix.domain.socket.enabled"] == "true"
-    settled = driver_settings("local[1]")
-    assert len(settled["spark.driver.extraJavaOptions"].split()) == 1
+    if submitted:
+        os.environ["PYSPARK_GATEWAY_PORT"] = "1"
+    settled = driver_settings(master, options)
+    assert settled.get("spark.driver.extraJavaOptions", "").split()[1:] == options.split()
+    assert ("spark.python.unix.domain.socket.enabled" in settled) == sockets
 
 
 def test_a_session_leaves_the_search_path_of_this_process(spark: SparkSession) -> None:
     """The JVM and its workers import nothing from a working directory; a child that is started later may."""
     assert spark.range(2).count() == 2
     assert "PYTHONSAFEPATH" not in os.environ
-
-
-@pytest.mark.parametrize(("master", "port"), [("yarn", ""), (None, "1")], ids=["yarn", "submitted"])
-def test_no_unix_sockets_where_containers_have_long_paths(
-    monkeypatch: pytest.MonkeyPatch, java: str, master: str | None, port: str
-) -> None:
-    """A task on YARN failed with "AF_UNIX path too long"."""
-    monkeypatch.setattr(os, "environ", dict(os.environ))
-    if port:
-        os.environ["PYSPARK_GATEWAY_PORT"] = port
-    settled = driver_settings(master)
-    assert "spark.python.unix.domain.socket.enabled" not in settled
 
 
 @pytest.mark.soak  # Spark tries sixteen ports first

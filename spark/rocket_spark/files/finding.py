@@ -191,17 +191,21 @@ class _Skeleton:
         parts = [part for part in self.base.partition("://")[2].split("/") if part not in ("", ".", "..")]
         self.root = directory.joinpath("store", *parts[-4:])
         self.infos: dict[Path, FileInfo] = {}
-        for info in listed:
-            place = self._place(info)
-            if info.is_directory:
-                place.mkdir(parents=True, exist_ok=True)
-                continue
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with place.open("wb") as file:
-                file.truncate(info.size)
-            self.infos[place] = info
         if top.is_directory:
-            self.root.mkdir(parents=True, exist_ok=True)
+            self.root.mkdir(parents=True)
+        for info in listed:
+            below = info.uri[len(self.base) :].strip("/")
+            self._lay(self.root / below if below else self.root, info)
+
+    def _lay(self, place: Path, info: FileInfo) -> None:
+        """Makes a directory, or a file of a hole."""
+        if info.is_directory:
+            place.mkdir(parents=True, exist_ok=True)
+            return
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.open("wb") as file:
+            file.truncate(info.size)
+        self.infos[place] = info
 
     def add_log(self, uri: str) -> None:
         """Adds a directory of the commit log that is outside of the store."""
@@ -209,37 +213,29 @@ class _Skeleton:
         place.mkdir(parents=True)
         self.logs[place] = uri.rstrip("/")
         for info in self.storage.list(uri):
-            if info.is_directory:
-                (place / info.name).mkdir()
-                continue
-            with (place / info.name).open("wb") as file:
-                file.truncate(info.size)
-            self.infos[place / info.name] = info
-
-    def _place(self, info: FileInfo) -> Path:
-        below = info.uri[len(self.base) :].strip("/")
-        return self.root / below if below else self.root
+            self._lay(place / info.name, info)
 
     def find(self, kind: str | None, on_skip: Callable[[str, str], None]) -> list[StoreFile]:
-        """The files found, each with its source."""
-        unclear = not self.top.is_directory
+        """The files found, each with its source: by their places, else by what they begin with."""
         skipped: list[tuple[str, str]] = []
-        files: list[StoreFile] = []
-        try:
-            if not unclear:
-                files = find_local(
-                    self.root, kind, commitlog=list(self.logs), on_skip=lambda *skip: skipped.append(skip)
-                )
-                unclear = any(reason.startswith("of no known kind") for _, reason in skipped)
-        except UsageError:
-            unclear = True
-        if unclear:
-            self._fetch_heads()
+
+        def found() -> list[StoreFile]:
             skipped.clear()
+            return find_local(
+                self.root, kind, commitlog=list(self.logs), on_skip=lambda *skip: skipped.append(skip)
+            )
+
+        files: list[StoreFile] = []
+        unclear = not self.top.is_directory
+        if not unclear:
             try:
-                files = find_local(
-                    self.root, kind, commitlog=list(self.logs), on_skip=lambda *skip: skipped.append(skip)
-                )
+                files = found()
+            except UsageError:
+                unclear = True
+        if unclear or any(reason.startswith("of no known kind") for _, reason in skipped):
+            self._fetch_heads()
+            try:
+                files = found()
             except UsageError as error:
                 raise UsageError(self._named(error.problem), hint=error.hint) from None
         for name, reason in skipped:

@@ -8,6 +8,8 @@ planned. An option belongs to its `load()` alone.
 from __future__ import annotations
 
 import json
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +24,15 @@ if TYPE_CHECKING:
 
 
 _LONG: Final = (LONG_MIN, LONG_MAX)
-_SIGNS: Final = {"=": "==", "==": "==", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "in": "in"}
+_SIGNS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "=": operator.eq,
+    "==": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": lambda field, values: field.isin(list(values)),
+}
 _TYPES: Final[dict[str, type]] = {"int16": int, "int32": int, "int64": int, "string": str, "bool": bool}
 _FORM: Final = (
     'a JSON list of [column, sign, value], such as [["topic", "=", "Orders"], ["queue_id", "in", [0, 1]]]'
@@ -41,31 +51,22 @@ class Condition:
         """For `pyarrow.RecordBatch.filter`."""
         import pyarrow.compute as pc
 
-        field = pc.field(self.column)
-        if self.sign == "in":
-            return field.isin(list(self.value))
-        return {
-            "==": field == self.value,
-            ">": field > self.value,
-            ">=": field >= self.value,
-            "<": field < self.value,
-            "<=": field <= self.value,
-        }[self.sign]
+        return _SIGNS[self.sign](pc.field(self.column), self.value)
 
     def bounds(self) -> tuple[int, int]:
         """The least and the greatest whole number that pass."""
         if self.sign == "in":
             return min(self.value), max(self.value)
         low, high = _LONG
-        if self.sign in ("==", ">=", ">"):
+        if self.sign in ("=", "==", ">=", ">"):
             low = self.value + (self.sign == ">")
-        if self.sign in ("==", "<=", "<"):
+        if self.sign in ("=", "==", "<=", "<"):
             high = self.value - (self.sign == "<")
         return low, high
 
     def names(self) -> set[Any] | None:
         """The values that pass, if they can be listed."""
-        return {self.value} if self.sign == "==" else set(self.value) if self.sign == "in" else None
+        return {self.value} if self.sign in ("=", "==") else set(self.value) if self.sign == "in" else None
 
 
 def conditions(text: str, table: str) -> tuple[Condition, ...]:
@@ -101,7 +102,7 @@ def _condition(column: Any, sign: Any, value: Any, table: str) -> Condition:
             raise UsageError(
                 f"option filters: {column} {sign} {item!r}: expected a value of type {types[column].__name__}"
             )
-    return Condition(column, _SIGNS[sign], tuple(listed) if sign == "in" else value)
+    return Condition(column, sign, tuple(listed) if sign == "in" else value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,21 +141,18 @@ def _columns(options: Mapping[str, str], table: str) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(names))
 
 
-def request(
-    options: Mapping[str, str], table: str, format_name: str, also: tuple[str, ...] = STREAM_OPTIONS
-) -> Request:
+def request(options: Mapping[str, str], table: str, format_name: str) -> Request:
     """The options of a read of `table`.
 
     Args:
         options: as Spark passes them, with names in any case.
         table: of the source.
         format_name: of the source, for messages.
-        also: names of further options, which are checked elsewhere.
 
     Raises:
         UsageError: an option that is unknown, missing, or has an invalid value.
     """
-    known = {name.lower() for name in (*OPTIONS, *also)}
+    known = {name.lower() for name in (*OPTIONS, *STREAM_OPTIONS)}
     for name in options:
         if name.lower() not in known and "." not in name:
             raise UsageError(f"option {name}: unknown; there are {', '.join(OPTIONS[2:])}")
