@@ -35,21 +35,12 @@ def _build(out: Path) -> Path:
     command = [
         sys.executable,
         "-m",
-        "build",
-        "--no-isolation",
-        "--sdist",
-        "--wheel",
-        "--outdir",
+        *["build", "--no-isolation", "--sdist", "--wheel", "--outdir"],
         str(out),
         str(ROOT),
     ]
-    done = subprocess.run(
-        command,
-        env={**os.environ, "SOURCE_DATE_EPOCH": _epoch()},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": _epoch()}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stdout + done.stderr)
     return out

@@ -25,25 +25,6 @@ def _run(command: list[str], folder: Path) -> None:
         raise UsageError(f"{' '.join(command[:2])}: exit {result.returncode}: {''.join(last)}")
 
 
-def _compiler(source: Path) -> Path:
-    """The folder with the pinned compiler installed; installs it if it is missing or another one.
-
-    One process at a time: a script must not change while another process runs it.
-    """
-    folder = source.parent.parent / "build" / "kaitai"
-    folder.mkdir(parents=True, exist_ok=True)
-    wanted = b"".join((source / name).read_bytes() for name in _TOOL_FILES)
-    installed = folder / ".installed"
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not installed.exists() or installed.read_bytes() != wanted:
-            for name in _TOOL_FILES:
-                shutil.copyfile(source / name, folder / name)
-            _run(["npm", "ci", "--ignore-scripts"], folder)
-            installed.write_bytes(wanted)
-    return folder
-
-
 def compiler() -> tuple[Path, Path]:
     """The folder of the .ksy files, and that of the compiler with its scripts, which is installed if need be.
 
@@ -56,7 +37,18 @@ def compiler() -> tuple[Path, Path]:
     ksy = find_data("spec/indexfile.ksy").parent
     if not (ksy / "kaitai").is_dir():
         raise UsageError(f"{ksy} is no checkout: the compiler's lock file is missing")
-    return ksy, _compiler(ksy / "kaitai")
+    source, folder = ksy / "kaitai", ksy.parent / "build" / "kaitai"
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = b"".join((source / name).read_bytes() for name in _TOOL_FILES)
+    installed = folder / ".installed"
+    with (folder / ".lock").open("w") as lock:  # a script must not change while another process runs it
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not installed.exists() or installed.read_bytes() != wanted:
+            for name in _TOOL_FILES:
+                shutil.copyfile(source / name, folder / name)
+            _run(["npm", "ci", "--ignore-scripts"], folder)
+            installed.write_bytes(wanted)
+    return ksy, folder
 
 
 def make_readers(target: Path) -> None:

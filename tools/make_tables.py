@@ -7,7 +7,6 @@ and clauses.
 
 import re
 import sys
-from collections.abc import Callable
 from typing import Final
 
 from rocket_spec.clauses import parse
@@ -131,23 +130,14 @@ def refreshed(text: str) -> str:
     return text
 
 
-def rewrite(fresh: Callable[[str], str]) -> None:
-    """Rewrites SPEC.md in place and says on stderr whether anything changed.
-
-    Args:
-        fresh: gives the document with what it makes made anew.
-    """
+def main() -> None:
+    """Writes the tables, byte diagrams, contents and clause index, and reports whether anything changed."""
     path = find_data("spec/SPEC.md")
     old = path.read_text(encoding="utf-8")
-    new = fresh(old)
+    new = refreshed(old)
     if new != old:
         path.write_text(new, encoding="utf-8", newline="\n")
     sys.stderr.write(f"{path}: {'rewritten' if new != old else 'fresh'}\n")
-
-
-def main() -> None:
-    """Writes the tables, byte diagrams, contents and clause index."""
-    rewrite(refreshed)
 
 
 if __name__ == "__main__":

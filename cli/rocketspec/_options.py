@@ -294,10 +294,11 @@ def read_time(text: str, option: str, place: Callable[[datetime], datetime] | No
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
 
-def write_json(value: Any) -> None:
-    """Prints `value` as JSON on one line; characters that the encoding of stdout may lack are escaped."""
+def write_json(value: Any, *, indent: int | None = None) -> None:
+    """Prints `value` as JSON, on one line without `indent`; characters that the encoding of stdout may lack are escaped."""
     plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-    text = json.dumps(value, ensure_ascii=plain, separators=(",", ":"), default=dict)
+    between = (",", ":") if indent is None else None
+    text = json.dumps(value, ensure_ascii=plain, separators=between, indent=indent, default=dict)
     sys.stdout.write((shown_json(text) if sys.stdout.isatty() else text) + "\n")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from rocketspec._options import JsonLines
+from rocketspec._options import JsonLines, counted, write_json
+from rocketspec._terminal import say_all
 
 if TYPE_CHECKING:
     from rocket_conformance.adapter_check import Exchange, Summary
@@ -110,7 +110,6 @@ def check(
 
     from rocket_conformance.adapter_check import check_adapter, summary
     from rocket_conformance.transport import stop_on_signals
-    from rocket_spec.printable import printable
 
     from rocketspec._implementation import adapter_errors
 
@@ -119,12 +118,13 @@ def check(
     with stop_on_signals(), adapter_errors(), checked as coming:
         for exchange in coming:
             exchanges.append(exchange)
-            for line in [json.dumps(asdict(exchange))] if as_json else _told(exchange):
-                typer.echo(printable(line, limit=None))
+            if as_json:
+                write_json(asdict(exchange))
+            else:
+                say_all(_told(exchange))
     result = summary(exchanges)
     if not as_json:
-        for line in _verdict(result, command):
-            typer.echo(line)
+        say_all(_verdict(result, command))
     raise typer.Exit(int(not result.good))
 
 
@@ -154,7 +154,7 @@ def _verdict(result: Summary, command: list[str]) -> Iterator[str]:
             "see PROTOCOL.md for the rules"
         )
     elif result.good:
-        passed = "1 smoke case passes" if result.passed == 1 else f"{result.passed} smoke cases pass"
+        passed = counted(result.passed, "smoke case passes", "smoke cases pass")
         yield f"ready: {passed}; next: rocketspec conform -- {' '.join(command)}"
     elif result.cases:
         yield (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from rocketspec._options import AsJson
+from rocketspec._options import AsJson, write_json
 from rocketspec._terminal import fitted
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ def show(
 
     Example: `rocketspec case show IDX-PUT-5/slot-equals-count`
     """
-    from json import dumps
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
@@ -51,7 +50,7 @@ def show(
         case, expected = specified(case, Path(folder, "case"))
     document = case_to_json(case, expected)
     if json:
-        typer.echo(dumps(document, indent=1))
+        write_json(document, indent=1)
         return
     for line in _lines(planned, document):
         typer.echo(fitted(line))

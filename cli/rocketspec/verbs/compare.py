@@ -1,13 +1,12 @@
 """The verb `compare`: reports of several implementations side by side."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rocketspec._options import AsJson
+from rocketspec._options import AsJson, write_json
 from rocketspec._terminal import columns, say_all
 
 
@@ -27,7 +26,7 @@ def compare(
 
     comparison = compare_implementations([read_whole_report(path) for path in reports])
     if as_json:
-        typer.echo(json.dumps(comparison, indent=1))
+        write_json(comparison, indent=1)
         return
     say_all(_lines(comparison))
 

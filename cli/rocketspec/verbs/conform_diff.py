@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rocketspec._options import AsJson
+from rocketspec._options import AsJson, write_json
 from rocketspec._terminal import say_all
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def conform_diff(
 
     diff = compare_reports(read_whole_report(old), read_whole_report(new))
     if as_json:
-        typer.echo(json.dumps(diff.to_json(), indent=1))
+        write_json(diff.to_json(), indent=1)
     else:
         say_all(_lines(diff))
     raise typer.Exit(int(bool(diff.broken)))

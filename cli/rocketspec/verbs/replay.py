@@ -1,6 +1,5 @@
 """The verb `replay`: runs one case and shows the difference."""
 
-import json
 import re
 from pathlib import Path
 from typing import Annotated
@@ -54,7 +53,7 @@ def replay(
     ):
         line, document = run_planned(opened, planned, Options())
     if as_json:
-        typer.echo(json.dumps(document if document is not None else line.to_json(), indent=1))
+        option.write_json(document if document is not None else line.to_json(), indent=1)
     else:
         console = Console(highlight=False)
         console.print(Text(f"{line.verdict} {line.id}" + (f": {line.detail}" if line.detail else "")))

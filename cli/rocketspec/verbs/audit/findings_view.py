@@ -73,11 +73,7 @@ def _lines(cause: Cause, shown: Sequence[Finding]) -> Iterator[str]:
         yield f"        {one_line(finding.message)}"
     if cause.consequences:
         parts = ", ".join(f"{number:,} {code}" for code, number in cause.counts().most_common())
-        follows = (
-            "1 finding follows"
-            if len(cause.consequences) == 1
-            else f"{len(cause.consequences):,} findings follow"
-        )
+        follows = counted(len(cause.consequences), "finding follows", "findings follow")
         yield f"        {follows} from it: {parts}"
     if cause.cure:
         yield f"        cure: {one_line(cause.cure)}"

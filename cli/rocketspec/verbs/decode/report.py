@@ -32,7 +32,6 @@ class Report:
     def __init__(self, step: Step) -> None:
         self.incomplete = False
         self.rows = 0
-        self._nulled = 0
         self._step = step
         self._table = "", 0
         self._read = 0, 0
@@ -85,18 +84,16 @@ class Report:
             yield table, batch
 
     def in_utc(self, batches: Iterator[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """The same batches with their times as timestamps; those out of range become null and are counted."""
+        """The same batches with their times as timestamps; reports the number of those out of range, which become null."""
         from rocket_columnar.arrow import in_utc
 
+        total = 0
         for table, batch in batches:
             converted, nulled = in_utc(batch)
-            self._nulled += nulled
+            total += nulled
             yield table, converted
-
-    def changed_values(self) -> None:
-        """Reports times that became null."""
-        if self._nulled:
-            note(f"{counted(self._nulled, 'time')} out of range written as null")
+        if total:
+            note(f"{counted(total, 'time')} out of range written as null")
 
     def progress(self, done: int, total: int) -> None:
         """Records the bytes read of a table's files, and their total size."""

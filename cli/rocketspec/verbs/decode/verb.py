@@ -252,7 +252,6 @@ def decode(
             _print(rows, chosen, name_tables=len(tables) > 1)
     for name, file in written.items():
         say(f"{name}: {file}")
-    report.changed_values()
     if not report.rows and topic:
         names = topics_of(path)
         known = f"; the store has {listed(names)}" if names else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rocket_spec.errors import UsageError
@@ -79,9 +79,16 @@ Resume = Annotated[
 ]
 
 
-def _fail(message: str) -> NoReturn:
-    note(message)
-    raise typer.Exit(UNREADABLE)
+@contextmanager
+def one_line() -> Iterator[None]:
+    """Ends with the one line of a session or a job that cannot begin, or that fails."""
+    from rocket_spark import JobError, SparkUnavailableError
+
+    try:
+        yield
+    except (JobError, SparkUnavailableError) as error:
+        note(str(error))
+        raise typer.Exit(UNREADABLE) from None
 
 
 @contextmanager
@@ -89,36 +96,20 @@ def spark_session(
     master: str | None, remote: str | None, conf: list[str] | None
 ) -> Iterator[tuple[SparkSession, Progress]]:
     """A session for one job, and where its progress goes; stopped at the end."""
-    from rocket_spark import JobError, SparkUnavailableError, open_session
+    from rocket_spark import open_session
 
     settings = _settings("--conf", conf)
     with (
         progress("starting Spark", unit="tasks") as step,
         TemporaryDirectory(prefix="rocketspec-spark-") as scratch,
+        one_line(),
     ):
-        try:
-            spark = open_session(
-                master, remote=remote, conf=settings, log=Path(scratch) / "stderr", only_jobs=True
-            )
-        except SparkUnavailableError as error:
-            _fail(str(error))
+        log = Path(scratch) / "stderr"
+        spark = open_session(master, remote=remote, conf=settings, log=log, only_jobs=True)
         try:
             yield spark, lambda what, done, total: step(done, total, what)
-        except JobError as error:
-            _fail(str(error))
         finally:
             spark.stop()
-
-
-@contextmanager
-def one_line() -> Iterator[None]:
-    """Ends with the one line of a job that cannot begin."""
-    from rocket_spark import JobError
-
-    try:
-        yield
-    except JobError as error:
-        _fail(str(error))
 
 
 def report_failed(failed: Mapping[str, str | Exception], *, as_json: bool = False) -> None:
