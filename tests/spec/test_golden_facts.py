@@ -84,17 +84,9 @@ def _rotated(value: int, bits: int) -> int:
 def murmur3(data: bytes) -> int:
     """The lower half of MurmurHash3_x64_128 with seed 0, as its author's reference implementation defines it."""
     c1, c2 = 0x87C37B91114253D5, 0x4CF5AD432745937F
-    h1 = h2 = 0
-    whole = len(data) // 16 * 16
-    for at in range(0, whole, 16):
-        k1, k2 = (int.from_bytes(data[at + half : at + half + 8], "little") for half in (0, 8))
-        h1 ^= _rotated(k1 * c1 & _U64, 31) * c2 & _U64
-        h1 = (_rotated(h1, 27) + h2) * 5 + 0x52DCE729 & _U64
-        h2 ^= _rotated(k2 * c2 & _U64, 33) * c1 & _U64
-        h2 = (_rotated(h2, 31) + h1) * 5 + 0x38495AB5 & _U64
-    tail = data[whole:]
-    h2 ^= _rotated(int.from_bytes(tail[8:], "little") * c2 & _U64, 33) * c1 & _U64
-    h1 ^= _rotated(int.from_bytes(tail[:8], "little") * c1 & _U64, 31) * c2 & _U64
+    assert len(data) < 16  # less than a block: a tail alone
+    h2 = _rotated(int.from_bytes(data[8:], "little") * c2 & _U64, 33) * c1 & _U64
+    h1 = _rotated(int.from_bytes(data[:8], "little") * c1 & _U64, 31) * c2 & _U64
     h1, h2 = h1 ^ len(data), h2 ^ len(data)
     h1 = h1 + h2 & _U64
     h2 = h2 + h1 & _U64

@@ -4,6 +4,7 @@ import hashlib
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from rocket_spec.kaitai import (
     Timerwheel,
     stream,
 )
+from rocket_spec.later_layouts import BATCH_UNIT
 from rocket_spec.layout import Geometry
 
 LATER: Final = Path(__file__).parent / "later"
@@ -51,6 +53,11 @@ def rows(path: Path, table: str, **options: Any) -> list[Row]:
     return [row for _, batch in batches for row in batch.to_pylist()]
 
 
+def picked(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> list[list[Any]]:
+    """Some columns of rows."""
+    return [[row[name] for name in names] for row in rows]
+
+
 @pytest.mark.java
 def test_the_files_are_fresh(maven: str, tmp_path: Path) -> None:
     assert maven
@@ -78,35 +85,16 @@ def test_checkpoint(opened: Path) -> None:
 def test_batch_units(opened: Path) -> None:
     """BCQ-1: what `BatchConsumeQueue` answers for each unit of both queues."""
     wanted = facts(opened, "unit")
-    names = (
-        "queue_id",
-        "phy_offset",
-        "size",
-        "tags_code",
-        "store_timestamp",
-        "base_offset",
-        "batch_size",
-        "compacted_offset",
-    )
-    assert [[row[name] for name in names] for row in rows(opened, "batch_consume_queue")] == wanted
+    names = ["queue_id", *(field.name for field in BATCH_UNIT.fields[:-1])]
+    assert picked(rows(opened, "batch_consume_queue"), names) == wanted
     queue = sorted((opened / "batchconsumequeue" / "Batched" / "0").iterdir())
     data = b"".join(path.read_bytes() for path in queue)
-    units = [unit for unit in Batchconsumequeue.from_bytes(data).units if unit.is_in_use]
+    units = [vars(unit) for unit in Batchconsumequeue.from_bytes(data).units if unit.is_in_use]
     own = [line[1:] for line in wanted if line[0] == 0]
-    assert [
-        [
-            u.phy_offset,
-            u.len_record,
-            u.tags_code,
-            u.store_timestamp,
-            u.base_offset,
-            u.len_batch,
-            u.compacted_offset,
-        ]
-        for u in units
-    ] == own
+    lengths = {"size": "len_record", "batch_size": "len_batch"}
+    assert picked(units, [lengths.get(name, name) for name in names[1:]]) == own
     read = schemas.BATCH_FILE.parse(data)
-    assert [[unit[name] for name in names[1:]] for unit in read[: len(own)]] == own
+    assert picked(read[: len(own)], names[1:]) == own
     assert schemas.BATCH_FILE.build(read) == data
 
 
@@ -186,7 +174,7 @@ def test_timer_wheel(opened: Path) -> None:
     names = ("slot", "delayed_time", "first_position", "last_position", "num", "magic")
     wanted = [[line[0], line[1] // 1000, *line[2:]] for line in facts(opened, "slot")]
     for name in ("timerwheel", "timerwheel.123"):
-        assert [[row[name] for name in names] for row in rows(opened / name, "timer_wheel")] == wanted
+        assert picked(rows(opened / name, "timer_wheel"), names) == wanted
     data = (opened / "timerwheel").read_bytes()
     slots = Timerwheel.from_bytes(data).slots
     assert [
@@ -207,7 +195,7 @@ def test_timer_log(opened: Path) -> None:
         [row["position"], row["prev_position"], row["write_time"] + row["delay"]] for row in found
     ] == wanted
     fixed = ("size", "magic", "write_time", "phy_offset", "record_size", "topic_hash")
-    assert [[row[name] for name in fixed] for row in found] == [
+    assert picked(found, fixed) == [
         [52, 5 if n == 5 else 1, BEGIN + n, 200 * n, 200 + n, -n] for n in range(11)
     ]
     data = (opened / "timerlog" / f"{0:020}").read_bytes()
@@ -226,7 +214,7 @@ def test_tiered_index(opened: Path) -> None:
     names = ("key_hash", "topic_id", "queue_id", "offset", "size", "time_diff", "prev_item")
     assert [row["item"] for row in found] == list(range(1, 17))
     asked = sorted(line[1:] for line in facts(opened, "item"))
-    assert sorted([row[name] for name in names] for row in found[:15]) == asked
+    assert sorted(picked(found[:15], names)) == asked
     assert found[8]["store_timestamp"] == BEGIN + 5000
     data = path.read_bytes()
     table = Tieredindex.Table(7, 20, stream(data))
@@ -234,11 +222,9 @@ def test_tiered_index(opened: Path) -> None:
     assert table.header.num_used_slots == sum(slot.item > 0 for slot in table.slots)
     for number, row in enumerate(found, 1):
         item = table.items[number]
-        assert (item.key_hash, item.ofs_record, item.prev_item) == (
-            row["key_hash"],
-            row["offset"],
-            row["prev_item"],
-        )
+        assert [item.key_hash, item.ofs_record, item.prev_item] == [
+            row[name] for name in ("key_hash", "offset", "prev_item")
+        ]
         slot = row["key_hash"] % 7
         chain, at = [], table.slots[slot].item
         while at:
@@ -256,9 +242,7 @@ def test_compacted_tiered_index(opened: Path) -> None:
     names = ("key_hash", "topic_id", "queue_id", "offset", "size", "time_diff")
     plain = rows(opened / "tiered_index_file" / str(BEGIN), "tiered_index", geometry=Geometry(7, 20))
     found = rows(path, "tiered_index")
-    assert sorted([row[name] for name in names] for row in found) == sorted(
-        [row[name] for name in names] for row in plain
-    )
+    assert sorted(picked(found, names)) == sorted(picked(plain, names))
     data = path.read_bytes()
     assert [len(data)] == facts(opened, "compacted")[0]
     file = Tieredindex.Compacted(stream(data))

@@ -32,12 +32,6 @@ def log(state: State) -> list[int]:
     return found
 
 
-def checkpoint(state: State) -> list[int]:
-    """The times in memory: of the log, the queues and the index."""
-    found: list[int] = json.loads(state["checkpoint"])
-    return found
-
-
 def indexed(state: State) -> list[int]:
     """Physical offsets of all index entries, file after file."""
     found: list[int] = []
