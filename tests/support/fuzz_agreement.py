@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable, Hashable
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -17,7 +18,19 @@ from rocket_columnar.index import IndexFile
 from rocket_columnar.store import Source, StoreFile, placed_file
 from rocket_reference import JavaError, UnspecifiedError
 from rocket_spec.errors import FormatError, InvalidError, UsageError
-from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, MESSAGE_MAGIC, QUEUE_UNIT, RECORD_FIXED_V4, Geometry
+from rocket_spec.layout import (
+    CHECKPOINT,
+    EXT_UNIT,
+    INDEX_ENTRY,
+    INDEX_HEADER,
+    INDEX_SLOT,
+    MESSAGE_MAGIC,
+    QUEUE_UNIT,
+    RECORD,
+    RECORD_FIXED_V4,
+    Geometry,
+    Layout,
+)
 from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, record, unit
 
 GEOMETRY: Final = Geometry(7, 20)
@@ -27,29 +40,22 @@ def _both(run: Callable[[], Any]) -> Any:
     """What both forms of the engine's loops give, the compiled one with guarded arrays."""
     found = []
     for compiled in (False, True):
-        with fast.forced(compiled=compiled):
-            if compiled:
-                with guarded_arrays():
-                    found.append(run())
-            else:
-                found.append(run())
+        with fast.forced(compiled=compiled), guarded_arrays() if compiled else nullcontext():
+            found.append(run())
     assert repr(found[0]) == repr(found[1]), found
     return found[0]
 
 
-_RECORD_FIELDS: Final = (
-    (0, 4),
-    (4, 4),
-    (8, 4),
-    (12, 4),
-    (20, 8),
-    (28, 8),
-    (36, 4),
-    (56, 8),
-    (84, 4),
-    (92, 1),
-    (94, 2),
-)
+def _fields(*layouts: Layout, at: int = 0) -> tuple[tuple[int, int], ...]:
+    """Places and lengths of the fixed fields of structures, one after the other."""
+    found, begin = [], at
+    for layout in layouts:
+        found += [(begin + (field.offset or 0), field.size or 0) for field in layout.fixed]
+        begin += layout.size
+    return tuple(found)
+
+
+_RECORD_FIELDS: Final = (*_fields(RECORD), (56, 8), (84, 4), (92, 1), (94, 2))
 _PROPERTIES: Final = (
     b"KEYS\1a b\2UNIQ_KEY\1U\2TAGS\1t\2DELAY\0013\2INNER_MULTI_DISPATCH\1a,b\2INNER_MULTI_QUEUE_OFFSET\0011,2\2",
     b"KEYS\1a  b c\2TAGS\1\xf0\x9f\x98\x80\2x\1\1y\2\2KEYS\1\2\1z\2TAGS", b"",
@@ -69,7 +75,7 @@ def _records() -> tuple[bytes, ...]:
     )
 
 
-def _record(data: bytes) -> Hashable:
+def _record(data: bytes, _folder: Path) -> Hashable:
     """One record at physical offset 0: the engine's, the reference's."""
     room = len(data)
     if room < RECORD_FIXED_V4:
@@ -92,7 +98,7 @@ def _record(data: bytes) -> Hashable:
             else "elsewhere"
         )
     assert known is not None, found
-    assert _log_rows(data[: known.size]) == (1, known.size)
+    assert _log_rows(data[: known.size], _folder) == (1, known.size)
     return known.topic, known.size, known.sys_flag, known.tags_code, frozenset(known.properties)
 
 
@@ -128,7 +134,13 @@ def rows(name: str, data: bytes, **options: Any) -> list[dict[str, Any]]:
     return known
 
 
-def _log_rows(data: bytes) -> Hashable:
+def _decoded(name: str, data: bytes, **options: Any) -> None:
+    """Decodes a file of any length by both forms."""
+    with suppress(FormatError):
+        rows(name, data, **options)
+
+
+def _log_rows(data: bytes, _folder: Path) -> Hashable:
     """The rows of a log up to the first gap; every column is that of the record that the reference reads."""
     found = rows(f"commitlog/{0:020}", data)
     position = 0
@@ -143,14 +155,14 @@ def _log_rows(data: bytes) -> Hashable:
     return len(found), position
 
 
-def _properties(data: bytes) -> Hashable:
+def _properties(data: bytes, _folder: Path) -> Hashable:
     ours = formats.parse_properties(data)
     theirs = reference.parse_properties(reference.java.decode_utf8(data))
     assert [(name.decode(), value.decode()) for name, value in ours.items()] == list(theirs.items())
     return frozenset(theirs)
 
 
-def _text(data: bytes) -> Hashable:
+def _text(data: bytes, _folder: Path) -> Hashable:
     """Bytes as Java reads them, and their key hash."""
     ours, theirs = formats.decode_utf8(data), reference.java.decode_utf8(data)
     assert ours == theirs, (ours, theirs)
@@ -160,7 +172,7 @@ def _text(data: bytes) -> Hashable:
     return known
 
 
-def _java_number(data: bytes) -> Hashable:
+def _java_number(data: bytes, _folder: Path) -> Hashable:
     """`Long.parseLong` and `Integer.parseInt` of both."""
     text = reference.java.decode_utf8(data)
     found = []
@@ -177,7 +189,7 @@ def _java_number(data: bytes) -> Hashable:
     return tuple(found)
 
 
-def _ids(data: bytes) -> Hashable:
+def _ids(data: bytes, _folder: Path) -> Hashable:
     """IDs of messages; the parts of an offset ID make the same ID."""
     text = data.decode("latin-1")
     found: list[Hashable] = []
@@ -192,18 +204,20 @@ def _ids(data: bytes) -> Hashable:
     return tuple(found)
 
 
-def _units(data: bytes) -> Hashable:
+def _units(data: bytes, _folder: Path) -> Hashable:
+    _decoded(f"consumequeue/T/0/{0:020}", data)
     whole = data[: len(data) // 20 * 20]
-    rows = np.frombuffer(whole, formats.UNIT_DTYPE)
-    ours = list(zip(*(rows[name].tolist() for name in ("phy_offset", "size", "tags_code")), strict=True))
+    units = np.frombuffer(whole, formats.UNIT_DTYPE)
+    ours = list(zip(*(units[name].tolist() for name in ("phy_offset", "size", "tags_code")), strict=True))
     known = [(one.phy_offset, one.size, one.tags_code) for _, one in reference.queue_units(whole)]
     assert ours[: len(known)] == known
     assert len(known) == len(ours) or ours[len(known)][0] < 0 or ours[len(known)][1] <= 0
     return len(known), tuple(ours[:1])
 
 
-def _ext(data: bytes) -> Hashable:
+def _ext(data: bytes, _folder: Path) -> Hashable:
     """Addresses and units of the reference, which come back when they are encoded."""
+    _decoded(f"consumequeue_ext/T/0/{0:020}", data)
     found = []
     for address, one in reference.ext_units(data):
         place = reference.offset_of(address)
@@ -211,6 +225,13 @@ def _ext(data: bytes) -> Hashable:
         assert data[place + 2 : place + 18] == again[2:18]
         found.append((one.size, one.tags_code, len(one.bit_map)))
     return tuple(found)
+
+
+def _checkpoint(data: bytes, _folder: Path) -> Hashable:
+    (ours,) = rows("checkpoint", data)
+    known = reference.checkpoint(data)
+    assert all(ours[name] == getattr(known, name) for name in (field.name for field in CHECKPOINT.fields))
+    return known
 
 
 _KEYS: Final = [chr(code) for code in (*range(16), 20, 126)]
@@ -253,10 +274,11 @@ def _select(data: bytes, folder: Path) -> Hashable:
     return tuple(map(len, (offsets or "" for offsets in expected.values())))
 
 
-def _entries(data: bytes) -> Hashable:
+def _entries(data: bytes, _folder: Path) -> Hashable:
+    name, options = "index/20260101000000000", {"geometry": GEOMETRY, "all_entries": True}
+    _decoded(name, data, **options)
     buffer, _ = _loaded(data)
-    options = {"geometry": GEOMETRY, "tables": ["index_entries"], "all_entries": True}
-    found = rows("index/20260101000000000", bytes(buffer), **options)
+    found = rows(name, bytes(buffer), tables=["index_entries"], **options)
     known = list(reference.index_entries(buffer, GEOMETRY, all_entries=True))
     assert len(found) == len(known)
     for row, one in zip(found, known, strict=True):
@@ -285,21 +307,14 @@ def _put(data: bytes, folder: Path) -> Hashable:
 def _index_samples() -> Samples:
     entries = [[Entry(code % 16, 91 * code, code // 2) for code in range(size)] for size in (0, 1, 5, 15, 19)]
     same = [Entry(3, 91 * number, number) for number in range(12)]
-    fields = tuple((field.offset or 0, field.size or 4) for field in INDEX_HEADER.fields)
-    slots = tuple((40 + 4 * slot, 4) for slot in range(GEOMETRY.hash_slot_num))
-    columns = tuple(
-        (GEOMETRY.entries_offset + 20 * entry + (field.offset or 0), field.size or 4)
-        for entry in range(1, 16)
-        for field in INDEX_ENTRY.fields
-    )
+    slots = _fields(*[INDEX_SLOT] * GEOMETRY.hash_slot_num, at=INDEX_HEADER.size)
+    columns = _fields(*[INDEX_ENTRY] * 15, at=GEOMETRY.entries_offset + INDEX_ENTRY.size)
     return Samples(
-        tuple(index_file(*GEOMETRY, some) for some in (*entries, same)), (*fields, *slots * 3, *columns)
+        tuple(index_file(*GEOMETRY, some) for some in (*entries, same)),
+        (*_fields(INDEX_HEADER), *slots * 3, *columns),
     )
 
 
-_UNITS: Final = tuple(
-    (20 * number + (field.offset or 0), field.size or 8) for number in range(4) for field in QUEUE_UNIT.fields
-)
 _TEXTS: Final = (
     b"",
     b"a",
@@ -328,10 +343,6 @@ _IDS: Final = (
 )
 
 
-def _in_memory(samples: Samples, run: Callable[[bytes], Hashable], *errors: type[BaseException]) -> Target:
-    return Target(samples.mutated, lambda data, _: run(data), errors)
-
-
 SAMPLES: Final[dict[str, Samples]] = {
     "record": Samples(_records(), _RECORD_FIELDS),
     "log": Samples(_log(), _RECORD_FIELDS),
@@ -339,26 +350,29 @@ SAMPLES: Final[dict[str, Samples]] = {
     "text and key hash": Samples(_TEXTS),
     "Java number": Samples(_NUMBERS),
     "message ID": Samples(_IDS),
-    "queue units": Samples((unit(0, 91) + unit(91, 91, 5) + unit(182, 91), unit(0, 0x7FFFFFFF) * 3 + unit(7, 1), bytes(60)), _UNITS),
+    "queue units": Samples((unit(0, 91) + unit(91, 91, 5) + unit(182, 91), unit(0, 0x7FFFFFFF) * 3 + unit(7, 1), bytes(60)), _fields(*[QUEUE_UNIT] * 4)),
     "ext units": Samples(
-        (ext_unit(1, 2, b"abc") + ext_unit(3, 4, b"") + b"\xff\xff",), ((0, 2), (2, 8), (10, 8), (18, 2), (23, 2), (41, 2))
+        (ext_unit(1, 2, b"abc") + ext_unit(3, 4, b"") + b"\xff\xff",), (*_fields(EXT_UNIT), (23, 2), (41, 2))
     ),
-    "checkpoint": Samples((checkpoint(1, 2, 3)[:64],), ((0, 8), (8, 8), (16, 8))),
+    "checkpoint": Samples((checkpoint(1, 2, 3)[:64],), _fields(CHECKPOINT)),
     "index": _index_samples(),
 }  # fmt: skip
 
 TARGETS: Final[dict[str, Target]] = {
-    "record": _in_memory(SAMPLES["record"], _record),
-    "log": _in_memory(SAMPLES["log"], _log_rows, FormatError),
-    "properties": _in_memory(SAMPLES["properties"], _properties),
-    "text and key hash": _in_memory(SAMPLES["text and key hash"], _text),
-    "Java number": _in_memory(SAMPLES["Java number"], _java_number),
-    "message ID": _in_memory(SAMPLES["message ID"], _ids),
-    "queue units": _in_memory(SAMPLES["queue units"], _units),
-    "ext units": _in_memory(SAMPLES["ext units"], _ext, FormatError),
-    "checkpoint": _in_memory(SAMPLES["checkpoint"], reference.checkpoint, FormatError),
-    "index entries": _in_memory(SAMPLES["index"], _entries, FormatError, UsageError),
-    "index select": Target(SAMPLES["index"].mutated, _select, ()),
-    "index put": Target(SAMPLES["index"].mutated, _put, ()),
+    name: Target(SAMPLES[sample].mutated, run, errors)
+    for name, sample, run, errors in (
+        ("record", "record", _record, ()),
+        ("log", "log", _log_rows, (FormatError,)),
+        ("properties", "properties", _properties, ()),
+        ("text and key hash", "text and key hash", _text, ()),
+        ("Java number", "Java number", _java_number, ()),
+        ("message ID", "message ID", _ids, ()),
+        ("queue units", "queue units", _units, ()),
+        ("ext units", "ext units", _ext, (FormatError,)),
+        ("checkpoint", "checkpoint", _checkpoint, (FormatError,)),
+        ("index entries", "index", _entries, (FormatError, UsageError)),
+        ("index select", "index", _select, ()),
+        ("index put", "index", _put, ()),
+    )
 }
 """Of each what two implementations answer."""

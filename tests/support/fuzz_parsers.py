@@ -10,7 +10,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Final
 
-from fuzz_agreement import GEOMETRY, SAMPLES, rows
 from fuzz_inputs import Samples, Target
 from fuzz_stores import CONFIG
 from rocket_columnar import adapter as engine_adapter
@@ -41,12 +40,6 @@ from rocket_spec.layout import parse_geometry
 from store_bytes import BEGIN
 
 _REPORT: Final = Path(__file__).parents[1] / "fuzz" / "report.jsonl"
-
-
-def _decode(data: bytes, _folder: Path, *, name: str) -> str:
-    """Every row and gap of a file that is in memory, by both forms."""
-    geometry = GEOMETRY if name.startswith("index") else None
-    return str(rows(name, data, geometry=geometry, all_entries=True))
 
 
 def _file(data: bytes, folder: Path, *, read: Callable[[Path], Any]) -> Any:
@@ -191,26 +184,6 @@ def _options(data: bytes, _: Path) -> str:
     return str(request({name: str(text) for name, text in value.items()}, "commit_log", "rocketmq-commitlog"))
 
 
-def _samples() -> dict[str, tuple[bytes, ...]]:
-    case = {"rocketspec_case": 1, "id": "IDX-HASH-1/x", "clauses": ["IDX-HASH-1"], "ops": _CASE_OPS, "seed": 1,
-            "files": {"20260101000000000": {"zstd_base64": "KLUv/QRYAQAAAMk3XGQ="}}}  # fmt: skip
-    hello = {"protocol": 1, "name": "x", "version": "1", "language": "y", "ops": ["key.hash"], "geometry": [[1, 2]],
-             "features": ["lone_surrogates"], "max_in_flight": 4}  # fmt: skip
-    answer = {"id": "1", "results": [{"hash": 1}, {"full": True}, {"min": "0", "max": "1", "max_physic_offset": "2"}],
-              "files": [{"role": "index", "path": "a/b"}]}  # fmt: skip
-    return {
-        "case": (_json(case), _json({**case, "ops": _QUEUE_OPS})),
-        "baseline": (b"# known\nIDX-PUT-5/* diverged # reason\nCQ-*/x crash because\n",),
-        "report": (_REPORT.read_bytes(),),
-        "manifest": (_json(MANIFEST),),
-        "line": (_json(hello), _json(answer), _json({"id": "1", "results": [{"rejected": "no"}] * 3})),
-        "message": (
-            _json({"cmd": "hello", "protocol": 1}),
-            *(_json({"cmd": "case", "id": "1", "dir": ".", "ops": ops}) for ops in (_CASE_OPS, _QUEUE_OPS)),
-        ),
-    }
-
-
 _CONF: Final = (
     b"maxHashSlotNum=61\nmaxIndexNum = 200\nstorePathRootDir=/a/b\nenableLmq=true\nstorePathCommitLog=/a,/b\n",
     b"# c\n! d\nmappedFileSizeConsumeQueue:400\nmappedFileSizeCommitLog 32768\\\n  0\nstorePathRootDir=\\u0041\\t\\\n",
@@ -233,9 +206,20 @@ def _target(
 
 
 def _targets() -> dict[str, Target]:
-    samples, usage = _samples(), (UsageError,)
-    names = {"log": f"commitlog/{0:020}", "queue units": f"consumequeue/T/0/{0:020}", "ext units": f"consumequeue_ext/T/0/{0:020}",
-             "checkpoint": "checkpoint", "index": "index/20260101000000000"}  # fmt: skip
+    case = {"rocketspec_case": 1, "id": "IDX-HASH-1/x", "clauses": ["IDX-HASH-1"], "ops": _CASE_OPS, "seed": 1,
+            "files": {"20260101000000000": {"zstd_base64": "KLUv/QRYAQAAAMk3XGQ="}}}  # fmt: skip
+    hello = {"protocol": 1, "name": "x", "version": "1", "language": "y", "ops": ["key.hash"], "geometry": [[1, 2]],
+             "features": ["lone_surrogates"], "max_in_flight": 4}  # fmt: skip
+    answer = {"id": "1", "results": [{"hash": 1}, {"full": True}, {"min": "0", "max": "1", "max_physic_offset": "2"}],
+              "files": [{"role": "index", "path": "a/b"}]}  # fmt: skip
+    cases = (_json(case), _json({**case, "ops": _QUEUE_OPS}))
+    lines = (_json(hello), _json(answer), _json({"id": "1", "results": [{"rejected": "no"}] * 3}))
+    messages = (
+        _json({"cmd": "hello", "protocol": 1}),
+        *(_json({"cmd": "case", "id": "1", "dir": ".", "ops": ops}) for ops in (_CASE_OPS, _QUEUE_OPS)),
+    )
+    baseline = b"# known\nIDX-PUT-5/* diverged # reason\nCQ-*/x crash because\n"
+    usage = (UsageError,)
     times = (
         b"1700000000000",
         b"2026-01-31T12:00:00Z",
@@ -243,21 +227,17 @@ def _targets() -> dict[str, Target]:
         b"-1",
         b"20260131T120000Z",
     )
-    options = (json.dumps(_OPTIONS).encode(), json.dumps({"paths": '["/a", "/b"]', "filters": "[]"}).encode())
-    ops = tuple(json.dumps(op).encode() for op in (*_CASE_OPS, *_QUEUE_OPS))
-    adapters: dict[str, Any] = {"reference": ReferenceAdapter(), "engine": engine_adapter.Adapter()}
+    options = (_json(_OPTIONS), _json({"paths": '["/a", "/b"]', "filters": "[]"}))
+    ops = tuple(map(_json, (*_CASE_OPS, *_QUEUE_OPS)))
     return {
-        f"decode {kind.removesuffix(' units')}": Target(SAMPLES[kind].mutated, partial(_decode, name=name))
-        for kind, name in names.items()
-    } | {
-        "case file": _target(partial(_file, read=read_replay), *samples["case"]),
-        "baseline": _target(partial(_file, read=read_baseline), *samples["baseline"]),
-        "report": _target(partial(_file, read=_report), *samples["report"]),
-        "manifest": _target(partial(_file, read=read_manifest), *samples["manifest"]),
-        "answer of an adapter": _target(_answer, *samples["line"], errors=(ProtocolError,)),
-        "message to the engine": _target(partial(_handle, adapter=adapters["engine"]), *samples["message"], errors=_FAILURES),
+        "case file": _target(partial(_file, read=read_replay), *cases),
+        "baseline": _target(partial(_file, read=read_baseline), baseline),
+        "report": _target(partial(_file, read=_report), _REPORT.read_bytes()),
+        "manifest": _target(partial(_file, read=read_manifest), _json(MANIFEST)),
+        "answer of an adapter": _target(_answer, *lines, errors=(ProtocolError,)),
+        "message to the engine": _target(partial(_handle, adapter=engine_adapter.Adapter()), *messages, errors=_FAILURES),
         "message to the reference": _target(
-            partial(_handle, adapter=adapters["reference"]), *samples["message"],
+            partial(_handle, adapter=ReferenceAdapter()), *messages,
             errors=(*_FAILURES, UnspecifiedOperationError, OverflowError),
         ),
         "configuration in JSON": _target(_lenient, *CONFIG.values(), _ESCAPED),
