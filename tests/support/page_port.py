@@ -4,24 +4,23 @@ What is here beside the blocks is only what they call: an open index file, and a
 """
 
 import contextlib
-import os
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from mmap import mmap
+from functools import partialmethod
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, cast
 
 from rocket_conformance.reference_adapter import Library
-from rocket_reference import QueueBounds, QueueUnit, java, key_hash, queue_file_size
+from rocket_reference import MappedFile, QueueBounds, QueueUnit, file_name, java, key_hash, queue_file_size
+from rocket_spec.layout import INDEX_HEADER
 from spec_blocks import code
 
-HEADER: Final = (
-    "begin_timestamp", "end_timestamp", "begin_phy_offset", "end_phy_offset", "hash_slot_count", "index_count",
-)  # fmt: skip
-CODES: Final[dict[str, str]] = dict(zip(HEADER, "qqqqii", strict=True))
-PLACES: Final[dict[str, int]] = dict(zip(HEADER, (0, 8, 16, 24, 32, 36), strict=True))
+HEADER: Final = {
+    one.name: ({"i32": ">i", "i64": ">q"}[one.type], one.offset or 0) for one in INDEX_HEADER.fixed
+}
+"""Form and place of each field."""
 
 
 @contextlib.contextmanager
@@ -40,6 +39,10 @@ class OpenFile:
         JavaError, IndexError: rejected: a name or a size that no file has, a header outside the mapping.
     """
 
+    begin_timestamp: int
+    end_timestamp: int
+    index_count: int
+
     def __init__(
         self,
         path: Path,
@@ -50,18 +53,10 @@ class OpenFile:
         load: bool,
         **seeds: int,
     ) -> None:
-        java.parse_long(path.name)
         self.blocks = blocks
         self.S, self.N = hash_slot_num, index_num
         self.limit = java.to_i32(40 + 4 * self.S + 20 * self.N)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-        if self.limit < 0:
-            raise IndexError(self.limit)
-        if path.stat().st_size < self.limit:
-            os.truncate(path, self.limit)
-        with path.open("r+b") as stream:
-            self.data = mmap(stream.fileno(), self.limit) if self.limit else bytearray()
+        self.data = MappedFile(path, self.limit).view
         for name in HEADER:
             object.__setattr__(self, name, int(name == "index_count"))
         for end in ("phy_offset", "timestamp"):
@@ -86,8 +81,8 @@ class OpenFile:
         return found
 
     def load(self) -> None:
-        for name in HEADER:
-            value = (self.read_i64 if CODES[name] == "q" else self.read_i32)(PLACES[name])
+        for name, (form, place) in HEADER.items():
+            value = self._read(form, place)
             object.__setattr__(self, name, max(value, 1) if name == "index_count" else value)
 
     def flush(self) -> None:
@@ -98,41 +93,36 @@ class OpenFile:
         return self
 
     def full(self) -> bool:
-        count: int = getattr(self, "index_count")  # noqa: B009 - set by name
-        return count >= self.N
+        return self.index_count >= self.N
 
     def time_matched(self, begin: int, end: int) -> bool:
         """IDX-TIME-1 to IDX-TIME-3."""
-        first: int = getattr(self, "begin_timestamp")  # noqa: B009 - set by name
-        last: int = getattr(self, "end_timestamp")  # noqa: B009 - set by name
+        first, last = self.begin_timestamp, self.end_timestamp
         return (begin < first and end > last) or first <= begin <= last or first <= end <= last
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if CODES.get(name) == "i":
+        form, place = HEADER.get(name, ("", 0))
+        if form == ">i":
             value = java.to_i32(value)
         object.__setattr__(self, name, value)
-        if name in CODES:
-            (self.write_i64 if CODES[name] == "q" else self.write_i32)(PLACES[name], value)
+        if form:
+            self._write(form, place, value)
 
-    def _place(self, at: int, size: int) -> int:
+    def _place(self, form: str, at: int) -> int:
         at = java.to_i32(at)  # IDX-FILE-3
-        if not 0 <= at <= self.limit - size:
+        if not 0 <= at <= self.limit - struct.calcsize(form):
             raise IndexError(at)
         return at
 
-    def read_i32(self, at: int) -> int:
-        value: int = struct.unpack_from(">i", self.data, self._place(at, 4))[0]
+    def _read(self, form: str, at: int) -> int:
+        value: int = struct.unpack_from(form, self.data, self._place(form, at))[0]
         return value
 
-    def read_i64(self, at: int) -> int:
-        value: int = struct.unpack_from(">q", self.data, self._place(at, 8))[0]
-        return value
+    def _write(self, form: str, at: int, value: int) -> None:
+        struct.pack_into(form, self.data, self._place(form, at), value)
 
-    def write_i32(self, at: int, value: int) -> None:
-        struct.pack_into(">i", self.data, self._place(at, 4), value)
-
-    def write_i64(self, at: int, value: int) -> None:
-        struct.pack_into(">q", self.data, self._place(at, 8), value)
+    read_i32, read_i64 = partialmethod(_read, ">i"), partialmethod(_read, ">q")
+    write_i32, write_i64 = partialmethod(_write, ">i"), partialmethod(_write, ">q")
 
 
 # --- consume queue ------------------------------------------------------------------------------------
@@ -142,26 +132,29 @@ class OpenFile:
 class QueueFile:
     """A queue file; `position` is its write position."""
 
-    start: int
-    data: bytearray
+    file: MappedFile
     position: int = 0
     first: bool = False
 
+    @property
+    def start(self) -> int:
+        return self.file.file_from_offset
+
     def unit(self, at: int) -> tuple[int, int, int]:
-        offset, size, tags_code = struct.unpack_from(">qiq", self.data, at)
+        offset, size, tags_code = struct.unpack_from(">qiq", self.file.view, at)
         return offset, size, tags_code
 
     def append(self, offset: int, size: int, tags_code: int) -> bool:
-        if self.position + 20 > len(self.data):
+        if self.position + 20 > self.file.file_size:
             return False
-        struct.pack_into(">qiq", self.data, self.position, offset, size, tags_code)
+        struct.pack_into(">qiq", self.file.view, self.position, offset, size, tags_code)
         self.position += 20
         return True
 
 
 @dataclass
 class Queue:
-    """An open queue as the blocks see it; its files are written when it is left."""
+    """An open queue as the blocks see it."""
 
     folder: Path
     file_size: int
@@ -173,10 +166,9 @@ class Queue:
     def load(self) -> bool:
         """False for a file of another length."""
         for path in sorted(self.folder.iterdir()) if self.folder.is_dir() else ():
-            data = bytearray(path.read_bytes())
-            if len(data) != self.file_size:
+            if path.stat().st_size != self.file_size:
                 return False
-            self.files.append(QueueFile(int(path.name), data, self.file_size))
+            self.files.append(QueueFile(MappedFile(path, self.file_size), self.file_size))
         return True
 
     def put(self, *unit: int) -> bool:
@@ -189,12 +181,13 @@ class Queue:
         return self.files[-1] if self.files else None
 
     def create(self, start: int) -> QueueFile:
-        self.files.append(QueueFile(start, bytearray(self.file_size), first=not self.files))
+        made = MappedFile(self.folder / file_name(start), self.file_size)
+        self.files.append(QueueFile(made, first=not self.files))
         return self.files[-1]
 
     def delete(self, file: QueueFile) -> None:
         self.files.remove(file)
-        self._path(file).unlink()
+        file.file.destroy(0)
 
     def get(self, number: int) -> QueueUnit | None:
         place = java.to_i64(20 * number)
@@ -208,13 +201,9 @@ class Queue:
         end = java.div(last.start + last.position, 20) if last else 0
         return QueueBounds(java.div(self.minimum, 20), end, self.end)
 
-    def _path(self, file: QueueFile) -> Path:
-        return self.folder / (f"{file.start:020}" if file.start >= 0 else f"-{-file.start:020}")
-
     def close(self) -> None:
         for file in self.files:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._path(file).write_bytes(file.data)
+            file.file.close()
 
 
 # --- the port -----------------------------------------------------------------------------------------
