@@ -68,7 +68,6 @@ class Life:
     def __init__(self, root: Path, script: dict[str, Any]) -> None:
         self.root = root
         self.config = script["config"]
-        self.laid = set(script["files"])
         self.store: Store | None = None
         self.held: MappedFile | None = None
         self.shut_down = False
@@ -83,17 +82,19 @@ class Life:
         if self.store is not None:
             self.store.close()
         config = self.config
-        paths = config.get("storePathCommitLog", "").strip()  # STORE-17
-        several = tuple(path.removeprefix("$ROOT/") for path in paths.split(",") if path)
-        read_only = config.get("readOnlyCommitLogStorePaths", "")
+
+        def paths(name: str) -> tuple[str, ...]:  # STORE-17
+            return tuple(
+                path.removeprefix("$ROOT/") for path in config.get(name, "").strip().split(",") if path
+            )
+
+        ext = config["mappedFileSizeConsumeQueueExt"] if config.get("enableConsumeQueueExt") else None
         self.store = Store(
             self.root,
             StoreConfig(
                 commit_log_file_size=config["mappedFileSizeCommitLog"],
                 queue_file_size=config["mappedFileSizeConsumeQueue"],
-                ext_file_size=config["mappedFileSizeConsumeQueueExt"]
-                if config.get("enableConsumeQueueExt")
-                else None,
+                ext_file_size=ext,
                 hash_slot_num=config["maxHashSlotNum"],
                 index_num=config["maxIndexNum"],
                 message_index_enable=config.get("messageIndexEnable", True),
@@ -103,10 +104,8 @@ class Life:
                 lmq=config.get("enableLmq", False),
                 slave=config.get("brokerRole") == "SLAVE",
                 duplication=config.get("duplicationEnable", False),
-                commit_log_paths=several,
-                read_only_paths=tuple(path.removeprefix("$ROOT/") for path in read_only.split(",") if path)
-                if len(several) > 1
-                else (),
+                commit_log_paths=paths("storePathCommitLog"),
+                read_only_paths=paths("readOnlyCommitLogStorePaths"),
             ),
             new_index_name=self.new_name,
             sleep=lambda _milliseconds: None,
@@ -123,146 +122,123 @@ class Life:
 
     # --- steps ----------------------------------------------------------------------------------------------
 
-    def here(self) -> Store:
+    def queue(self) -> ConsumeQueue:
         assert self.store is not None
-        return self.store
+        return self.store.queues.find("T", 0)
 
-    def last(self) -> MappedFile:
-        last = self.here().log.files.last()
-        assert last is not None
-        return last
-
-    def do_load(self, _step: Step) -> bool:
+    def load(self) -> bool:
         return self.opened().load()
 
-    def do_min_timestamps(self, step: Step) -> list[int]:
-        times = Checkpoint(step["physic"], step["logics"], step["index"])
-        return [times.min_timestamp, times.min_timestamp_index]
+    def reput(self, store: Store, start: int) -> int:
+        store.reput.reput_from_offset = start
+        store.reput.reput()
+        return store.reput.reput_from_offset
 
-    def do_start(self, _step: Step) -> None:
-        self.here().start()
+    def do(self, step: Step) -> Any:
+        """Does a step, and returns what it answers."""
+        if step["do"] == "load":
+            return self.load()
+        if step["do"] == "min_timestamps":
+            times = Checkpoint(step["physic"], step["logics"], step["index"])
+            return [times.min_timestamp, times.min_timestamp_index]
+        assert self.store is not None
+        return self._done(step, self.store, self.store.log.files.mapped_files)
 
-    def do_start_briefly(self, _step: Step) -> bool:
-        try:
-            self.here().start()
-        except UnspecifiedError:
-            return False
-        return True
+    def _done(self, step: Step, store: Store, logs: list[MappedFile]) -> Any:  # noqa: C901, PLR0912 - one branch a step
+        match step["do"]:
+            case "start":
+                store.start()
+            case "start_briefly":
+                try:
+                    store.start()
+                except UnspecifiedError:
+                    return False
+                return True
+            case "shutdown":
+                store.shutdown()
+                self.shut_down = True
+            case "wrote":
+                logs[-1].wrote_position = step["position"]
+            case "damage":
+                logs[0].view[step["offset"]] = step["byte"] & 0xFF
+            case "reput" | "reput_impatiently":
+                return self.reput(store, step["from"])
+            case "confirm":
+                store.reput.confirm_offset = step["offset"]
+            case "put":
+                request = DispatchRequest(
+                    topic=step["topic"],
+                    commit_log_offset=step["offset"],
+                    msg_size=step["size"],
+                    tags_code=step["tags_code"],
+                    store_timestamp=step["store_timestamp"],
+                    consume_queue_offset=step["cq_offset"],
+                )
+                store.queues.dispatch(request, store.checkpoint, bit_map=bytes(step.get("bit_map", 0)))
+            case "index_error":
+                store.flags.index_file_error = True
+            case "get_ext":
+                ext = store.queues.find(step["topic"], 0).ext
+                unit = ext.get(step["address"]) if ext else None
+                return None if unit is None else unit.tags_code
+            case "time":
+                log = store.log
+                return self.queue().offset_by_time(
+                    step["at"],
+                    lambda path: int(path.stat().st_mtime * 1000),
+                    log.pickup_store_timestamp,
+                    log.min_offset(),
+                )
+            case "query":
+                return self.query(step, store)
+            case "hold_index":
+                return store.index.files[0].mapped.hold()
+            case "hold_log":
+                return logs[0].hold()
+            case "destroy_log":
+                return logs[0].destroy(step["interval"])
+            case "hold_queue":
+                self.held = self.queue().files.mapped_files[0]
+                return self.held.hold()
+            case "destroy_queue":
+                return self.queue().files.mapped_files[0].destroy(step["interval"])
+            case "release_queue":
+                assert self.held is not None
+                self.held.release()
+            case "expire_queue":
+                return self.queue().delete_expired(step["offset"])
+            case "get_unit":
+                found = self.queue().get(step["at"])
+                return None if found is None else found.phy_offset
+            case "delete_index":
+                store.index.delete_expired(step["offset"])
+            case "sleep":
+                self.milliseconds += step["millis"]
+            case "clean_expired_queues":
+                store.queues.clean_expired(store.log.min_offset())
+            case "clean_unused":
+                store.queues.clean_unused(step["topics"])
+                return 0
+            case unknown:
+                raise AssertionError(unknown)
+        return None
 
-    def do_shutdown(self, _step: Step) -> None:
-        self.here().shutdown()
-        self.shut_down = True
-
-    def do_wrote(self, step: Step) -> None:
-        self.last().wrote_position = step["position"]
-
-    def do_damage(self, step: Step) -> None:
-        self.here().log.files.mapped_files[0].view[step["offset"]] = step["byte"] & 0xFF
-
-    def do_reput(self, step: Step) -> int:
-        reput = self.here().reput
-        reput.reput_from_offset = step["from"]
-        reput.reput()
-        return reput.reput_from_offset
-
-    do_reput_impatiently = do_reput
-
-    def do_confirm(self, step: Step) -> None:
-        self.here().reput.confirm_offset = step["offset"]
-
-    def do_put(self, step: Step) -> None:
-        request = DispatchRequest(
-            topic=step["topic"],
-            commit_log_offset=step["offset"],
-            msg_size=step["size"],
-            tags_code=step["tags_code"],
-            store_timestamp=step["store_timestamp"],
-            consume_queue_offset=step["cq_offset"],
-        )
-        self.here().queues.dispatch(request, self.here().checkpoint, bit_map=bytes(step.get("bit_map", 0)))
-
-    def do_index_error(self, _step: Step) -> None:
-        self.here().flags.index_file_error = True
-
-    def do_get_ext(self, step: Step) -> int | None:
-        ext = self.here().queues.find(step["topic"], 0).ext
-        assert ext is not None
-        unit = ext.get(step["address"])
-        return None if unit is None else unit.tags_code
-
-    def do_time(self, step: Step) -> int:
-        log = self.here().log
-        return (
-            self.here()
-            .queues.find("T", 0)
-            .offset_by_time(
-                step["at"],
-                lambda path: int(path.stat().st_mtime * 1000),
-                log.pickup_store_timestamp,
-                log.min_offset(),
-            )
-        )
-
-    def do_query(self, step: Step) -> Step:
-        window = step["begin"], step["end"]
-        found = query_message(
-            self.here().index, self.here().log, step["topic"], step["key"], step["max_num"], *window
-        )
+    @staticmethod
+    def query(step: Step, store: Store) -> Step:
+        asked = (step[name] for name in ("topic", "key", "max_num", "begin", "end"))
+        found = query_message(store.index, store.log, *asked)
         return {
             "phy_offsets": [int.from_bytes(message.data[28:36], "big") for message in found.messages],
             "last_update_timestamp": found.last_update_timestamp,
             "last_update_phy_offset": found.last_update_phy_offset,
         }
 
-    def do_hold_index(self, _step: Step) -> bool:
-        return self.here().index.files[0].mapped.hold()
-
-    def do_hold_log(self, _step: Step) -> bool:
-        return self.here().log.files.mapped_files[0].hold()
-
-    def do_destroy_log(self, step: Step) -> bool:
-        return self.here().log.files.mapped_files[0].destroy(step["interval"])
-
-    def queue(self) -> ConsumeQueue:
-        return self.here().queues.find("T", 0)
-
-    def do_hold_queue(self, _step: Step) -> bool:
-        self.held = self.queue().files.mapped_files[0]
-        return self.held.hold()
-
-    def do_destroy_queue(self, step: Step) -> bool:
-        return self.queue().files.mapped_files[0].destroy(step["interval"])
-
-    def do_release_queue(self, _step: Step) -> None:
-        assert self.held is not None
-        self.held.release()
-
-    def do_expire_queue(self, step: Step) -> int:
-        return self.queue().delete_expired(step["offset"])
-
-    def do_get_unit(self, step: Step) -> int | None:
-        unit = self.queue().get(step["at"])
-        return None if unit is None else unit.phy_offset
-
-    def do_delete_index(self, step: Step) -> None:
-        self.here().index.delete_expired(step["offset"])
-
-    def do_sleep(self, step: Step) -> None:
-        self.milliseconds += step["millis"]
-
-    def do_clean_expired_queues(self, _step: Step) -> None:
-        self.here().queues.clean_expired(self.here().log.min_offset())
-
-    def do_clean_unused(self, step: Step) -> int:
-        self.here().queues.clean_unused(step["topics"])
-        return 0
-
     # --- what is compared ----------------------------------------------------------------------------------
 
     def run(self, step: Step) -> Step:
         state: Step = {"do": step["do"]}
         try:
-            state["result"] = getattr(self, f"do_{step['do']}")(step)
+            state["result"] = self.do(step)
         except (JavaError, JavaFatalError) as error:
             state["thrown"] = error.name
         if self.store is not None and step["do"] != "shutdown":
@@ -391,7 +367,7 @@ class ByThePage(Life):
 
     changes: ClassVar[dict[str, str]] = {}
 
-    def do_load(self, _step: Step) -> bool:
+    def load(self) -> bool:
         store = self.opened()
         clean_exit = not (self.root / "abort").exists()
         try:
@@ -422,8 +398,8 @@ class ByThePage(Life):
         )
         block["recover_log"](page, clean_exit)
 
-    def do_reput(self, step: Step) -> int:
-        page = Page(self.here(), is_master=self.config["brokerId"] == 0, position=step["from"])
+    def reput(self, store: Store, start: int) -> int:
+        page = Page(store, is_master=self.config["brokerId"] == 0, position=start)
         code("Dispatch, step by step", changes=self.changes)["dispatch"](page)
         return page.position
 
