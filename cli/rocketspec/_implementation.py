@@ -69,14 +69,11 @@ def open_implementation(
         raise UsageError(
             f"{command[0]}: a directory; a store is judged by `rocketspec conform --store {shell_word(command[0])}`"
         )
+    limits: dict[str, Any] = {"case_timeout": case_timeout, "check_schema": check_schema, "jobs": jobs}
     if command:
-        with open_command(command, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs) as opened:
-            yield opened
+        opening = open_command(command, **limits)
     elif rocketmq:
-        with open_jar(
-            rocketmq, jars=jars, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs
-        ) as opened:
-            yield opened
+        opening = open_jar(rocketmq, jars=jars, **limits)
     else:
         try:
             from rocket_columnar.adapter import Adapter
@@ -84,5 +81,6 @@ def open_implementation(
             raise UsageError(
                 missing_extra(error, "the bundled engine, tested without a COMMAND,") or str(error)
             ) from error
-        with open_handler(Adapter(), check_schema=check_schema) as opened:
-            yield opened
+        opening = open_handler(Adapter(), check_schema=check_schema)
+    with opening as opened:
+        yield opened

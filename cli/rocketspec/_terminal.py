@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import Timer
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TextIO, cast
@@ -67,15 +67,6 @@ def fitted(line: str, stream: TextIO | None = None, *, hang: int | None = None) 
 def say(text: str) -> None:
     """Prints one line of a result on stdout: whole, fitted to a terminal, with control characters escaped."""
     sys.stdout.write(f"{fitted(one_line(text))}\n")
-
-
-def columns(rows: Iterable[Sequence[str]], *, right: Collection[int] = ()) -> Iterator[str]:
-    """Rows as lines of aligned columns; the columns with the numbers `right` are set to the right."""
-    kept = list(rows)
-    widths = [max(map(len, column)) for column in zip(*kept, strict=True)]
-    for row in kept:
-        cells = (f"{cell:{'>' if place in right else '<'}{widths[place]}}" for place, cell in enumerate(row))
-        yield "  ".join(cells).rstrip()
 
 
 def say_all(lines: Iterable[str]) -> None:
@@ -148,9 +139,7 @@ def progress(text: str, *, unit: str = "", shown: bool = True) -> Iterator[Step]
     if not shown or not sys.stderr.isatty():
         yield lambda done, total, text=None: None  # noqa: ARG005 - nothing is shown
         return
-    from rocketspec._bar import make_bar
-
-    bar = make_bar(unit)
+    bar = _make_bar(unit)
     task = bar.add_task(text, total=None)
 
     def show() -> None:
@@ -167,3 +156,22 @@ def progress(text: str, *, unit: str = "", shown: bool = True) -> Iterator[Step]
         timer.join()
         bar.stop()
         _bars.clear()
+
+
+def _make_bar(unit: str) -> Progress:
+    """A bar on stderr that is erased at its end; `unit` as for `progress`."""
+    from rich import progress as rich
+    from rich.console import Console
+
+    amount: list[rich.ProgressColumn] = [rich.MofNCompleteColumn() if unit else rich.TaskProgressColumn()]
+    if unit == "bytes":
+        amount = [rich.DownloadColumn(), rich.TransferSpeedColumn()]
+    return rich.Progress(
+        rich.TextColumn("{task.description}", markup=False),
+        rich.BarColumn(bar_width=20),
+        *amount,
+        rich.TimeElapsedColumn(),
+        rich.TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+        console=Console(stderr=True),
+        transient=True,
+    )

@@ -1,6 +1,7 @@
 """The functions of the package `rocketspec`: lazy, and each the engine's own."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -81,6 +82,13 @@ def test_messages_by_any_key_or_id(store: Path) -> None:
     assert walk.reasons
     with pytest.raises(UsageError):
         rocketspec.find(store, key="oneway-0")
+
+
+def test_the_query_in_docs_query_md(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(store.parent)
+    page = (Path(__file__).parents[2] / "docs" / "query.md").read_text("utf-8")
+    (call,) = re.findall(r"`(rocketspec\.query\(.*?\))`", page)
+    assert len(eval(call, {"rocketspec": rocketspec}).messages) == 3  # noqa: S307 - the page's own line
 
 
 def test_descriptions_of_a_store(store: Path, tmp_path: Path) -> None:

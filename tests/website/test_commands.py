@@ -14,6 +14,7 @@ STORES: dict[str, tuple[str, ...]] = {
     "docs/case-files.md": (),
     "docs/engine.md": ("small-roll",),
     "docs/operations.md": ("replica", "replica-late-slave"),
+    "docs/query.md": ("mixed",),
     "docs/tutorial.md": (),
 }
 """Pages that are run here, with the golden stores that they find in their directory."""
@@ -26,7 +27,6 @@ ELSEWHERE = {
     "docs/ci.md": "tests/conformance/test_ci_example.py",
     "docs/judge-a-store.md": "tests/acceptance/test_workload.py",
     "docs/licences.md": "tests/project/test_licences.py",
-    "docs/query.md": "tests/cli/test_query_page.py",
     "docs/recipes.md": "tests/acceptance/test_recipes.py",
     "docs/recovery.md": "tests/cli/test_recovery.py",
     "docs/spark-clusters.md": "tests/spark/test_clusters_page.py",

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from rocketspec._options import AsJson, write_json
-from rocketspec._terminal import columns, say_all
+from rocketspec._tables import columns
+from rocketspec._terminal import say_all
 
 
 def compare(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from rocketspec._options import AsJson, JsonLines, write_json
-from rocketspec._terminal import columns, say_all
+from rocketspec._tables import columns
+from rocketspec._terminal import say_all
 
 if TYPE_CHECKING:
     from rocket_conformance.mutants import ClauseCoverage

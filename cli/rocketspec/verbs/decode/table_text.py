@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rocket_columnar.formats import iso
 from rocket_spec.printable import printable
+
+from rocketspec._tables import aligned, block, columns, cut_widths, span
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 _ROWS: Final = 500  # that are aligned together
-_LEAST: Final = 8  # columns of the terminal that a text keeps
 
 
 def print_tables(batches: Iterable[tuple[str, pa.RecordBatch]], *, titles: bool) -> None:
@@ -32,7 +33,7 @@ def print_tables(batches: Iterable[tuple[str, pa.RecordBatch]], *, titles: bool)
                 sys.stdout.write(f"{'' if before is None else chr(10)}{table}\n")
             widths = [0] * batch.num_columns
             if not batch.num_rows:
-                sys.stdout.write(_line(batch.schema.names, list(map(len, batch.schema.names)), []))
+                sys.stdout.writelines(f"{line}\n" for line in columns([batch.schema.names]))
         for begin in range(0, batch.num_rows, _ROWS):
             part = batch.slice(begin, _ROWS)
             names = part.schema.names
@@ -43,11 +44,11 @@ def print_tables(batches: Iterable[tuple[str, pa.RecordBatch]], *, titles: bool)
                 max(old, *(cell_len(row[place]) for row in [*header, *rows]))
                 for place, old in enumerate(widths)
             ]
-            shown = _fitted(widths, numbers, width)
-            if width is not None and _span(shown) > width:
-                sys.stdout.write("".join(_block(names, row, width) for row in rows))
+            shown = cut_widths(widths, numbers, width)
+            if width is not None and span(shown) > width:
+                sys.stdout.writelines(f"{line}\n" for row in rows for line in block(names, row, width))
             else:
-                sys.stdout.write("".join(_line(row, shown, numbers) for row in [*header, *rows]))
+                sys.stdout.writelines(f"{aligned(row, shown, numbers)}\n" for row in [*header, *rows])
         before = table
 
 
@@ -85,45 +86,3 @@ def _bytes(value: bytes) -> str:
         return value.hex()
     readable = all(char.isprintable() or char in "\t\r\n" for char in text)
     return printable(text, limit=None) if readable else value.hex()
-
-
-def _span(widths: Sequence[int]) -> int:
-    """Columns of a line."""
-    return sum(widths) + 2 * (len(widths) - 1)
-
-
-def _block(names: Sequence[str], row: Sequence[str], width: int) -> str:
-    """A row as lines of name and value, and an empty line."""
-    longest = max(map(len, names))
-    room = max(width - longest - 2, _LEAST)
-    return (
-        "".join(
-            _line(pair, (longest, min(cell_len(pair[1]), room)), ()) for pair in zip(names, row, strict=True)
-        )
-        + "\n"
-    )
-
-
-def _fitted(widths: Sequence[int], numbers: Sequence[int], width: int | None) -> list[int]:
-    """The widths, with the widest texts cut until a line fits `width` columns."""
-    shown = list(widths)
-    texts = [place for place in range(len(shown)) if place not in numbers]
-    while width is not None and texts and _span(shown) > width:
-        widest = max(texts, key=lambda place: shown[place])
-        if shown[widest] <= _LEAST:
-            break
-        shown[widest] -= min(shown[widest] - _LEAST, _span(shown) - width)
-    return shown
-
-
-def _line(cells: Sequence[str], widths: Sequence[int], numbers: Sequence[int]) -> str:
-    parts = []
-    for place, (cell, width) in enumerate(zip(cells, widths, strict=True)):
-        length = cell_len(cell)
-        if length > width:
-            parts.append(set_cell_size(cell, width - 1) + "~")
-        elif place in numbers:
-            parts.append(" " * (width - length) + cell)
-        else:
-            parts.append(cell + " " * (width - length))
-    return "  ".join(parts).rstrip() + "\n"

@@ -10,7 +10,7 @@ from rocket_columnar.formats import iso
 from rocket_spec.clauses import clauses
 from rocket_spec.layout import INDEX_HEADER
 
-from rocketspec._terminal import columns
+from rocketspec._tables import columns
 
 if TYPE_CHECKING:
     from rocket_columnar.describe import ByteMeaning, Facts, FieldValue, Occupancy

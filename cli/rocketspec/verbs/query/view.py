@@ -7,19 +7,17 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 from rocket_columnar.formats import iso, make_offset_id, parse_offset_id
 from rocket_columnar.query import keys_of
 
 from rocketspec._options import counted
 from rocketspec._search import client_of, plain
 from rocketspec._settings import listed
-from rocketspec._terminal import binary_stdout, columns, one_line, say_all
+from rocketspec._tables import columns
+from rocketspec._terminal import binary_stdout, one_line, say_all
 
 if TYPE_CHECKING:
     from rocket_columnar.query import Answer, Explanation, FileWalk, Row
@@ -52,9 +50,8 @@ def as_json(answer: Answer, explanation: Explanation | None, asked: Asked) -> di
 
 def show(answer: Answer, explanation: Explanation | None, asked: Asked) -> None:
     """Prints the messages and, if there is one, the explanation."""
-    console = Console(highlight=False, soft_wrap=False)
     if answer.messages:
-        console.print(_messages(answer, console.width, asked))
+        say_all(_messages(answer, asked))
         if len(answer.messages) <= _WITH_IDS:
             say_all(_id_lines(answer.messages))
         say_all([_summary(answer, asked)])
@@ -126,24 +123,11 @@ def _is_asked(row: Row, asked: Asked) -> bool:
     return asked.key is None or (row["topic"] == asked.topic and asked.key in keys_of(row))
 
 
-def _messages(answer: Answer, width: int, asked: Asked) -> Table:
-    """The rows in `width` columns: numbers and times whole, texts cut to the remaining width."""
+def _messages(answer: Answer, asked: Asked) -> Iterator[str]:
+    """The rows as a table of the terminal's width: numbers and times whole, texts cut."""
+    head = ("offset", "queue", "logical", "stored", "tags", "keys", "body")
     rows = [_cells(row, mark="" if _is_asked(row, asked) else "*") for row in answer.messages]
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    left = width
-    for number, name in enumerate(("offset", "queue", "queue\noffset", "stored")):
-        least = max(cell_len(line) for line in name.split("\n"))
-        taken = max(least, *(cell_len(row[number]) for row in rows))
-        table.add_column(name, justify="left" if name == "stored" else "right", width=taken, no_wrap=True)
-        left -= taken + 1
-    for number, (name, share) in enumerate((("tags", 5), ("keys", 2), ("body", 1)), start=4):
-        room = max(left // share, 4)
-        taken = max(4, min(room, *[max(cell_len(row[number]) for row in rows)]))
-        table.add_column(name, width=taken, no_wrap=True, overflow="ellipsis")
-        left -= taken + 1
-    for row in rows:
-        table.add_row(*map(escape, row), style="dim" if row[0].startswith("*") else None)
-    return table
+    yield from columns([head, *rows], right=range(3), whole=range(4), width=get_terminal_size().columns)
 
 
 def _cells(row: Row, *, mark: str) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rocketspec import _options as option
-from rocketspec._terminal import columns, note, say_all, skipped
+from rocketspec._tables import columns
+from rocketspec._terminal import note, say_all, skipped
 from rocketspec.verbs.spark import job_options as jobs
 
 if TYPE_CHECKING:
