@@ -10,9 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-import rocket_reference
 from rocket_conformance.misreadings import MISREADINGS, OF_STORES, Mutant
-from rocket_conformance.reference_adapter import Library
+from rocket_conformance.reference_adapter import REFERENCE, Library
 from rocket_conformance.store_verdict import (
     Observations,
     judge_restart,
@@ -45,7 +44,7 @@ def broker_store(
     messages: int = 20,
     slots: int = 7,
     entries: int = 500,
-    library: Library = rocket_reference,
+    library: Library = REFERENCE,
 ) -> Path:
     """The store of a broker that stopped cleanly: log, queue and index as the reference makes them.
 

@@ -45,7 +45,6 @@ EXCEPTIONS: Final = {
     "columnar/rocket_columnar/report/store_report.py:audit": _OPTIONS,
     "conformance/rocket_conformance/properties/_service_files.py:lay_file": _OPTIONS,
     "conformance/rocket_conformance/store_verdict/restart_judge.py:judge_crashes": _OPTIONS,
-    "conformance/rocket_conformance/reference_adapter/library.py:open_index_file": _RULES,
     "reference/rocket_reference/consume_queue_store.py:__init__": _RULES,
     "reference/rocket_reference/index_file.py:open_index_file": _RULES,
     "reference/rocket_reference/index_service.py:__init__": _RULES,

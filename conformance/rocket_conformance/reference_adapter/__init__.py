@@ -2,6 +2,6 @@
 
 from rocket_conformance.reference_adapter.adapter import ReferenceAdapter
 from rocket_conformance.reference_adapter.library import Library
-from rocket_conformance.reference_adapter.session import UnspecifiedOperationError, run_operations
+from rocket_conformance.reference_adapter.session import REFERENCE, UnspecifiedOperationError, run_operations
 
-__all__ = ["Library", "ReferenceAdapter", "UnspecifiedOperationError", "run_operations"]
+__all__ = ["REFERENCE", "Library", "ReferenceAdapter", "UnspecifiedOperationError", "run_operations"]

@@ -13,16 +13,18 @@ from rocket_spec.layout import Geometry
 from rocket_conformance.protocol import OBJECTS, Op, Result, from_i64
 
 
-def _travelling(kind: str, value: object, **also: Any) -> dict[str, Any]:
-    """An object's fields of a kind, as they travel."""
+def travelling(kinds: Mapping[str, str], value: object, **also: Any) -> dict[str, Any]:
+    """An object's fields of these names and kinds, as they travel; `also` gives those that are no attribute of it."""
     fields: dict[str, Any] = {}
-    for name, field_kind in OBJECTS[kind].items():
+    for name, kind in kinds.items():
         content: Any = also[name] if name in also else getattr(value, name)
-        if field_kind in {"i64", "i64?"}:
+        if kind in {"i64", "i64?"}:
             content = None if content is None else from_i64(content)
-        elif field_kind == "base64":
+        elif kind == "i64[]":
+            content = [from_i64(item) for item in content]
+        elif kind == "base64":
             content = b64encode(content).decode("ascii")
-        elif field_kind == "texts":
+        elif kind == "texts":
             content = dict(content)
         fields[name] = content
     return fields
@@ -32,23 +34,20 @@ def _index(directory: Path, op: Op) -> Result:
     data = (directory / op["file"]).read_bytes()
     entries = rocket_reference.index_entries(data, Geometry(op["hash_slot_num"], op["index_num"]))
     return {
-        "entries": [_travelling("index_entry[]", entry) for entry in entries],
-        "header": _travelling("index_header", rocket_reference.index_header(data)),
+        "entries": [travelling(OBJECTS["index_entry[]"], entry) for entry in entries],
+        "header": travelling(OBJECTS["index_header"], rocket_reference.index_header(data)),
     }
 
 
 def _queue(directory: Path, op: Op) -> Result:
     path = directory / op["file"]
-    base = rocket_reference.base_offset(path.name)
-    units = rocket_reference.queue_units(path.read_bytes(), base)
-    return {
-        "units": [
-            _travelling(
-                "queue_unit[]", unit, logical_offset=offset, pre_blank=unit == rocket_reference.PRE_BLANK
-            )
-            for offset, unit in units
-        ]
-    }
+    found: list[dict[str, Any]] = []
+    for offset, unit in rocket_reference.queue_units(
+        path.read_bytes(), rocket_reference.base_offset(path.name)
+    ):
+        place = {"logical_offset": offset, "pre_blank": unit == rocket_reference.PRE_BLANK}
+        found.append(travelling(OBJECTS["queue_unit[]"], unit, **place))
+    return {"units": found}
 
 
 def _log(directory: Path, op: Op) -> Result:
@@ -56,7 +55,7 @@ def _log(directory: Path, op: Op) -> Result:
     records = rocket_reference.records((directory / op["file"]).read_bytes())
     with suppress(FormatError):  # the walk ends at the first record that is wrong
         for _, record in records:
-            found.append(_travelling("record[]", record))
+            found.append(travelling(OBJECTS["record[]"], record))
     return {"records": found}
 
 

@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
-import rocket_reference
 from rocket_reference import RULES_4_9_3, JavaError, JavaFatalError, Rules, UnspecifiedError
 from rocket_spec.layout import INDEX_HEADER
 from rocket_spec.profiles import GROUND, differences
 
 from rocket_conformance.misreadings import MISREADINGS, OF_STORES
-from rocket_conformance.reference_adapter import Library
+from rocket_conformance.reference_adapter import REFERENCE, Library
 from rocket_conformance.store_verdict.index_bytes import ENTRY, StoredIndex
 from rocket_conformance.store_verdict.observations import as_releases_do
 from rocket_conformance.store_verdict.record_table import StoredRecord
@@ -78,7 +77,7 @@ def reading_that_builds(
     """
     compared = _Compared(files, log)
     rules = log.records.rules
-    if not files or compared.is_made_by(rocket_reference, rules):
+    if not files or compared.is_made_by(REFERENCE, rules):
         return None
     for reading in sorted(readings(_BUILDING, rules), key=lambda reading: reading.clause not in broken):
         with suppress(*ERRORS):
@@ -103,13 +102,9 @@ def readings(about: tuple[str, ...], rules: Rules) -> list[Reading]:
             ground = {name: getattr(RULES_4_9_3, name) for name in difference.rules}
             others, rule = replace(rules, **ground), f"as release {GROUND} does"
         if others != rules and _is_about(clause, about):
-            found.append(Reading(clause, rule, others, _reference))
+            found.append(Reading(clause, rule, others, lambda: REFERENCE))
     mutants = (one for one in (*MISREADINGS, *OF_STORES) if _is_about(one.clause, about))
     return [*found, *(Reading(one.clause, one.words, rules, cache(one.library)) for one in mutants)]
-
-
-def _reference() -> Library:
-    return rocket_reference
 
 
 def reading_that_starts(is_same: Callable[[Library], bool]) -> Reading | None:

@@ -10,11 +10,10 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Final
 
-import rocket_reference
 from rocket_reference import IndexService, StoreCheckpoint
 from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
 
-from rocket_conformance.reference_adapter import Library
+from rocket_conformance.reference_adapter import REFERENCE, Library
 from rocket_conformance.store_verdict.index_bytes import Entries, Entry, geometry_of, read_index
 from rocket_conformance.store_verdict.judgement import StoreVerdict, judge_store
 from rocket_conformance.store_verdict.log_reading import dledger_member, read_log
@@ -61,7 +60,7 @@ def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Ge
         def judged(library: Library) -> Observations:
             return _judge_start(*sides, log_after, library)
 
-        own = judged(rocket_reference)
+        own = judged(REFERENCE)
         reading = reading_that_starts(lambda library: not judged(library).broken) if own.broken else None
         if reading is not None:
             own.explain(reading.clause, reading.rule)
