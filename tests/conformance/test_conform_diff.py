@@ -40,10 +40,8 @@ def report(
 
 def write(folder: Path, content: Report) -> Path:
     with ReportWriter(folder) as writer:
-        writer.header(content.header)
-        for line in content.cases:
-            writer.case(line)
-        writer.finish(content)
+        for line in content.to_lines():
+            writer.write(line)
     return folder
 
 

@@ -1,7 +1,7 @@
 """Verdicts, what they add up to, and the exit code of a run."""
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 Verdict = Literal[
     "pass", "diverged", "errored", "crash", "timeout", "unstable",
@@ -9,10 +9,7 @@ Verdict = Literal[
 ]  # fmt: skip
 """Of a case. `disputed`: reference and real jar disagree, which is the suite's own error."""
 
-VERDICTS: Final[tuple[Verdict, ...]] = (
-    "pass", "diverged", "errored", "crash", "timeout", "unstable",
-    "skipped", "unsupported", "not_applicable", "disputed",
-)  # fmt: skip
+VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
 
 FAILING: Final[frozenset[Verdict]] = frozenset[Verdict](
     ("diverged", "errored", "crash", "timeout", "unstable")
@@ -22,7 +19,6 @@ FAILING: Final[frozenset[Verdict]] = frozenset[Verdict](
 _RAN: Final[frozenset[Verdict]] = FAILING.union(("pass",))
 
 
-ADAPTER_FAILED: Final = 3
 INTERRUPTED: Final = 130
 DISPUTED: Final = 7
 _FAILED: Final = 1

@@ -1,7 +1,7 @@
 """A mutant: the reference with one line misread."""
 
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
 
@@ -56,11 +56,9 @@ class Mutant:
         """It as an adapter in this process."""
         return ReferenceAdapter(self.library(), name=self.name)
 
-    @contextmanager
-    def open(self) -> Generator[Transport]:
+    def open(self) -> AbstractContextManager[Transport]:
         """It as an implementation under test, in this process."""
-        with open_handler(self.handler()) as transport:
-            yield transport
+        return open_handler(self.handler())
 
 
 def library_of(misreadings: Iterable[Mutant]) -> Library:

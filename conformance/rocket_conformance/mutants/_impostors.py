@@ -2,13 +2,13 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rocket_conformance.protocol import OBJECTS, OPERATIONS, PROTOCOL, Op, Result
+from rocket_conformance.protocol import OBJECTS, OPERATIONS, Op, Result
 from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.transport import Handler, Transport, open_handler
 
@@ -49,43 +49,20 @@ def _echo(op: Op) -> Result:
     return result
 
 
-def _rejected(_op: Op) -> Result:
-    return {"rejected": "not today"}
-
-
-def _skipped(_op: Op) -> Result:
-    return {"skipped": "not today"}
-
-
-def _unsupported(_op: Op) -> Result:
-    return {"unsupported": True}
-
-
-class _Answers:
+class _Answers(ReferenceAdapter):
     """An adapter that answers each operation by itself and touches no file."""
 
-    def __init__(
-        self, name: str, answer: Callable[[Op], Result], ops: tuple[str, ...] = tuple(OPERATIONS)
-    ) -> None:
+    def __init__(self, name: str, answer: Callable[[Op], Result], ops: Iterable[str]) -> None:
+        super().__init__(name=name)
         self._answer = answer
-        self._hello = {
-            "protocol": PROTOCOL,
-            "name": name,
-            "version": "4.9.3",
-            "language": "python",
-            "ops": sorted(ops),
-            "geometry": "any",
-            "features": ["lone_surrogates"],
-            "max_in_flight": 1,
-        }
+        self._ops = sorted(ops)
 
     def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
         """The answer to a message of protocol 1; None for bye."""
-        if message["cmd"] == "hello":
-            return self._hello
-        if message["cmd"] == "bye":
-            return None
-        return {"id": message["id"], "results": [self._answer(op) for op in message["ops"]], "files": []}
+        if message["cmd"] == "case":
+            return {"id": message["id"], "results": [self._answer(op) for op in message["ops"]], "files": []}
+        hello = super().handle(message)
+        return None if hello is None else {**hello, "ops": self._ops}
 
 
 class _AnswersOnly(ReferenceAdapter):
@@ -128,16 +105,12 @@ class Impostor:
     handler: Callable[[], Handler]
     clause: str = "none"
 
-    @contextmanager
-    def open(self) -> Generator[Transport]:
+    def open(self) -> AbstractContextManager[Transport]:
         """It as an implementation under test, in this process."""
-        with open_handler(self.handler()) as transport:
-            yield transport
+        return open_handler(self.handler())
 
 
-def _answering(
-    name: str, answer: Callable[[Op], Result], ops: tuple[str, ...] = tuple(OPERATIONS)
-) -> Impostor:
+def _answering(name: str, answer: Callable[[Op], Result], ops: Iterable[str] = OPERATIONS) -> Impostor:
     return Impostor(name, lambda: _Answers(name, answer, ops))
 
 
@@ -145,9 +118,9 @@ IMPOSTORS: Final = (
     _answering("always-empty", _empty),
     _answering("always-true", _true),
     _answering("echo", _echo),
-    _answering("rejects-all", _rejected),
-    _answering("skips-all", _skipped),
-    _answering("supports-nothing", _unsupported),
+    _answering("rejects-all", lambda _op: {"rejected": "not today"}),
+    _answering("skips-all", lambda _op: {"skipped": "not today"}),
+    _answering("supports-nothing", lambda _op: {"unsupported": True}),
     _answering("declares-nothing", _empty, ()),
     Impostor("answers-without-bytes", lambda: _AnswersOnly(name="answers-without-bytes")),
     Impostor("bytes-without-answers", lambda: _BytesOnly(name="bytes-without-answers")),

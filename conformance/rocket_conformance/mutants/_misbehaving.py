@@ -9,8 +9,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -27,25 +27,8 @@ Send: TypeAlias = "Callable[[str], None]"
 Answer: TypeAlias = "Mapping[str, Any]"
 
 
-def _crash(_send: Send, _answer: Answer, _number: int) -> None:
-    os._exit(70)
-
-
-def _hang(_send: Send, _answer: Answer, _number: int) -> None:
-    time.sleep(3600)
-
-
-def _garbage(send: Send, _answer: Answer, _number: int) -> None:
-    send("not JSON\n")
-
-
-def _wrong_id(send: Send, answer: Answer, number: int) -> None:
-    send(json.dumps({**answer, "id": f"not {number}"}) + "\n")
-
-
-def _early_exit(_send: Send, _answer: Answer, number: int) -> None:
-    if number >= _LATE:
-        sys.exit(0)
+def _line(value: object) -> str:
+    return json.dumps(value) + "\n"
 
 
 def _endless(send: Send, _answer: Answer, _number: int) -> None:
@@ -56,14 +39,6 @@ def _endless(send: Send, _answer: Answer, _number: int) -> None:
 def _half_a_line(send: Send, answer: Answer, _number: int) -> None:
     send(json.dumps(answer)[:20])
     sys.exit(0)
-
-
-def _too_few_results(send: Send, answer: Answer, _number: int) -> None:
-    send(json.dumps({**answer, "results": answer["results"][1:]}) + "\n")
-
-
-def _answers_twice(send: Send, answer: Answer, _number: int) -> None:
-    send(json.dumps(answer) + "\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +53,13 @@ class Misbehaving:
     """
 
     name: str
-    first: Callable[[Send, Answer, int], None]
+    first: Callable[[Send, Answer, int], object]
     clause: str = "none"
 
-    @contextmanager
-    def open(self) -> Generator[Transport]:
+    def open(self) -> AbstractContextManager[Transport]:
         """It as an implementation under test, in a process of its own."""
         command = [sys.executable, "-m", "rocket_conformance.mutants", self.name]
-        with open_command(command, case_timeout=_TIMEOUT) as transport:
-            yield transport
+        return open_command(command, case_timeout=_TIMEOUT)
 
     def handler(self) -> Handler:
         """What answers where it does not misbehave: the reference."""
@@ -94,20 +67,25 @@ class Misbehaving:
 
 
 MISBEHAVING: Final = (
-    Misbehaving("crashes", _crash),
-    Misbehaving("hangs", _hang),
-    Misbehaving("writes-garbage", _garbage),
-    Misbehaving("answers-another-case", _wrong_id),
-    Misbehaving("exits-early", _early_exit),
+    Misbehaving("crashes", lambda _send, _answer, _number: os._exit(70)),
+    Misbehaving("hangs", lambda _send, _answer, _number: time.sleep(3600)),
+    Misbehaving("writes-garbage", lambda send, _answer, _number: send("not JSON\n")),
+    Misbehaving(
+        "answers-another-case", lambda send, answer, number: send(_line({**answer, "id": f"not {number}"}))
+    ),
+    Misbehaving("exits-early", lambda _send, _answer, number: number < _LATE or sys.exit(0)),
     Misbehaving("never-ends-a-line", _endless),
     Misbehaving("ends-in-the-middle-of-a-line", _half_a_line),
-    Misbehaving("gives-too-few-results", _too_few_results),
-    Misbehaving("answers-twice", _answers_twice),
+    Misbehaving(
+        "gives-too-few-results",
+        lambda send, answer, _number: send(_line({**answer, "results": answer["results"][1:]})),
+    ),
+    Misbehaving("answers-twice", lambda send, answer, _number: send(_line(answer))),
 )
 """Each breaks the protocol in one way."""
 
 
-def serve(handler: Handler, first: Callable[[Send, Answer, int], None] | None = None) -> None:
+def serve(handler: Handler, first: Callable[[Send, Answer, int], object] | None = None) -> None:
     """Speaks protocol 1 on stdin and stdout until bye."""
     output = sys.stdout.buffer
 
@@ -124,4 +102,4 @@ def serve(handler: Handler, first: Callable[[Send, Answer, int], None] | None = 
         if message["cmd"] == "case" and first is not None:
             number += 1
             first(send, answer, number)
-        send(json.dumps(answer) + "\n")
+        send(_line(answer))

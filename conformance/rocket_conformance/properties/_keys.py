@@ -30,15 +30,9 @@ _EMOJI: Final = (
 _LONE: Final = ("T#\ud800", "T#\udc00x", "\udfff\ud800#k", "T#\U0001f680\ud83d")
 _LETTERS: Final = "abAB01#-_%"
 
-KEY_KINDS: Final = ("plain", "colliding", "extreme", "cjk", "emoji", "lone")
-"""The kinds of keys; `lone` holds lone surrogates and needs the feature of that name."""
-
-TIME_KINDS: Final = ("steady", "close", "shuffled", "decades", "around_zero", "negative", "extreme")
-"""How the store timestamps of a list follow each other."""
-
 
 def draw_key(rng: Random, kind: str) -> str:
-    """One key of a kind."""
+    """One key of a kind, plain if it is none of these; `lone` holds lone surrogates and needs the feature of that name."""
     fixed: Sequence[str] = {
         "colliding": _COLLIDING,
         "extreme": _EXTREME,

@@ -2,12 +2,13 @@
 
 from base64 import b64decode
 from collections.abc import Callable, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from rocket_conformance.protocol._operations import OBJECTS, Kind
 from rocket_conformance.protocol._paths import check_folder, check_path
 from rocket_conformance.protocol._values import NumberError, to_i64
 
+_Value = TypeVar("_Value")
 _I32_MIN: Final = -(1 << 31)
 _I32_MAX: Final = (1 << 31) - 1
 _LONGEST_TEXT: Final = 1 << 20
@@ -29,10 +30,8 @@ def checked(kind: Kind, value: Any) -> Any:
     return value
 
 
-def _object(kind: Kind, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{value!r:.80} is not an object")  # noqa: TRY004 - one error for one wrong value
-    given = cast("dict[str, Any]", value)
+def _object(kind: Kind, value: object) -> dict[str, Any]:
+    given = cast("dict[str, Any]", _of_type(dict, value, "not an object"))
     kept: dict[str, Any] = {}
     for name, field_kind in OBJECTS[kind].items():
         if name not in given:
@@ -44,6 +43,12 @@ def _object(kind: Kind, value: Any) -> dict[str, Any]:
     return kept
 
 
+def _of_type(kind: type[_Value], value: object, otherwise: str) -> _Value:
+    if not isinstance(value, kind):
+        raise ValueError(f"{value!r:.80} is {otherwise}")  # noqa: TRY004 - one error for one wrong value
+    return value
+
+
 def is_i32(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and _I32_MIN <= value <= _I32_MAX
 
@@ -53,63 +58,36 @@ def _check_i32(value: object) -> None:
         raise NumberError(f"{value!r:.80} is not a 32-bit number")
 
 
-def _check_bool(value: object) -> None:
-    if not isinstance(value, bool):
-        raise ValueError(f"{value!r:.80} is neither true nor false")  # noqa: TRY004 - one error for one wrong value
-
-
 def _check_text(value: object) -> None:
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r:.80} is not a text")  # noqa: TRY004 - one error for one wrong value
-    if len(value) > _LONGEST_TEXT:
-        raise ValueError(f"a text of {len(value):,} characters; at most {_LONGEST_TEXT:,} are read")
-
-
-def _check_text_or_null(value: object) -> None:
-    if value is not None:
-        _check_text(value)
+    text = _of_type(str, value, "not a text")
+    if len(text) > _LONGEST_TEXT:
+        raise ValueError(f"a text of {len(text):,} characters; at most {_LONGEST_TEXT:,} are read")
 
 
 def _items(value: object) -> list[object]:
-    if not isinstance(value, list):
-        raise ValueError(f"{value!r:.80} is not a list")  # noqa: TRY004 - one error for one wrong value
-    return cast("list[object]", value)
-
-
-def _check_i64s(value: object) -> None:
-    for item in _items(value):
-        to_i64(item)
-
-
-def _check_i64_or_null(value: object) -> None:
-    if value is not None:
-        to_i64(value)
-
-
-def _check_base64(value: object) -> None:
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r:.80} is not a text")  # noqa: TRY004 - one error for one wrong value
-    b64decode(value, validate=True)
+    return cast("list[object]", _of_type(list, value, "not a list"))
 
 
 def _check_texts(value: object) -> None:
-    if not isinstance(value, dict):
-        raise ValueError(f"{value!r:.80} is not an object")  # noqa: TRY004 - one error for one wrong value
-    for text in cast("dict[str, object]", value).values():
+    for text in cast("dict[str, object]", _of_type(dict, value, "not an object")).values():
         _check_text(text)
+
+
+def _or_null(check: Callable[[object], object]) -> Callable[[object], object]:
+    return lambda value: None if value is None else check(value)
 
 
 _CHECKS: Final[Mapping[Kind, Callable[[object], object]]] = {
     "i32": _check_i32,
     "i64": to_i64,
-    "i64?": _check_i64_or_null,
-    "i64[]": _check_i64s,
-    "bool": _check_bool,
+    "i64?": _or_null(to_i64),
+    "i64[]": lambda value: [to_i64(item) for item in _items(value)],
+    "bool": lambda value: _of_type(bool, value, "neither true nor false"),
     "string": _check_text,
-    "string?": _check_text_or_null,
+    "string?": _or_null(_check_text),
     "key": _check_text,
-    "key?": _check_text_or_null,
-    "base64": _check_base64,
+    "key?": _or_null(_check_text),
+    "base64": lambda value: b64decode(_of_type(str, value, "not a text"), validate=True),
     "texts": _check_texts,
     "path": check_path,
     "folder": check_folder,

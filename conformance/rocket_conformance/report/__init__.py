@@ -15,15 +15,9 @@ from rocket_conformance.report.conclusion import (
     tone_of,
 )
 from rocket_conformance.report.diff import Change, ReportDiff, compare_reports, read_whole_report
+from rocket_conformance.report.footer import footer_line
 from rocket_conformance.report.junit import render_junit
-from rocket_conformance.report.lines import (
-    CaseLine,
-    Report,
-    ReportWriter,
-    counted,
-    header_line,
-    read_report,
-)
+from rocket_conformance.report.lines import CaseLine, Report, ReportWriter, header_line, read_report
 from rocket_conformance.report.markdown import render_markdown
 from rocket_conformance.report.terminal import print_summary
 from rocket_conformance.report.wording import (

@@ -13,7 +13,7 @@ from rocket_spec.profiles import GROUND
 from rocket_spec.store_folders import refuse_store
 
 from rocket_conformance.files import read_input
-from rocket_conformance.judging import VERDICTS, Verdict
+from rocket_conformance.judging import Verdict
 from rocket_conformance.protocol import PROTOCOL, Hello, suite_version
 from rocket_conformance.schema import problems
 
@@ -26,6 +26,7 @@ _USUAL: Final[Mapping[str, dict[str, Any]]] = {
     "header": {
         "suite": "", "protocol": 1, "profile": GROUND, "implementation": {}, "command": [], "seed": 0, "examples": 0, "started": "",
     },
+    "case": {"detail": "", "replay": None},
     "footer": {
         "counts": {}, "coverage": {}, "stale": [], "missing": [], "cut_short": None, "ops": [], "families": [], "exit_code": 0,
     },
@@ -148,7 +149,8 @@ class ReportWriter:
         if self._file is not None:
             self._file.close()
 
-    def _write(self, value: Mapping[str, Any]) -> None:
+    def write(self, value: Mapping[str, Any]) -> None:
+        """Writes one line."""
         if self._file is not None:
             try:
                 self._file.write(json.dumps(value) + "\n")
@@ -160,29 +162,13 @@ class ReportWriter:
                 Path(file.name).unlink(missing_ok=True)
                 raise
 
-    def header(self, value: Mapping[str, Any]) -> None:
-        """Writes the header."""
-        self._write(value)
-
-    def case(self, line: CaseLine) -> None:
-        """Writes a case's line."""
-        self._write(line.to_json())
-
-    def finish(self, report: Report, *, rewrite: bool = False) -> Report:
-        """Writes the footer, and returns the report.
-
-        Args:
-            report: all of it.
-            rewrite: whether every line is written again: an interrupt may have left one incomplete.
-        """
-        if rewrite and self._file is not None:
+    def write_again(self, report: Report) -> None:
+        """Writes every line again: an interrupt may have left one incomplete."""
+        if self._file is not None:
             self._file.seek(0)
             self._file.truncate()
-            for line in (report.header, *(case.to_json() for case in report.cases)):
-                self._write(line)
-        if report.footer is not None:
-            self._write(report.footer)
-        return report
+        for line in report.to_lines():
+            self.write(line)
 
 
 def read_report(path: Path) -> Report:
@@ -202,11 +188,12 @@ def read_report(path: Path) -> Report:
         try:
             value: Any = json.loads(line)
             kind = value["type"]
-            if kind == "case":
-                cases.append(_case_line(cast("dict[str, Any]", value)))
-            elif kind in _USUAL:
+            if kind in _USUAL:
                 value = _complete(value)
                 _check(value)
+            if kind == "case":
+                sequences = {name: tuple(value[name]) for name in ("clauses", "divergence")}
+                cases.append(CaseLine(**({name: value[name] for name in CaseLine.__slots__} | sequences)))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             if number == len(lines):  # cut off in the middle of a line
                 break
@@ -225,7 +212,7 @@ def read_report(path: Path) -> Report:
 
 
 def _complete(value: dict[str, Any]) -> dict[str, Any]:
-    """A header or footer with the usual values of fields that reports of other versions and tools lack."""
+    """A line with the usual values of fields that reports of other versions and tools lack."""
     found: dict[str, Any] = {**_USUAL[value["type"]], **value}
     if isinstance(implementation := found.get("implementation"), dict):
         found["implementation"] = {**_IMPLEMENTATION, **implementation}
@@ -237,25 +224,3 @@ def _check(value: object) -> None:
     found = problems("report_line", value)
     if found:
         raise ValueError(found[0][:_LONGEST])
-
-
-_TYPES: Final = {
-    **dict.fromkeys(("id", "level", "verdict", "detail"), (str,)),
-    **dict.fromkeys(("examples", "millis"), (int,)),
-    "baselined": (bool,),
-    "replay": (str, type(None)),
-    "clauses": (list,),
-}
-
-
-def _case_line(value: Mapping[str, Any]) -> CaseLine:
-    """A case's line; the schema is asked only if a quick look finds something: a report has thousands of them."""
-    value = {"detail": "", "replay": None, **value}  # reports of other versions and tools lack some
-    fields = {name: value[name] for name in CaseLine.__slots__}
-    plain = all(type(value[name]) in types for name, types in _TYPES.items()) and value["verdict"] in VERDICTS
-    clauses = value["clauses"]
-    if not plain or value["divergence"] or not clauses or not all(isinstance(one, str) for one in clauses):
-        _check(value)
-    fields["clauses"] = tuple(fields["clauses"])
-    fields["divergence"] = tuple(fields["divergence"])
-    return CaseLine(**fields)

@@ -10,10 +10,10 @@ from rocket_spec.temporary_folders import remove_tree
 from rocket_conformance.comparison import specified
 from rocket_conformance.counterexamples import write_replay
 from rocket_conformance.files import scratch
-from rocket_conformance.judging import FAILING, INTERRUPTED, Verdict, exit_code, judge
+from rocket_conformance.judging import FAILING, INTERRUPTED, judge
 from rocket_conformance.planning import Planned, plan
 from rocket_conformance.protocol import FAMILIES, OPERATIONS, Hello
-from rocket_conformance.report import CaseLine, Report, ReportWriter, counted, header_line
+from rocket_conformance.report import CaseLine, Report, ReportWriter, footer_line, header_line
 from rocket_conformance.running.case_lines import Concluder, line_of
 from rocket_conformance.running.case_state import CaseState, InFlight
 from rocket_conformance.running.execution import Execution
@@ -49,7 +49,7 @@ def run(
         transport.hello, options.command, options.seed, options.examples, options.profile.version
     )
     with ReportWriter(report) as writer, scratch(options.scratch) as root:
-        writer.header(header)
+        writer.write(header)
         execution = Execution(transport, options, root)
         progress = _Progress(execution, planned)
         lines: dict[str, CaseLine] = {}
@@ -58,7 +58,7 @@ def run(
             if document is not None and report is not None:
                 write_replay(report / str(line.replay), document)
             lines[line.id] = line
-            writer.case(line)
+            writer.write(line.to_json())
             if on_case is not None:
                 on_case(line, len(planned))
 
@@ -82,7 +82,11 @@ def run(
             known=progress.known,
             interrupted=interrupted is not None,
         )
-        return writer.finish(result, rewrite=interrupted is not None)
+        if interrupted is not None:
+            writer.write_again(result)
+        elif result.footer is not None:
+            writer.write(result.footer)
+        return result
 
 
 class _Progress:
@@ -202,43 +206,13 @@ def _report(
     known: Mapping[str, Any],
     interrupted: bool,
 ) -> Report:
-    options, hello = execution.options, execution.transport.hello
-    counts: dict[Verdict, int] = {}
-    for line in lines:
-        counts[line.verdict] = counts.get(line.verdict, 0) + 1
-    failed = sum(line.verdict in FAILING and not line.baselined for line in lines)
-    stale = options.baseline.stale({line.id: line.verdict for line in lines})
-    missing = {
-        name
-        for name, operation in OPERATIONS.items()
-        if operation.family in options.require and not operation.decodes and name not in hello.ops
-    } | {family for family in options.require if family not in {item.family for item in OPERATIONS.values()}}
-    code = exit_code(
-        counts,
-        failed=failed,
-        stale=bool(stale),
-        cut_short=cut_short is not None,
-        missing_required=bool(missing),
-    )
-    footer = {
-        "type": "footer",
-        "counts": counts,
-        "coverage": counted(lines),
-        "stale": stale,
-        "missing": sorted(missing),
-        "cut_short": cut_short,
-        **known,
-        "ops": sorted(hello.ops & OPERATIONS.keys()),
-        "families": [
-            family
-            for family in FAMILIES
-            if (
-                names := {
-                    name for name, item in OPERATIONS.items() if item.family == family and not item.decodes
-                }
-            )
-            and names <= hello.ops
-        ],
-        "exit_code": INTERRUPTED if interrupted else code,
+    options, declared = execution.options, execution.transport.hello.ops
+    needed = {
+        family: {name for name, item in OPERATIONS.items() if item.family == family and not item.decodes}
+        for family in FAMILIES
     }
-    return Report(header, tuple(lines), footer)
+    missing = {name for family in options.require for name in needed.get(family, {family}) - declared}
+    families = [family for family, names in needed.items() if names <= declared]
+    more = {**known, "ops": sorted(declared & OPERATIONS.keys()), "families": families}
+    footer = footer_line(lines, options.baseline, missing=sorted(missing), cut_short=cut_short, more=more)
+    return Report(header, tuple(lines), footer | ({"exit_code": INTERRUPTED} if interrupted else {}))

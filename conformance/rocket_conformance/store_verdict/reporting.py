@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from rocket_spec.clauses import clauses
 
-from rocket_conformance.judging import Verdict, exit_code
+from rocket_conformance.judging import Verdict
 from rocket_conformance.protocol import Hello
 from rocket_conformance.report import (
     Baseline,
     CaseLine,
     Report,
     ReportWriter,
-    counted,
+    footer_line,
     header_line,
     known_text,
     release_text,
@@ -63,33 +63,15 @@ def store_report(
     hello = Hello("store", judged.store, "", frozenset(), None, frozenset(), 1)
     header = header_line(hello, ["--store", judged.store], 0, 0, judged.observations.profile.version)
     lines = [line for clause in _compared(level) for line in _lines(judged, clause.id, clause.level, excuses)]
-    counts: dict[Verdict, int] = {}
-    for line in lines:
-        counts[line.verdict] = counts.get(line.verdict, 0) + 1
-    missing = [family for family in require if not _exercised(judged, FAMILIES[family])]
-    stale = excuses.stale({line.id: line.verdict for line in lines})
-    footer = {
-        "type": "footer",
-        "counts": counts,
-        "coverage": counted(lines),
-        "stale": stale,
-        "missing": missing,
-        "cut_short": None,
-        "ops": [],
-        "families": [family for family, heads in FAMILIES.items() if _exercised(judged, heads)],
-        "exit_code": exit_code(
-            counts,
-            failed=sum(line.verdict == "diverged" and not line.baselined for line in lines),
-            stale=bool(stale),
-            missing_required=bool(missing),
-        ),
-    }
+    families = [family for family, heads in FAMILIES.items() if _exercised(judged, heads)]
+    missing = [family for family in require if family not in families]
+    more = {"ops": [], "families": families}
+    footer = footer_line(lines, excuses, missing=missing, cut_short=None, more=more)
     report = Report(header, tuple(lines), footer)
     with ReportWriter(folder) as writer:
-        writer.header(header)
-        for line in lines:
-            writer.case(line)
-        return writer.finish(report)
+        for line in report.to_lines():
+            writer.write(line)
+    return report
 
 
 def _compared(level: str) -> Iterator[Any]:

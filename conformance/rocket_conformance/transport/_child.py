@@ -13,6 +13,7 @@ from rocket_conformance.protocol import (
     hello_message,
     parse_answer,
     parse_hello,
+    suite_version,
 )
 from rocket_conformance.transport._job import AdapterError, Answered, Failed, Failure, Job, Reply
 from rocket_conformance.transport._process import Event, Process
@@ -57,7 +58,6 @@ class ChildTransport:
 
     Args:
         command: the command and its arguments, run without a shell.
-        suite: version of this package, for hello.
         case_timeout: seconds that a case may take once it is the oldest unanswered one.
         check: called with each message and its direction (`suite` or `adapter`); raises ProtocolError.
 
@@ -69,12 +69,10 @@ class ChildTransport:
         self,
         command: Sequence[str],
         *,
-        suite: str,
         case_timeout: float = 10.0,
         check: Callable[[str, Any], None] | None = None,
     ) -> None:
         self._command = list(command)
-        self._suite = suite
         self._case_timeout = case_timeout
         self._check = check
         self._failed_starts = 0
@@ -88,7 +86,7 @@ class ChildTransport:
     def _start(self) -> Hello:
         process = Process(self._command)
         try:
-            message = hello_message(self._suite)
+            message = hello_message(suite_version())
             self._outgoing(message)
             process.send(encode_line(message))
             line = process.receive(HELLO_SECONDS)

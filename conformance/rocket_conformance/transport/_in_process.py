@@ -5,7 +5,15 @@ from typing import Any, Protocol, cast
 
 from rocket_spec.printable import printable
 
-from rocket_conformance.protocol import BYE, Hello, ProtocolError, hello_message, parse_answer, parse_hello
+from rocket_conformance.protocol import (
+    BYE,
+    Hello,
+    ProtocolError,
+    hello_message,
+    parse_answer,
+    parse_hello,
+    suite_version,
+)
 from rocket_conformance.transport._job import AdapterError, Answered, Failed, Job, Reply
 
 
@@ -22,21 +30,18 @@ class InProcessTransport:
 
     Args:
         handler: the implementation.
-        suite: version of this package, for hello.
         check: called with each message and its direction (`suite` or `adapter`); raises ProtocolError.
 
     Raises:
         AdapterError: when its answer to hello is not one.
     """
 
-    def __init__(
-        self, handler: Handler, *, suite: str, check: Callable[[str, Any], None] | None = None
-    ) -> None:
+    def __init__(self, handler: Handler, *, check: Callable[[str, Any], None] | None = None) -> None:
         self._handler = handler
         self._check = check
         self.gave_up: str | None = None
         try:
-            self.hello: Hello = parse_hello(self._exchange(hello_message(suite)))
+            self.hello: Hello = parse_hello(self._exchange(hello_message(suite_version())))
         except Exception as error:
             raise AdapterError(f"the adapter in this process did not answer hello: {error}") from error
 

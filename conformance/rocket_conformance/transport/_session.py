@@ -1,10 +1,9 @@
 """Opens what a run talks to: a command, the real jar, or an object in this process."""
 
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
-from rocket_conformance.protocol import suite_version
 from rocket_conformance.rocketmq import command
 from rocket_conformance.schema import check_message
 from rocket_conformance.transport._child import ChildTransport
@@ -33,12 +32,8 @@ def open_command(
     with no_orphans(LIVE), ExitStack() as stack:
         transports: list[Transport] = []
         for _ in range(jobs):
-            transport = ChildTransport(
-                command,
-                suite=suite_version(),
-                case_timeout=case_timeout,
-                check=check_message if check_schema else None,
-            )
+            check = check_message if check_schema else None
+            transport = ChildTransport(command, case_timeout=case_timeout, check=check)
             stack.callback(transport.close)
             transports.append(transport)
         yield transports[0] if jobs == 1 else PoolTransport(transports)
@@ -51,16 +46,13 @@ def open_handler(handler: Handler, *, check_schema: bool = False) -> Generator[T
     Raises:
         AdapterError: when it does not answer hello.
     """
-    transport = InProcessTransport(
-        handler, suite=suite_version(), check=check_message if check_schema else None
-    )
+    transport = InProcessTransport(handler, check=check_message if check_schema else None)
     try:
         yield transport
     finally:
         transport.close()
 
 
-@contextmanager
 def open_jar(
     version: str,
     *,
@@ -68,7 +60,7 @@ def open_jar(
     case_timeout: float = 10.0,
     check_schema: bool = False,
     jobs: int = 1,
-) -> Generator[Transport]:
+) -> AbstractContextManager[Transport]:
     """The real RocketMQ of a version as adapter; `jobs` is the number of processes to run in parallel.
 
     Raises:
@@ -76,5 +68,4 @@ def open_jar(
         AdapterError: when it does not start.
     """
     line = command(version, jars)
-    with open_command(line, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs) as opened:
-        yield opened
+    return open_command(line, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs)

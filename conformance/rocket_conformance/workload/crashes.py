@@ -18,7 +18,7 @@ from rocket_conformance.workload.actions import (
 )
 from rocket_conformance.workload.client import Client, ClientError
 from rocket_conformance.workload.manifest import Manifest
-from rocket_conformance.workload.running import acknowledged, make_topics
+from rocket_conformance.workload.running import carry_out, make_topics
 
 _PATIENCE: Final = 120.0
 """Seconds that a stop may take."""
@@ -114,9 +114,7 @@ def send_for_the_bound(client: Client, manifest: Manifest) -> None:
     rng = random.Random(manifest.seed)  # noqa: S311 - test data
     before, after = ([large_message(rng) for _ in range(count)] for count in (_LARGE, _LARGE // 2))
     for action in (*before, {"do": "pause", "ms": _BOUND}, *after, {"do": "pause", "ms": _FLUSHED}):
-        answer = client.ask(action)
-        if "error" not in answer:
-            manifest.sent += acknowledged(action, answer)
+        carry_out(client, manifest, action)
 
 
 def run_crashes(
@@ -163,10 +161,7 @@ def run_crashes(
         broker.start()
         make_topics(client)
         for number in range(_AFTER_STOP):
-            action = plain_message(rng, number)
-            answer = client.ask(action)
-            if "error" not in answer:
-                manifest.sent += acknowledged(action, answer)
+            carry_out(client, manifest, plain_message(rng, number))
         broker.stop()
         on_restart(kills + 1)
     finally:
@@ -189,7 +184,5 @@ def _fast(manifest: Manifest, rng: random.Random) -> Iterator[Action]:
 def _send_until_gone(client: Client, manifest: Manifest, actions: Iterator[Action]) -> None:
     """Carries actions out up to the first that fails."""
     for action in actions:
-        answer = client.ask(action)
-        if "error" in answer:
+        if "error" in carry_out(client, manifest, action):
             return
-        manifest.sent += acknowledged(action, answer)

@@ -5,6 +5,7 @@ import random
 import time
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,7 +47,7 @@ def run_workload(
     make_topics(client)
     actions = make_actions(seed, count)
     for number, action in enumerate(actions, 1):
-        answer = client.ask(action)
+        answer = carry_out(client, manifest, action, number)
         if "refused" in action:
             asked = int(time.time() * 1000)
             manifest.answers.append(
@@ -57,22 +58,22 @@ def run_workload(
             manifest.refused.append(
                 {"do": action["do"], "topic": action.get("topic"), "error": answer["error"]}
             )
-        else:
-            manifest.sent += acknowledged(action, answer, number)
     time.sleep(_SETTLED)
     for question in _questions(manifest, random.Random(seed)):  # noqa: S311 - test data
         asked = int(time.time() * 1000)
         manifest.answers.append({**question, "asked": asked, "answer": client.ask(question)})
     if store is not None:
-
-        def send(action: Action) -> dict[str, Any]:
-            answer = client.ask(action)
-            if "error" not in answer:
-                manifest.sent += acknowledged(action, answer, len(actions) + 1)
-            return answer
-
+        send = partial(carry_out, client, manifest, number=len(actions) + 1)
         manifest.answers += roll_after_idle_second(send, store)
     return manifest
+
+
+def carry_out(client: Client, manifest: Manifest, action: Action, number: int = 0) -> dict[str, Any]:
+    """The answer to an action; the manifest takes what was acknowledged. `number` identifies a batch."""
+    answer = client.ask(action)
+    if "error" not in answer and "refused" not in action:
+        manifest.sent += _acknowledged(action, answer, number)
+    return answer
 
 
 def make_topics(client: Client) -> None:
@@ -87,8 +88,8 @@ def make_topics(client: Client) -> None:
             raise ClientError(f"topic {topic} cannot be made: {answer['error']}")
 
 
-def acknowledged(action: Action, answer: dict[str, Any], number: int = 0) -> Iterator[Sent]:
-    """The messages of an action that the broker acknowledged; `number` identifies a batch."""
+def _acknowledged(action: Action, answer: dict[str, Any], number: int) -> Iterator[Sent]:
+    """The messages of an action that the broker acknowledged."""
     if action["do"] in {"pause", "send_back", "rolled_back"} or answer["status"] != "SEND_OK":
         return
     batched = action["do"] in {"batch", "raw_batch"}
@@ -156,12 +157,7 @@ def _queries(manifest: Manifest, rng: random.Random) -> Iterator[Action]:
     asked |= {(topics()[0], f"absent-{number}") for number in range(_ABSENT)}
     always = [pair for pair in sorted(asked) if pair[1].startswith(_ALWAYS)]
     drawn = rng.sample(sorted(asked), min(_QUESTIONS, len(asked)))
-    stored = sorted(
-        row[5]
-        for given in manifest.answers
-        if given["do"] == "read"
-        for row in given["answer"].get("messages", [])
-    )
+    stored = sorted(row[5] for row in _rows_read(manifest))
     for topic, key in dict.fromkeys([*always, *drawn]):
         question = {"do": "query", "topic": topic, "key": key.replace("\ud800", "?")}
         yield {**question, "max": _RESULTS, "begin": 0, "end": now + _HOUR}
@@ -180,17 +176,19 @@ def _queries(manifest: Manifest, rng: random.Random) -> Iterator[Action]:
         yield {**often, "max": 100, "begin": stored[0] - _HOUR, "end": stored[0] - _HOUR // 2}
 
 
+def _rows_read(manifest: Manifest) -> Iterator[list[Any]]:
+    """The messages that were read from queues."""
+    for given in manifest.answers:
+        if given["do"] == "read":
+            yield from given["answer"].get("messages", [])
+
+
 def _within_the_first_file(manifest: Manifest, now: int) -> Iterator[Action]:
     """Windows that begin or end between the first messages and the one a second later, or exactly at an entry's time.
 
     Those show IDX-TIME-2 and IDX-TIME-3, and that both ends of a window are included (IDX-SEL-4).
     """
-    moments = {
-        row[0]: row[5]
-        for given in manifest.answers
-        if given["do"] == "read"
-        for row in given["answer"].get("messages", [])
-    }
+    moments = {row[0]: row[5] for row in _rows_read(manifest)}
     of_key = {sent.keys: moments.get(sent.phy_offset) for sent in reversed(manifest.sent)}
     first, last = of_key.get("burst-0"), of_key.get("burst-4")
     question = {"do": "query", "topic": topics()[0], "max": _RESULTS}

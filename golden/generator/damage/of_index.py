@@ -14,21 +14,17 @@ ANY_INDEX: Final = {
 
 def index_truncated(store: Store) -> Planted:
     """An index file is cut short by a few bytes."""
-    files = store.files("index")
-    file = store.rng.choice(files)
+    file = store.rng.choice(store.files("index"))
     size = file.path.stat().st_size - store.rng.randrange(1, 200)
-    with file.path.open("r+b") as opened:
-        opened.truncate(size)
+    store.resize(file, size)
     return Planted([("index.size", file.name, size)], {"index.missing_key"})
 
 
 def index_too_long(store: Store) -> Planted:
     """An index file has bytes beyond its end."""
-    files = store.files("index")
-    file = store.rng.choice(files)
+    file = store.rng.choice(store.files("index"))
     size = file.path.stat().st_size
-    with file.path.open("ab") as opened:
-        opened.write(bytes(store.rng.randrange(1, 200)))
+    store.resize(file, size + store.rng.randrange(1, 200))
     return Planted([("index.size", file.name, size)], {"index.missing_key"})
 
 
@@ -173,8 +169,7 @@ def index_file_removed(store: Store) -> Planted:
     file, _ = store.index()
     first = store.read(file, store.entry(1) + OFFSET, "q")
     file.path.unlink()
-    log = next(log for log in reversed(store.files("log")) if log.base_offset <= first)
-    exact = [("index.missing_key", log.name, first - log.base_offset)]
+    exact = [("index.missing_key", *store.in_log(first))]
     return Planted(exact, {"index.missing_key"})  # a key twice in one message may be in two files
 
 
@@ -182,8 +177,7 @@ def index_directory_removed(store: Store) -> Planted:
     """The index directory is missing."""
     first = store.read(store.files("index")[0], store.entry(1) + OFFSET, "q")
     shutil.rmtree(store.root / "index")
-    log = next(log for log in reversed(store.files("log")) if log.base_offset <= first)
-    return Planted([("index.missing_key", log.name, first - log.base_offset)])
+    return Planted([("index.missing_key", *store.in_log(first))])
 
 
 def index_names_swapped(store: Store) -> Planted:
@@ -250,13 +244,9 @@ def index_entries_zeroed(store: Store) -> Planted:
     file, count = store.rng.choice([count for count in counts if count[1] > 3])
     first = store.rng.randrange(1, count - 2)
     length = store.rng.randrange(1, min(4, count - 1 - first) + 1)
-    numbers = range(first, first + length)
-    offsets = [store.read(file, store.entry(number) + OFFSET, "q") for number in numbers]
-    with file.path.open("r+b") as opened:
-        opened.seek(store.entry(first))
-        opened.write(bytes(20 * length))
-    log = next(log for log in reversed(store.files("log")) if log.base_offset <= offsets[0])
-    exact = [("index.missing_key", log.name, offsets[0] - log.base_offset)]
+    offset = store.read(file, store.entry(first) + OFFSET, "q")
+    store.put(file, store.entry(first), bytes(20 * length))
+    exact = [("index.missing_key", *store.in_log(offset))]
     following = {"index.missing_key", "index.slot_hash", "index.prev_range", "index.chain_cycle"}
     return Planted(exact, following | {"index.header_count", "index.header_bounds"})
 
@@ -265,8 +255,7 @@ def index_of_another_geometry(store: Store) -> Planted:
     """The slots and entries of a file moved as with four slots less, five of whose bytes make an entry more."""
     file, _ = store.index()
     size = file.path.stat().st_size
-    with file.path.open("r+b") as opened:
-        opened.truncate(size + 20)
+    store.resize(file, size + 20)
     return Planted([("index.size", file.name, size)], {"index.missing_key"})
 
 

@@ -59,10 +59,7 @@ def log_zeros(store: Store) -> Planted:
     files = store.files("log")
     records = [record for record in store.records() if record[0] != files[-1]]
     file, at, _ = store.rng.choice(records)
-    with file.path.open("r+b") as opened:
-        size = file.path.stat().st_size
-        opened.truncate(at)
-        opened.truncate(size)
+    store.resize(file, at, file.path.stat().st_size)
     return Planted([("log.gap", file.name, at)], LOST)
 
 
@@ -70,10 +67,8 @@ def log_torn(store: Store) -> Planted:
     """The last record cut off before its topic; zeros follow. (Lost properties alone leave lengths that add up.)."""
     file, at, _ = store.records()[-1]
     body, body_length = store.body(file, at)
-    with file.path.open("r+b") as opened:
-        length = file.path.stat().st_size
-        opened.truncate(at + store.rng.randrange(40, body - at + body_length))
-        opened.truncate(length)
+    cut = at + store.rng.randrange(40, body - at + body_length)
+    store.resize(file, cut, file.path.stat().st_size)
     later = {"checkpoint.ahead", "index.ahead_of_log"}
     return Planted([("log.torn", file.name, at)], LOST | later)
 
@@ -83,8 +78,7 @@ def log_truncated(store: Store) -> Planted:
     files = store.files("log")
     file = store.rng.choice(files[:-1])
     size = file.path.stat().st_size - store.rng.randrange(1, 9)
-    with file.path.open("r+b") as opened:
-        opened.truncate(size)
+    store.resize(file, size)
     return Planted([("log.length", file.name, size)], LOST | {"log.length"})
 
 
@@ -153,10 +147,8 @@ def log_overwritten(store: Store) -> Planted:
     file, at, size = _record(store)
     begin = at + store.rng.randrange(4, 40)
     length = size + store.rng.randrange(1, 60)
-    with file.path.open("r+b") as opened:
-        room = file.path.stat().st_size - begin
-        opened.seek(begin)
-        opened.write(store.rng.randbytes(min(length, room)))
+    room = file.path.stat().st_size - begin
+    store.put(file, begin, store.rng.randbytes(min(length, room)))
     broken = {"log.magic", "log.length", "log.position"}
     return Planted([], LOST | broken, file=file.name)
 

@@ -1,7 +1,7 @@
 """Damage to consume queues."""
 
 import shutil
-import struct
+from pathlib import Path
 
 from generator.damage.store import File, Planted, Store
 
@@ -10,16 +10,14 @@ def queue_truncated(store: Store) -> Planted:
     """A queue file is cut short by a few bytes."""
     file = store.rng.choice(store.files("queue"))
     size = file.path.stat().st_size - store.rng.randrange(1, 60)
-    with file.path.open("r+b") as opened:
-        opened.truncate(size)
+    store.resize(file, size)
     return Planted([("queue.size", file.name, size)], {"queue.missing_unit"})
 
 
 def queue_unit_zeroed(store: Store) -> Planted:
     """A unit is zeros."""
     file, at = store.unit()
-    for place, form in ((0, "q"), (8, "i"), (12, "q")):
-        store.write(file, at + place, form, 0)
+    store.put(file, at, bytes(20))
     return Planted([("queue.missing_unit", file.name, at)])
 
 
@@ -43,8 +41,9 @@ def queue_of_another(store: Store) -> Planted:
     units: dict[bool, set[bytes]] = {True: set(), False: set()}
     for other in store.files("queue"):
         data = other.path.read_bytes()
-        own = (other.topic, other.queue_id) == (file.topic, file.queue_id)
-        units[own].update(data[place : place + 20] for place in range(0, len(data), 20))
+        units[other.path.parent == file.path.parent].update(
+            data[place : place + 20] for place in range(0, len(data), 20)
+        )
     name = (file.topic or "").encode()
     taken = {raw[:8] for raw in units[True]}
     for log, place, size in store.records():
@@ -52,20 +51,15 @@ def queue_of_another(store: Store) -> Planted:
         if name in copies:
             taken.add((log.base_offset + place).to_bytes(8))
     others = sorted(raw for raw in units[False] if raw[:8] not in taken and any(raw[8:12]))
-    with file.path.open("r+b") as opened:
-        opened.seek(at)
-        opened.write(store.rng.choice(others))
+    store.put(file, at, store.rng.choice(others))
     return Planted([("queue.wrong_target", file.name, at)])
 
 
 def queue_units_swapped(store: Store) -> Planted:
     """Two neighbouring units are exchanged."""
     file, at = store.unit()
-    with file.path.open("r+b") as opened:
-        opened.seek(at)
-        pair = opened.read(40)
-        opened.seek(at)
-        opened.write(pair[20:] + pair[:20])
+    pair = file.path.read_bytes()[at : at + 40]
+    store.put(file, at, pair[20:] + pair[:20])
     return Planted([("queue.order", file.name, at)])
 
 
@@ -78,11 +72,10 @@ def queue_tags(store: Store) -> Planted:
 
 def queue_middle_file_removed(store: Store) -> Planted:
     """A queue file in the middle is missing."""
-    groups: dict[tuple[str | None, int | None], list[File]] = {}
+    groups: dict[Path, list[File]] = {}
     for file in store.files("queue"):
-        groups.setdefault((file.topic, file.queue_id), []).append(file)
-    long = [group for group in groups.values() if len(group) > 2]
-    group = store.rng.choice(long)
+        groups.setdefault(file.path.parent, []).append(file)
+    group = store.rng.choice([group for group in groups.values() if len(group) > 2])
     number = store.rng.randrange(1, len(group) - 1)
     group[number].path.unlink()
     return Planted([("queue.gap", group[number].name, None)], {"queue.missing_unit"})
@@ -91,24 +84,16 @@ def queue_middle_file_removed(store: Store) -> Planted:
 def queue_removed(store: Store) -> Planted:
     """The files of a queue are missing."""
     file = store.rng.choice(store.files("queue"))
-    records = {
-        struct.unpack_from(">q", other.path.read_bytes())[0]
-        for other in store.files("queue")
-        if (other.topic, other.queue_id) == (file.topic, file.queue_id)
-    }
-    first = min(records)
+    own = [other for other in store.files("queue") if other.path.parent == file.path.parent]
+    first = min(store.read(other, 0, "q") for other in own)
     shutil.rmtree(file.path.parent)
-    log = next(log for log in reversed(store.files("log")) if log.base_offset <= first)
-    return Planted([("queue.missing_unit", log.name, first - log.base_offset)])
+    return Planted([("queue.missing_unit", *store.in_log(first))])
 
 
 def queue_shifted(store: Store) -> Planted:
     """A unit put in twice: all behind it have moved by one."""
     file, at = store.unit()
-    data = bytearray(file.path.read_bytes())
-    size = len(data)
-    data[at + 20 :] = data[at : size - 20]
-    file.path.write_bytes(data)
+    store.put(file, at + 20, file.path.read_bytes()[at:-20])
     return Planted([("queue.order", file.name, at + 20)], {"queue.order", "queue.missing_unit"})
 
 
@@ -123,9 +108,7 @@ def queue_zeros_run(store: Store) -> Planted:
         choices += [(file, at, used[-1]) for at in used[:-2]]
     file, at, last = store.rng.choice(choices)
     length = store.rng.randrange(2, min((last - at) // 20, 5) + 1)
-    with file.path.open("r+b") as opened:
-        opened.seek(at)
-        opened.write(bytes(20 * length))
+    store.put(file, at, bytes(20 * length))
     return Planted([("queue.missing_unit", file.name, at)])
 
 

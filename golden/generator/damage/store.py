@@ -3,6 +3,7 @@
 Nothing here asks an audit: places are drawn from the formats alone.
 """
 
+import os
 import random
 import shutil
 import struct
@@ -93,9 +94,23 @@ class Store:
 
     def write(self, file: File, at: int, form: str, value: int) -> None:
         """Writes a number."""
+        self.put(file, at, struct.pack(">" + form, value))
+
+    def put(self, file: File, at: int, data: bytes) -> None:
+        """Writes bytes."""
         with file.path.open("r+b") as opened:
             opened.seek(at)
-            opened.write(struct.pack(">" + form, value))
+            opened.write(data)
+
+    def resize(self, file: File, *sizes: int) -> None:
+        """Cuts a file off, or adds zeros; to one length after the other."""
+        for size in sizes:
+            os.truncate(file.path, size)
+
+    def in_log(self, offset: int) -> tuple[str, int]:
+        """The name of the log file that has a physical offset, and the place in it."""
+        log = next(log for log in reversed(self.files("log")) if log.base_offset <= offset)
+        return log.name, offset - log.base_offset
 
     def index(self) -> tuple[File, int]:
         """An index file and its count."""
