@@ -5,31 +5,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changed_adapter import ChangedAdapter
 from rocket_conformance.properties import PROPERTIES
 from rocket_conformance.protocol import FEATURES, LIMITS, OPERATIONS
-from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.report import Report
 from rocket_conformance.running import Options, run
 from rocket_conformance.transport import open_handler
 
 
-class Limited(ReferenceAdapter):
+class Limited(ChangedAdapter):
     """The reference with a hello of its own, that refuses what it did not declare."""
 
     def __init__(self, hello: Mapping[str, Any]) -> None:
-        super().__init__()
-        self.hello = dict(hello)
+        super().__init__(hello, self.without_null)
 
     def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
         if message["cmd"] == "case":
             refuse(message, self.hello)
-        answer = super().handle(message)
-        if answer is None or message["cmd"] == "hello":
-            return None if answer is None else {**answer, **self.hello}
+        return super().handle(message)
+
+    def without_null(self, answer: dict[str, Any], _message: object) -> None:
         if "non_null_keys" in self.hello.get("features", ()):
             for request in (item for result in answer["results"] for item in result.get("requests", ())):
                 request.update({name: "" for name in ("keys", "uniq_key") if request[name] is None})
-        return answer
 
 
 def refuse(message: Mapping[str, Any], hello: Mapping[str, Any]) -> None:

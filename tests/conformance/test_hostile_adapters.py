@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from adapter_code import AdapterMaker
+from changed_adapter import FILE, ChangedAdapter
 from rocket_conformance.pages import write_renderings
 from rocket_conformance.protocol import ProtocolError, parse_answer, parse_hello
-from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.report import CaseLine, Report, read_report
 from rocket_conformance.running import Options, run
 from rocket_conformance.schema import problems
@@ -20,34 +20,16 @@ from rocket_golden import zstd
 Change = Callable[[dict[str, Any], Path], None]
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\0\x9b31m\u202e<script>alert(1)</script>\ud800"
 CASE = "IDX-PUT-6/chain"
-FILE = "20260101000000000"
 
 
-class Adapter(ReferenceAdapter):
-    """The reference, that does something to its answers and to the directory."""
-
-    def __init__(self, change: Change, hello: Mapping[str, Any] | None = None) -> None:
-        super().__init__()
-        self.change = change
-        self.hello = hello or {}
-
-    def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
-        answer = super().handle(message)
-        if answer is not None and message["cmd"] == "hello":
-            return {**answer, **self.hello}
-        if answer is not None:
-            self.change(answer, Path(message["dir"]))
-        return answer
+def changed(change: Change, hello: Mapping[str, Any] | None = None) -> ChangedAdapter:
+    return ChangedAdapter(hello, lambda answer, message: change(answer, Path(message["dir"])))
 
 
 def run_on(
-    change: Change,
-    folder: Path,
-    *,
-    hello: Mapping[str, Any] | None = None,
-    case: str = CASE,
+    change: Change, folder: Path, *, hello: Mapping[str, Any] | None = None, case: str = CASE
 ) -> tuple[Report, CaseLine]:
-    with open_handler(Adapter(change, hello)) as transport:
+    with open_handler(changed(change, hello)) as transport:
         report = run(transport, Options(select=[case]), report=folder)
     write_renderings(report, folder)
     assert report.footer is not None
@@ -55,10 +37,6 @@ def run_on(
     for text in (folder / "report.jsonl").read_text("utf-8").splitlines():
         assert problems("report_line", json.loads(text)) == []
     return report, report.cases[0]
-
-
-def nothing(_answer: dict[str, Any], _directory: Path) -> None:
-    """Leaves the answer as it is."""
 
 
 def results_become(result: dict[str, Any], *, of: str = "") -> Change:
@@ -114,7 +92,7 @@ def test_a_text_of_2_mb_in_a_result_is_refused() -> None:
 
 def test_a_name_of_10_mb_that_acts(tmp_path: Path) -> None:
     hello = {"name": HOSTILE + "x" * 10_000_000, "version": HOSTILE, "features": [HOSTILE]}
-    report, line = run_on(nothing, tmp_path / "out", hello=hello)
+    report, line = run_on(lambda _answer, _directory: None, tmp_path / "out", hello=hello)
     assert line.verdict == "pass"
     implementation = report.header["implementation"]
     assert implementation["name"].startswith("\\x1b[2J\\x1b]0;owned\\x07\\x00\\x9b31m\\u202e<script>")
@@ -255,7 +233,7 @@ def test_a_queue_folder_of_2_000_files_is_refused(tmp_path: Path) -> None:
         for number in range(2_000 if folder else 0):
             (folder or directory).joinpath(f"{number:020}").touch()
 
-    with open_handler(Adapter(change)) as transport:
+    with open_handler(changed(change)) as transport:
         report = run(transport, Options(select=["CQ-PUT-1/*"], examples=1), report=tmp_path / "out")
     errored = [line for line in report.cases if line.verdict == "errored"]
     assert errored

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changed_adapter import open_index
 from rocket_conformance.cases import case_from_json
 from rocket_conformance.comparison import fill_directory
 from rocket_conformance.counterexamples import read_replay
@@ -19,15 +20,7 @@ from rocket_spec.errors import MalformedError
 from verb_run import Verb
 
 HASH = {"op": "key.hash", "key": "a"}
-OPEN = {
-    "op": "index.open",
-    "file": "20260101000000000",
-    "hash_slot_num": 7,
-    "index_num": 12,
-    "end_phy_offset": "0",
-    "end_timestamp": "0",
-    "load": False,
-}
+OPEN = open_index()
 QUEUE = {"op": "queue.open", "topic": "T", "queue_id": 0, "file_size": 100, "load": False}
 LOG = {"op": "log.dispatch", "file": "log", "check_crc": True}
 SELECT = {"op": "index.select", "key": "a", "max_num": 1, "begin": "0", "end": "0"}

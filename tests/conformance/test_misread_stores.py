@@ -30,6 +30,7 @@ from rocket_reference import (
     key_hash,
 )
 from rocket_spec.layout import Geometry
+from store_bytes import overwrite
 
 NOON = 1_767_268_800_000
 
@@ -120,13 +121,13 @@ def test_a_message_is_indexed_twice(tmp_path: Path) -> None:
     assert judged.observations.kinds["IDX-SVC-2"].total() == 19
 
 
-def test_one_message_whose_keys_are_in_upper_case(tmp_path: Path) -> None:
+def test_keys_in_another_case(tmp_path: Path) -> None:
     """The hashes that were found say what was indexed."""
-    (place,) = judge_store(broker_store(tmp_path / "store", one_in_upper_case)).observations.broken[
-        "IDX-SVC-1"
-    ]
+    broken = judge_store(broker_store(tmp_path / "store", one_in_upper_case)).observations.broken
+    (place,) = broken["IDX-SVC-1"]
     assert (place.found, place.expected) == (key_hash("T#K-5"), key_hash("T#k-5"))
     assert place.rule == "keys in upper case"
+    assert judge_store(broker_store(tmp_path / "ids", in_lower_case)).with_outcome("broken") == ["IDX-SVC-1"]
 
 
 def test_entries_with_the_offset_of_no_record(tmp_path: Path) -> None:
@@ -135,11 +136,6 @@ def test_entries_with_the_offset_of_no_record(tmp_path: Path) -> None:
     mutant = Mutant("later", "IDX-PUT-6", "index_file", line, line.replace("phy_offset", "phy_offset + 8"))
     judged = judge_store(broker_store(tmp_path / "store", library=mutant.library(), entries=31))
     assert judged.with_outcome("broken") == ["IDX-PUT-6"]
-
-
-def test_unique_keys_in_lower_case(tmp_path: Path) -> None:
-    judged = judge_store(broker_store(tmp_path / "store", in_lower_case))
-    assert judged.with_outcome("broken") == ["IDX-SVC-1"]
 
 
 def test_the_geometry_of_a_large_file_with_holes(tmp_path: Path) -> None:
@@ -165,12 +161,9 @@ def test_a_command_that_is_terminated_leaves_no_copy(tmp_path: Path) -> None:
     Manifest(0, "4.9.3", answers=[{**question, "answer": answer}] * 3_000).write(tmp_path / "manifest.json")
     command = [sys.executable, "-m", "rocketspec", "conform", "--store", str(store), "--workload"]
     with subprocess.Popen(
-        [*command, str(tmp_path / "manifest.json")],
-        env={**os.environ, "TMPDIR": str(temporary)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+        [*command, str(tmp_path / "manifest.json")], env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
         while not any(temporary.glob("*/index")):
             assert process.poll() is None, process.stderr.read() if process.stderr else ""
             time.sleep(0.01)
@@ -270,12 +263,10 @@ def test_a_start_that_misreads_one_clause(name: str, tmp_path: Path) -> None:
     before, after = (open_store(STARTS[name], tmp_path / side) for side in ("before", "after"))
     geometry = Geometry(*manifest().stores[STARTS[name]].geometry)
     last = sorted((before / "commitlog").iterdir())[-2].read_bytes()
-    for store in (
-        (before, after) if "three-seconds" in name else ()
-    ):  # the bound is before the last log file, and no index file is kept
+    # the bound is before the last log file, and no index file is kept
+    for store in (before, after) if "three-seconds" in name else ():
         time = int.from_bytes(last[56:64]) + 1_000
-        with (store / "checkpoint").open("r+b") as file:
-            file.write(time.to_bytes(8) * 2 + bytes(8))
+        overwrite(store / "checkpoint", 0, time.to_bytes(8) * 2 + bytes(8))
     mutant = next(mutant for mutant in (*MISREADINGS, *OF_STORES) if mutant.name == name)
     start_over(after, geometry, mutant.library())
     seen = Observations()

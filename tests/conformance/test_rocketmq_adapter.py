@@ -6,9 +6,9 @@ What each operation answers is held by the recorded cases (tests/golden/test_vec
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from changed_adapter import open_index
 from child_adapter import Adapter, Json, held_files
 from rocket_conformance.protocol import OPERATIONS
 from rocket_conformance.report import conclusion
@@ -18,18 +18,12 @@ from rocket_conformance.transport import open_jar
 
 pytestmark = [pytest.mark.java, pytest.mark.usefixtures("maven")]
 
-FILE = "20260101000000000"
 PUT: Json = {"op": "index.put", "key": "k", "phy_offset": "7", "store_timestamp": "1700000000123"}
 SELECT: Json = {"op": "index.select", "key": "k", "max_num": 32, "begin": "0", "end": "9223372036854775807"}
 FULL: Json = {"op": "index.full"}
 CLOSE: Json = {"op": "index.close"}
 HUGE = (1 << 30) - 5
 """Slots of a file without entries whose size wraps to less than a header."""
-
-
-def open_file(slots: int = 7, entries: int = 12, **fields: Any) -> Json:
-    seeds = {"end_phy_offset": "0", "end_timestamp": "0", "load": False}
-    return {"op": "index.open", "file": FILE, "hash_slot_num": slots, "index_num": entries, **seeds, **fields}
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +71,10 @@ def test_hello_and_the_end(end: str) -> None:
 
 def test_what_is_unsupported_errored_and_rejected(adapter: Adapter, tmp_path: Path) -> None:
     """An unknown operation, fields that are missing or wrong, what 4.9.3 throws, and operations on nothing open."""
-    adapter.results(tmp_path, open_file())  # a case starts with nothing open
+    adapter.results(tmp_path, open_index())  # a case starts with nothing open
     results = adapter.results(
-        tmp_path, FULL, {"op": "index.guess"}, open_file(0, 3), PUT, {"op": "index.put", "key": "a"},
-        open_file(file="abc"), CLOSE, FULL,
+        tmp_path, FULL, {"op": "index.guess"}, open_index(0, 3), PUT, {"op": "index.put", "key": "a"},
+        open_index(file="abc"), CLOSE, FULL,
     )  # fmt: skip
     assert [next(iter(result), "") for result in results] == [
         "rejected", "unsupported", "", "rejected", "errored", "rejected", "rejected", "rejected",
@@ -112,12 +106,12 @@ def build(number: int) -> Json:
 @pytest.mark.parametrize(
     "ops",
     [
-        pytest.param([open_file(), PUT], id="open"),
-        pytest.param([open_file(0, 3), SELECT, SELECT], id="held by failed selects"),
-        pytest.param([open_file(), open_file(load=True), CLOSE], id="opened twice"),
-        pytest.param([open_file(HUGE, 0, end_phy_offset="5")], id="half constructed"),
-        pytest.param([open_file(HUGE, 0, load=True)], id="half loaded"),
-        pytest.param([open_file(HUGE - 5, 0), {"op": "index.flush"}], id="empty mapping"),
+        pytest.param([open_index(), PUT], id="open"),
+        pytest.param([open_index(0, 3), SELECT, SELECT], id="held by failed selects"),
+        pytest.param([open_index(), open_index(load=True), CLOSE], id="opened twice"),
+        pytest.param([open_index(HUGE, 0, end_phy_offset="5")], id="half constructed"),
+        pytest.param([open_index(HUGE, 0, load=True)], id="half loaded"),
+        pytest.param([open_index(HUGE - 5, 0), {"op": "index.flush"}], id="empty mapping"),
         pytest.param(
             [QUEUE, *map(unit, range(7)), {"op": "queue.get", "cq_offset": "1"}, {**QUEUE, "load": True},
              {"op": "queue.truncate", "phy_offset": "30"}, {"op": "queue.last_offset"}],

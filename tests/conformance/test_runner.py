@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changed_adapter import ChangedAdapter
 from rocket_conformance.judging import Verdict, exit_code
 from rocket_conformance.pages import write_renderings
 from rocket_conformance.planning import plan
 from rocket_conformance.protocol import OPERATIONS
-from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.report import Baseline, Report, conclusion, read_baseline, read_report
 from rocket_conformance.running import Options, run
 from rocket_conformance.schema import problems
@@ -19,24 +19,17 @@ from rocket_conformance.transport import open_handler
 SMALL = ("IDX-HDR-4/*", "IDX-HASH-1/*")
 
 
-class Adapter(ReferenceAdapter):
+class Adapter(ChangedAdapter):
     """The reference, with its hello and its results changed."""
 
     def __init__(self, hello: Mapping[str, Any] | None = None, **results: Any) -> None:
-        super().__init__()
-        self.hello = hello or {}
+        super().__init__(hello, self.replace)
         self.results = results
 
-    def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
-        answer = super().handle(message)
-        if answer is not None and message["cmd"] == "hello":
-            return {**answer, **self.hello}
-        if answer is not None and self.results:
-            for place, op in enumerate(message["ops"]):
-                changed = self.results.get(op["op"].replace(".", "_"))
-                if changed is not None:
-                    answer["results"][place] = changed
-        return answer
+    def replace(self, answer: dict[str, Any], message: Mapping[str, Any]) -> None:
+        names = [op["op"].replace(".", "_") for op in message["ops"]]
+        pairs = zip(names, answer["results"], strict=True)
+        answer["results"] = [self.results.get(name, result) for name, result in pairs]
 
 
 def run_on(adapter: Adapter, folder: Path | None = None, **options: Any) -> Report:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from changed_adapter import FILE, open_index
 from child_adapter import Adapter, Json
 from rocket_golden import vectors, zstd
 from rocket_spec.data import find_data
@@ -24,7 +25,6 @@ RUNS = {
     "java": ["java", "-XX:TieredStopAtLevel=1", "-cp", "{folder}/classes", "Adapter"],
     "javascript": ["node", "{folder}/adapter.js"],
 }
-FILE = "20260101000000000"
 OPS = {
     "key.hash",
     "tags.code",
@@ -73,14 +73,9 @@ def adapter(command: list[str]) -> Iterator[Adapter]:
     adapter.stop()
 
 
-def open_file() -> Json:
-    seeds = {"end_phy_offset": "0", "end_timestamp": "0", "load": False}
-    return {"op": "index.open", "file": FILE, "hash_slot_num": 1, "index_num": 3, **seeds}
-
-
 def test_verdicts_that_no_recorded_case_has(adapter: Adapter, tmp_path: Path) -> None:
     put = {"op": "index.put", "key": "a", "phy_offset": "x", "store_timestamp": "1"}
-    answer = adapter.case(tmp_path, {"op": "queue.bounds"}, open_file(), put, {"op": "index.full"})
+    answer = adapter.case(tmp_path, {"op": "queue.bounds"}, open_index(), put, {"op": "index.full"})
     assert answer["id"] == "c"
     assert [next(iter(result), "") for result in answer["results"]] == ["unsupported", "", "errored", "full"]
     assert answer["files"] == [{"role": "index", "path": FILE}]
@@ -97,7 +92,7 @@ def test_a_panic_of_the_implementation_is_rejected(
     source.write_text(source.read_text("utf-8").replace(old, old + panic), encoding="utf-8")
     adapter = Adapter(build(language, folder))
     adapter.hello()
-    answer = adapter.case(tmp_path, {"op": "key.hash", "key": "a"}, open_file(), {"op": "index.full"})
+    answer = adapter.case(tmp_path, {"op": "key.hash", "key": "a"}, open_index(), {"op": "index.full"})
     assert answer["results"] == [{"rejected": "no hash"}, {}, {"full": False}]
     adapter.stop()
 

@@ -17,7 +17,7 @@ from rocket_conformance.store_verdict import (
     verdict_lines,
 )
 from rocket_golden import open_damaged, open_store
-from verb_run import runner
+from verb_run import Verb
 
 
 def one_broken(tmp_path: Path) -> StoreVerdict:
@@ -59,26 +59,21 @@ def test_a_required_family_that_is_not_exercised_is_incomplete(tmp_path: Path) -
     assert store_report(judged, require=["index"]).exit_code == 4
 
 
-def test_a_log_without_records_is_no_verdict(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_without_records_is_no_verdict(tmp_path: Path, verb: Verb) -> None:
     log = tmp_path / "store" / "commitlog" / "00000000000000000000"
     log.parent.mkdir(parents=True)
     log.write_bytes(bytes(1000))
-    done = runner("conform", capfd, monkeypatch)("--store", tmp_path / "store")
+    done = verb("conform", "--store", tmp_path / "store")
     assert done.code == 5
     assert done.out.startswith("no verdict: the store exercises no clause (0 clauses held, 0 broken, ")
 
 
-def test_the_command_writes_a_baseline_and_json(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = runner("conform", capfd, monkeypatch)
+def test_the_command_writes_a_baseline_and_json(tmp_path: Path, verb: Verb) -> None:
     store = open_damaged("mixed-index-slot-hash", tmp_path)
     known = tmp_path / "known.txt"
-    assert run("--store", store, "--write-baseline", known).code == 1
+    assert verb("conform", "--store", store, "--write-baseline", known).code == 1
     assert known.read_text("utf-8").splitlines()[1:] == ["IDX-PUT-7/store-slot  diverged  IDX-PUT-7: slot 41"]
-    done = run("--store", store, "--baseline", known, "--json")
+    done = verb("conform", "--store", store, "--baseline", known, "--json")
     assert done.code == 0
     lines = [json.loads(line) for line in done.out.splitlines()]
     assert (lines[0]["type"], lines[-1]["type"]) == ("header", "footer")
@@ -86,11 +81,11 @@ def test_the_command_writes_a_baseline_and_json(
 
 
 def test_records_that_the_disk_has_no_room_for(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, verb: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = open_store("mixed", tmp_path)
     monkeypatch.setattr("tempfile.TemporaryFile", lambda: Path("/dev/full").open("w+b"))  # noqa: SIM115
-    done = runner("conform", capfd, monkeypatch)("--store", store)
+    done = verb("conform", "--store", store)
     assert (done.code, done.out) == (3, "")
     assert done.err.splitlines() == [
         "rocketspec: temporary file: No space left on device; set TMPDIR to a directory with room for all records of the log"
@@ -98,13 +93,11 @@ def test_records_that_the_disk_has_no_room_for(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_disk_leaves_no_torn_report(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_no_torn_report(tmp_path: Path, verb: Verb) -> None:
     store = open_store("small-roll", tmp_path / "store")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "report.jsonl").symlink_to("/dev/full")
-    ended = runner("conform", capfd, monkeypatch)("--store", store, "--report", tmp_path / "out")
+    ended = verb("conform", "--store", store, "--report", tmp_path / "out")
     assert ended.code == 3
     assert len(ended.err.splitlines()) == 1
     assert "no space left on device" in ended.err.lower()
@@ -126,13 +119,12 @@ def test_a_first_log_file_that_is_none_is_one_line(
     put: Callable[[Path], object],
     found: str,
     tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    verb: Verb,
 ) -> None:
     store = open_store("mixed", tmp_path)
     first = min((store / "commitlog").iterdir())
     first.unlink()
     put(first)
-    ended = runner("conform", capfd, monkeypatch, width=1000)("--store", store)
+    ended = verb("conform", "--store", store)
     assert (ended.code, ended.out) == (3, "")
     assert ended.err == f"rocketspec: {first}: found {found}, expected a regular file of the commit log\n"

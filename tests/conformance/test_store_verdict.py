@@ -12,7 +12,8 @@ from rocket_conformance.store_verdict import (
 from rocket_golden import damaged, manifest, open_damaged, open_store, stores
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import MESSAGE_MAGIC, Geometry
-from verb_run import runner
+from store_bytes import overwrite
+from verb_run import Verb
 
 BROKEN_BY = {
     "checkpoint-behind": {"IDX-SVC-18", "CQ-PUT-9"},
@@ -57,10 +58,7 @@ NOT_EXERCISED_ALWAYS = {"IDX-SEL-1", "IDX-TIME-1", "QRY-1", "CQ-GET-1"}
 
 
 EVERY = [*stores(), *stores(unclean=True)]
-
-
-def kind_of(name: str, store: str) -> str:
-    return name.removeprefix(f"{store}-")
+PRE_BLANK = bytes(8) + b"\x7f\xff\xff\xff" + bytes(8)
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -87,18 +85,15 @@ def test_stores_of_the_real_broker_break_nothing(name: str, tmp_path: Path) -> N
     assert seen.held["LOG-REC-7"] == entry.truth_lines["log_record"]
 
 
-def test_a_log_in_three_directories(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_in_three_directories(tmp_path: Path, verb: Verb) -> None:
     store = open_store("many-paths", tmp_path)
-    run = runner("conform", capfd, monkeypatch)
     directories = [store / f"commitlog-{letter}" for letter in "abc"]
     options = [option for directory in directories for option in ("--commitlog", directory)]
-    done = run("--store", store, *options)
+    done = verb("conform", "--store", store, *options)
     assert done.code == 0, done.out
     assert judge_store(store, commitlog=directories).records == 120
-    assert run("--store", store, *options[:4]).code == 1
-    assert run("--commitlog", store, "--", "adapter").code == 2
+    assert verb("conform", "--store", store, *options[:4]).code == 1
+    assert verb("conform", "--commitlog", store, "--", "adapter").code == 2
 
 
 @pytest.mark.parametrize("variant", damaged(), ids=lambda variant: variant.name)
@@ -106,7 +101,7 @@ def test_damage_breaks_its_clause(variant: object, tmp_path: Path) -> None:
     name, store = variant.name, variant.store  # type: ignore[attr-defined]  # a Damaged
     judged = judge_store(open_damaged(name, tmp_path))
     broken = set(judged.with_outcome("broken"))
-    kind = kind_of(name, store)
+    kind = name.removeprefix(f"{store}-")
     if kind in LEGAL:
         assert broken == set()
     else:
@@ -141,9 +136,7 @@ def test_the_first_file_of_a_queue_is_missing(tmp_path: Path) -> None:
 def test_a_pre_blank_unit_over_a_unit(tmp_path: Path) -> None:
     store = open_store("small-roll", tmp_path)
     first = min(store.glob("consumequeue/*/*/*"))
-    with first.open("r+b") as file:
-        file.seek(20)
-        file.write(bytes(8) + b"\x7f\xff\xff\xff" + bytes(8))
+    overwrite(first, 20, PRE_BLANK)
     judged = judge_store(store)
     assert judged.with_outcome("broken") == ["CQ-UNIT-2"]
     assert judged.observations.broken["CQ-UNIT-2"][0].offset == 20
@@ -201,14 +194,10 @@ def test_a_flush_of_the_queues_may_have_put_back_their_time(
         times.append(int.from_bytes(data[at + 56 : at + 64]))
         at += int.from_bytes(data[at : at + 4])
     assert times[-1] - 10_000 < times[-2] < times[-1]
-    with (store / "checkpoint").open("r+b") as file:
-        file.seek(8)
-        assert file.read(8) == times[-1].to_bytes(8)
-        file.seek(8)
-        file.write((times[-2] + later).to_bytes(8))
+    assert (store / "checkpoint").read_bytes()[8:16] == times[-1].to_bytes(8)
+    overwrite(store / "checkpoint", 8, (times[-2] + later).to_bytes(8))
     assert judge_store(store).with_outcome("broken") == broken
-    data = (store / "checkpoint").read_bytes()
-    (store / "checkpoint").write_bytes(data[:8] + data[16:24] + data[16:])
+    overwrite(store / "checkpoint", 8, (store / "checkpoint").read_bytes()[16:24])
     assert judge_store(store).with_outcome("broken") == ["CQ-PUT-9"]
 
 
@@ -234,9 +223,7 @@ def test_a_record_that_claims_two_gigabytes(tmp_path: Path) -> None:
     for name in ("small-roll", "dledger"):
         store = open_store(name, tmp_path)
         path = min([*store.glob("dledger-*/data/*"), *store.glob("commitlog/*")])
-        with path.open("r+b") as file:
-            file.seek(48 if name == "dledger" else 0)
-            file.write(b"\x7f\xff\xff\xff")
+        overwrite(path, 48 if name == "dledger" else 0, b"\x7f\xff\xff\xff")
         assert ("DLG-4" if name == "dledger" else "LOG-REC-1") in judge_store(store).with_outcome("broken")
 
 
@@ -253,8 +240,7 @@ def test_light_queues_at_other_offsets_than_their_messages_ask_for(tmp_path: Pat
     store = open_store("lmq", tmp_path)
     first = min(store.glob("consumequeue/%LMQ%*/0/*"))
     length = first.stat().st_size
-    pre_blank = bytes(8) + b"\x7f\xff\xff\xff" + bytes(8)
-    first.write_bytes((pre_blank + first.read_bytes())[:length])
+    first.write_bytes((PRE_BLANK + first.read_bytes())[:length])
     judged = judge_store(store)
     assert judged.with_outcome("broken") == ["CQ-LMQ-1"]
     assert judged.observations.broken["CQ-LMQ-1"][0].offset == 40

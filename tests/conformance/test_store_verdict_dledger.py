@@ -11,6 +11,7 @@ from rocket_conformance.store_verdict import (
 )
 from rocket_golden import open_store, stores, truth
 from rocket_spec.errors import MalformedError
+from store_bytes import overwrite
 
 DLEDGER = [*stores(log="dledger"), *stores(unclean=True, log="dledger")]
 
@@ -27,13 +28,8 @@ def test_stores_in_dledger_mode_break_nothing(name: str, tmp_path: Path) -> None
     assert judged.records == sum(line["type"] == "log_record" for line in truth(name))
 
 
-def third_entry() -> int:
-    """Where the third entry of the store `dledger` begins, as Java reads it."""
-    entries = [line for line in truth("dledger") if line["type"] == "log_entry"]
-    return int(entries[2]["pos"])
-
-
-ENTRY = third_entry()
+ENTRY = [int(line["pos"]) for line in truth("dledger") if line["type"] == "log_entry"][2]
+"""Where the third entry of the store `dledger` begins, as Java reads it."""
 
 
 @pytest.mark.parametrize(
@@ -51,9 +47,7 @@ def test_a_dledger_entry_with_another(
     """A recovery ends the log at another position (DLG-17), although entries follow: two records are left."""
     store = open_store("dledger", tmp_path)
     path = store / "dledger-n0" / file / "00000000000000000000"
-    with path.open("r+b") as opened:
-        opened.seek(at)
-        opened.write(data)
+    overwrite(path, at, data)
     judged = judge_store(store)
     found = judged.with_outcome("broken")
     assert found == broken or (broken == ["DLG-4"] and "DLG-4" in found)
@@ -72,15 +66,12 @@ def test_a_checkpoint_with_a_time_of_the_log_that_no_record_has(tmp_path: Path) 
     """DLG-16: in DLedger mode it is the queues' time; in a plain store that of any flush, or 0 before the first (CKP-4)."""
     for name in ("dledger", "mixed"):
         store = open_store(name, tmp_path)
-        with (store / "checkpoint").open("r+b") as file:
-            file.write(bytes(7) + b"\1")
-        assert judge_store(store).with_outcome("broken") == (
-            ["CKP-4", "DLG-16"] if name == "dledger" else ["CKP-4"]
-        )
-        with (store / "checkpoint").open("r+b") as file:
-            file.write(bytes(8))
+        also = ["DLG-16"] if name == "dledger" else []
+        overwrite(store / "checkpoint", 0, bytes(7) + b"\1")
+        assert judge_store(store).with_outcome("broken") == ["CKP-4", *also]
+        overwrite(store / "checkpoint", 0, bytes(8))
         judged = judge_store(store)
-        assert judged.with_outcome("broken") == (["DLG-16"] if name == "dledger" else [])
+        assert judged.with_outcome("broken") == also
         assert judged.outcome("CKP-4") == "not exercised"
 
 
@@ -97,11 +88,8 @@ def test_records_with_the_position_of_their_entries(tmp_path: Path) -> None:
     """Nothing can be found by such offsets: what else differs follows from them."""
     store = open_store("dledger", tmp_path)
     for path in data_files(store):
-        base = int(path.name)
-        with path.open("r+b") as file:
-            for position in entries_of(path):
-                file.seek(position + 48 + 28)
-                file.write((base + position).to_bytes(8))
+        for position in entries_of(path):
+            overwrite(path, position + 48 + 28, (int(path.name) + position).to_bytes(8))
     judged = judge_store(store)
     assert judged.with_outcome("broken") == ["DLG-4"]
     place = judged.observations.broken["DLG-4"][1]
@@ -131,9 +119,7 @@ def test_a_start_in_dledger_mode_that_keeps_an_index_file_and_loses_an_entry(tmp
     first, *rest = data_files(after)
     for file in rest:
         file.unlink()
-    with first.open("r+b") as opened:
-        opened.seek(entries_of(first)[1])
-        opened.write(bytes(8))
+    overwrite(first, entries_of(first)[1], bytes(8))
     seen = Observations()
     judge_restart(before, after, seen)
     place = seen.broken["DLG-17"][0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -31,41 +30,28 @@ _CLOCKS_APART: Final = 3_000
 """ms by which the clocks of client and broker may differ: a message stored within them may or may not be in an answer."""
 
 
-@dataclass(frozen=True, slots=True)
 class AskedRecords:
-    """Records of a log, as many as a manifest asks for.
+    """The records of acknowledged messages, and what questions are about.
 
     Attributes:
-        by_id: by topic and unique key.
+        by_id: the records by topic and unique key.
         by_keys: positions, by topic and the whole of KEYS, of messages that had to be refused.
         times_of_hash: store timestamps by key hash, ms.
     """
 
-    by_id: defaultdict[tuple[str, str], list[StoredRecord]] = field(default_factory=lambda: defaultdict(list))
-    by_keys: defaultdict[tuple[str, str], list[int]] = field(default_factory=lambda: defaultdict(list))
-    times_of_hash: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
-
-
-def records_asked_for(manifest: Manifest, log: StoredLog) -> AskedRecords:
-    """The records of acknowledged messages and of those that questions are about."""
-    found = AskedRecords()
-    ids = {(sent.topic, sent.unique_key) for sent in manifest.sent}
-    refused = {(answer["topic"], answer["key"]) for answer in manifest.answers if answer["do"] == "refused"}
-    hashes = {
-        key_hash(f"{answer['topic']}#{answer['key']}")
-        for answer in manifest.answers
-        if answer["do"] == "query"
-    }
-    for stored in log.records:
-        request = stored.request
-        pair = request.topic, request.uniq_key or ""
-        if pair in ids:
-            found.by_id[pair].append(stored)
-        if (request.topic, request.keys or "") in refused:
-            found.by_keys[request.topic, request.keys or ""].append(stored.position)
-        for hashed in hashes.intersection(stored.hashes):
-            found.times_of_hash[hashed].append(request.store_timestamp)
-    return found
+    def __init__(self, manifest: Manifest, log: StoredLog) -> None:
+        self.by_id = {(sent.topic, sent.unique_key): list[StoredRecord]() for sent in manifest.sent}
+        asked = [(answer["do"], answer.get("topic"), answer.get("key")) for answer in manifest.answers]
+        self.by_keys = {(topic, key): list[int]() for do, topic, key in asked if do == "refused"}
+        self.times_of_hash = {
+            key_hash(f"{topic}#{key}"): list[int]() for do, topic, key in asked if do == "query"
+        }
+        for stored in log.records:
+            request = stored.request
+            self.by_id.get((request.topic, request.uniq_key or ""), []).append(stored)
+            self.by_keys.get((request.topic, request.keys or ""), []).append(stored.position)
+            for hashed in self.times_of_hash.keys() & stored.hashes:
+                self.times_of_hash[hashed].append(request.store_timestamp)
 
 
 class _Query(NamedTuple):

@@ -43,7 +43,7 @@ def judge_checkpoint(log: StoredLog, indexes: list[StoredIndex], seen: Observati
                 *_times_back_to(found, log.records.backwards(queued=True)),
             )
             wanted: object = found if flushed else "0, or the store timestamp of a record"
-            seen.compare("CQ-PUT-9", Place("checkpoint", 8, "logics_msg_timestamp", found, wanted, str(last)))
+            seen.compare("CQ-PUT-9", Place("checkpoint", 8, "logics_msg_timestamp", found, wanted, last))
         elif (
             found < expected
             and found != times.index_msg_timestamp
@@ -51,7 +51,7 @@ def judge_checkpoint(log: StoredLog, indexes: list[StoredIndex], seen: Observati
         ):
             seen.note("a flush of the queues put back the queues' time, as it was when the flush began")
         else:
-            place = Place("checkpoint", 8, "logics_msg_timestamp", found, expected, str(last))
+            place = Place("checkpoint", 8, "logics_msg_timestamp", found, expected, last)
             if seen.compare("CQ-PUT-9", place):
                 seen.hold("STORE-2")
             if last.position >= log.dledger_begin:
@@ -75,7 +75,7 @@ def _judge_log_time(times: Checkpoint, log: StoredLog, seen: Observations) -> No
         seen.hold("CKP-4")
     else:
         expected = "the store timestamp of a record"
-        seen.breaks("CKP-4", Place("checkpoint", 0, "physic_msg_timestamp", time, expected, str(last)))
+        seen.breaks("CKP-4", Place("checkpoint", 0, "physic_msg_timestamp", time, expected, last))
 
 
 def _times_back_to(time: int, records: Iterator[StoredRecord]) -> Iterator[int]:

@@ -78,7 +78,7 @@ def _judge_no_index(log: StoredLog, seen: Observations) -> None:
             "no index file: the records are not indexed yet, or an unclean restart deleted it (IDX-SVC-6)"
         )
         return
-    seen.breaks("IDX-SVC-7", Place("index", None, "index files", "none", "at least one", str(first)))
+    seen.breaks("IDX-SVC-7", Place("index", None, "index files", "none", "at least one", first))
 
 
 # --- bytes ------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import groupby, zip_longest
+from itertools import chain, groupby, pairwise, zip_longest
 from typing import Final
 
 from rocket_reference import java
@@ -31,9 +31,7 @@ class Put:
         """Where a field of it is, with what was found and expected."""
         at = {"key_hash": 0, "phy_offset": 4, "time_diff": 12, "prev_entry": 16}.get(field, 0)
         offset = self.file.geometry.entries_offset + 20 * self.number + at
-        return Place(
-            self.file.name, offset, f"entry {self.number} {field}", found, expected, str(record), rule
-        )
+        return Place(self.file.name, offset, f"entry {self.number} {field}", found, expected, record, rule)
 
 
 def wrong_keys(run: Sequence[Put], stored: StoredRecord) -> tuple[str, Place]:
@@ -54,7 +52,7 @@ def wrong_keys(run: Sequence[Put], stored: StoredRecord) -> tuple[str, Place]:
     key, hashed = expected[at] if at < len(expected) else ("", None)
     wanted: object = "no further key" if hashed is None else hashed
     hit: object = found[at] if at < len(found) else "no further entry"
-    about = f"{stored}, key {key.partition('#')[2]!r}" if key else str(stored)
+    about = f"{stored}, key {key.partition('#')[2]!r}" if key else stored
     for reading in readings(_ABOUT_KEYS, stored.rules):
         with suppress(*ERRORS):
             library = reading.library()
@@ -98,8 +96,10 @@ class EntryJudge:
         """Judges every entry, in the order of files and numbers."""
         log, seen, before = self.log, self.seen, -1
         last: Put | None = None
-        for (offset, run), next_run in _with_next(puts):
+        runs = (list(run) for _, run in groupby(puts, key=lambda put: put.entry.phy_offset))
+        for run, next_run in pairwise(chain(runs, ([],))):
             first, last = run[0], run[-1]
+            offset = first.entry.phy_offset
             if offset < before:
                 wanted = f"{before:,} or more, that of the entry before"
                 seen.breaks("IDX-SVC-8", first.place("phy_offset", offset, wanted))
@@ -116,7 +116,7 @@ class EntryJudge:
                 continue
             self._judge_gap(stored, first)
             self.following = offset + stored.request.msg_size
-            cut = not log.stopped if next_run is None else log.dledger and next_run[1][0].number == 1
+            cut = log.dledger and next_run[0].number == 1 if next_run else not log.stopped
             self._judge_keys(run, stored, last=cut)
         self._judge_end(last)
 
@@ -203,21 +203,6 @@ class EntryJudge:
         is_first = put.file.name not in self.repeated
         self.repeated.add(put.file.name)
         return is_first
-
-
-_Run = tuple[int, list[Put]]
-
-
-def _with_next(puts: Iterator[Put]) -> Iterator[tuple[_Run, _Run | None]]:
-    """The entries of one offset after another, each time with those of the next offset, None after the last ones."""
-    before: _Run | None = None
-    for offset, run in groupby(puts, key=lambda put: put.entry.phy_offset):
-        here = offset, list(run)
-        if before is not None:
-            yield before, here
-        before = here
-    if before is not None:
-        yield before, None
 
 
 def _clause_of_missing(lost: StoredRecord) -> str:

@@ -4,6 +4,7 @@ import os
 import re
 import struct
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -70,12 +71,8 @@ def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = (
         name = path.relative_to(store).as_posix() if path.is_relative_to(store) else str(path)
         log.files.append(LogFile(path, name, base, path.stat().st_size))
     _check_files(log, seen)
-
-    def read_plain(file: LogFile, descriptor: int) -> bool:
-        return _read_file(log, file, descriptor, seen)
-
     own, rest = log.files[: len(plain)], log.files[len(plain) :]
-    stopped_at = _read_files(own, read_plain)
+    stopped_at = _read_files(own, partial(_read_file, log, seen))
     if stopped_at and (rest or _is_written(own, stopped_at)):
         log.whole = False
         place = ("end of the file", "no blank", "a blank before the next file")
@@ -156,7 +153,7 @@ def _is_written(files: Sequence[LogFile], last: LogFile) -> bool:
 # --- records ----------------------------------------------------------------------------------------------
 
 
-def _read_file(log: StoredLog, file: LogFile, descriptor: int, seen: Observations) -> bool:
+def _read_file(log: StoredLog, seen: Observations, file: LogFile, descriptor: int) -> bool:
     """Reads the records of one file of a plain log; whether it ended in a blank or at its last byte."""
     window = Window(descriptor)
     position = 0
@@ -250,7 +247,7 @@ def _check_queue_offsets(log: StoredLog, seen: Observations) -> None:
                 seen.note(text)
                 continue
         where = f"commitlog position {stored.position:,}"
-        seen.compare("LOG-REC-6", Place(where, None, "queue_offset", found, expected, str(stored)))
+        seen.compare("LOG-REC-6", Place(where, None, "queue_offset", found, expected, stored))
 
 
 # --- entries of DLedger -----------------------------------------------------------------------------------

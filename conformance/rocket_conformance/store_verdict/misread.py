@@ -124,27 +124,30 @@ def _is_about(clause: str, about: tuple[str, ...]) -> bool:
     return any(clause == name or (name.endswith("-") and clause.startswith(name)) for name in about)
 
 
+def _bytes_of(file: StoredIndex, begin: int, end: int) -> bytes:
+    with file.path.open("rb") as opened:
+        return os.pread(opened.fileno(), end - begin, begin)
+
+
 class _Compared:
     """What is compared: the first files whole if they are small, else the first entries, and the header if those are all."""
 
     def __init__(self, files: Sequence[StoredIndex], log: StoredLog) -> None:
         counts = itertools.accumulate(len(file.entries) for file in files)
         small = [file.size <= _LARGEST and count <= _PUTS for file, count in zip(files, counts, strict=True)]
-        self._whole = files[: small.index(False) if False in small else len(small)]
+        whole = files[: small.index(False) if False in small else len(small)]
         self._files = files
         self._log = log
-        self._ranges = self._first_entries() if files and not self._whole else []
-        self._found = [file.path.read_bytes() for file in self._whole]
-        if self._ranges:
-            with files[0].path.open("rb") as opened:
-                descriptor = opened.fileno()
-                self._found = [os.pread(descriptor, end - begin, begin) for begin, end in self._ranges]
+        self._parts = [(file, 0, file.size) for file in whole] or list(self._first_entries())
+        self._found = [_bytes_of(*part) for part in self._parts]
 
-    def _first_entries(self) -> list[tuple[int, int]]:
-        first = self._files[0].geometry.entries_offset + ENTRY.size
-        count = len(self._files[0].entries)
-        ranges = [(first, first + ENTRY.size * min(count, _PUTS))]
-        return ranges if count > _PUTS or len(self._files) > 1 else [(0, INDEX_HEADER.size), *ranges]
+    def _first_entries(self) -> Iterator[tuple[StoredIndex, int, int]]:
+        for file in self._files[:1]:
+            first = file.geometry.entries_offset + ENTRY.size
+            count = len(file.entries)
+            if count <= _PUTS and len(self._files) == 1:
+                yield file, 0, INDEX_HEADER.size
+            yield file, first, first + ENTRY.size * min(count, _PUTS)
 
     def is_made_by(self, library: Library, rules: Rules) -> bool:
         """Whether a reading of the log makes the same bytes."""
@@ -156,20 +159,21 @@ class _Compared:
                 for stored in self._records():
                     service.build(stored.request)
                 service.settle()
-                views = [file.mapped.view for file in service.files]
-                if self._ranges:
-                    made = [bytes(view[begin:end]) for view in views[:1] for begin, end in self._ranges]
-                else:
-                    made = [bytes(view) for view in views[: len(self._whole)]]
+                views = dict(zip((file.name for file in self._files), service.files, strict=False))
+                made = [
+                    bytes(views[file.name].mapped.view[begin:end])
+                    for file, begin, end in self._parts
+                    if file.name in views
+                ]
             finally:
                 service.close()
         return made == self._found
 
     def _records(self) -> Iterator[StoredRecord]:
         """The records that the compared entries can be of, and some more, which would go into a file that is not full."""
-        compared = self._whole or self._files[:1]
-        is_all = len(compared) == len(self._files) and len(compared[-1].entries) <= _PUTS
-        entries = itertools.islice(compared[-1].entries, _PUTS)
+        last, _, _ = self._parts[-1]
+        is_all = last == self._files[-1] and len(last.entries) <= _PUTS
+        entries = itertools.islice(last.entries, _PUTS)
         end = max((entry.phy_offset for entry in entries), default=0)
         after = 0
         for stored in itertools.islice(self._log.records, 2 * _PUTS):

@@ -27,7 +27,7 @@ class Place:
         field: what was compared.
         found: what the store holds.
         expected: what 4.9.3 would have written.
-        record: its record and key, in words; empty if there is none.
+        record: its record, or record and key in words; empty if there is none.
         rule: in words, the wrong reading of the clause that gives the found bytes, or the releases that give them; empty where
             neither is known.
     """
@@ -37,7 +37,7 @@ class Place:
     field: str
     found: object
     expected: object
-    record: str = ""
+    record: object = ""
     rule: str = ""
 
     @property
@@ -50,7 +50,7 @@ class Place:
     def __str__(self) -> str:
         where = self.file if self.offset is None else f"{self.file} at byte {self.offset:,}"
         rule = self.rule if self.rule.startswith(_RELEASES) else self.rule and f"as with {self.rule}"
-        about = "; ".join(filter(None, (self.record, rule)))
+        about = "; ".join(filter(None, (str(self.record), rule)))
         return f"{where}, {self.field}: found {self.found}, expected {self.expected}{about and f' ({about})'}"
 
 

@@ -76,9 +76,7 @@ class _Stored:
 
     def place(self, name: str, found: object, expected: object, record: object = "") -> Place:
         at = {"phy_offset": 0, "size": 8, "tags_code": 12}.get(name, 0)
-        return Place(
-            self.file, self.position + at, f"unit {self.logical} {name}", found, expected, str(record)
-        )
+        return Place(self.file, self.position + at, f"unit {self.logical} {name}", found, expected, record)
 
 
 def judge_queues(log: StoredLog, seen: Observations, *, undisturbed_from: int | None = None) -> None:
@@ -93,7 +91,7 @@ def judge_queues(log: StoredLog, seen: Observations, *, undisturbed_from: int | 
     if log.batched:
         seen.note(f"not judged: the batch queues of {', '.join(sorted(log.batched))}, which audit checks")
     root = log.store / "consumequeue"
-    queues = {(topic.name, number): folder for topic in _folders(root) for number, folder in _numbered(topic)}
+    queues = {(topic.name, number): folder for topic in folders(root) for number, folder in _numbered(topic)}
     sizes: dict[int, str] = {}
     for queue, folder in sorted(queues.items()):
         _Queue(folder, _Expected(log, queue, queues), log, seen, undisturbed_from).judge(sizes)
@@ -106,18 +104,19 @@ def judge_queues(log: StoredLog, seen: Observations, *, undisturbed_from: int | 
         queue for queue in log.records.queues() if queue not in queues and queue[0] not in log.batched
     ):
         lost, _ = next(log.records.of_queue((topic, number)))
-        place = Place(f"consumequeue/{topic}/{number}", None, "queue", "no files", "a unit", str(lost))
+        place = Place(f"consumequeue/{topic}/{number}", None, "queue", "no files", "a unit", lost)
         seen.breaks("LOG-DSP-7" if lost.transaction else "CQ-FILE-3", place)
 
 
-def _folders(path: Path) -> list[Path]:
+def folders(path: Path) -> list[Path]:
+    """The folders in one, by name; links are left out."""
     if not path.is_dir():
         return []
     return sorted(child for child in path.iterdir() if child.is_dir() and not child.is_symlink())
 
 
 def _numbered(topic: Path) -> Iterator[tuple[int, Path]]:
-    for folder in _folders(topic):
+    for folder in folders(topic):
         try:
             yield java.parse_int(folder.name), folder
         except JavaError:
@@ -225,7 +224,7 @@ class _Queue:
             self.seen.note("messages at the log's end that have no unit yet")
             return
         name = last.file if last else f"consumequeue/{self.folder.parent.name}/{self.folder.name}"
-        place = Place(name, None, "unit", "none", f"one for {lost.position:,}", str(lost))
+        place = Place(name, None, "unit", "none", f"one for {lost.position:,}", lost)
         self.seen.breaks(_clause_of_missing(lost), place)
 
     def _judge_unit(self, stored: _Stored, record: StoredRecord, asked: int) -> None:
@@ -289,7 +288,7 @@ class _Queue:
 
         def place(field: str, at: int, found: object, expected: object) -> Place:
             name = path.relative_to(self.log.store).as_posix()
-            return Place(name, offset - base + at, field, found, expected, str(record))
+            return Place(name, offset - base + at, field, found, expected, record)
 
         try:
             unit = ext_unit(data)

@@ -19,7 +19,7 @@ from rocket_conformance.store_verdict.judgement import StoreVerdict, judge_store
 from rocket_conformance.store_verdict.log_reading import dledger_member, read_log
 from rocket_conformance.store_verdict.misread import reading_that_starts
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.queue_judge import units_of
+from rocket_conformance.store_verdict.queue_judge import folders, units_of
 from rocket_conformance.store_verdict.sparse import copy_sparse
 from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
 from rocket_conformance.workload import Broker, Client, Manifest, run_crashes, send_for_the_bound
@@ -94,8 +94,8 @@ class _Side:
 
     def queues(self) -> list[str]:
         """The folders of queues, relative to the store."""
-        folders = (queue for topic in _children(self.store / "consumequeue") for queue in _children(topic))
-        return [queue.relative_to(self.store).as_posix() for queue in folders]
+        found = (queue for topic in folders(self.store / "consumequeue") for queue in folders(topic))
+        return [queue.relative_to(self.store).as_posix() for queue in found]
 
 
 @contextmanager
@@ -137,7 +137,7 @@ def start_over(store: Path, geometry: Geometry, library: Library) -> None:
     """Lets the reference load, start and stop over a store."""
     last = max((number for number, _ in numbered_files(store / "index")), default=0)
     names = (f"{number:017}" for number in itertools.count(max(last, 20_000_000_000_000_000) + 1))
-    lmq = any(path.name.startswith("%LMQ%") for path in _children(store / "consumequeue"))
+    lmq = any(path.name.startswith("%LMQ%") for path in folders(store / "consumequeue"))
     config = library.StoreConfig(
         commit_log_file_size=_file_size(store / "commitlog", 1 << 30),
         queue_file_size=_file_size(store / "consumequeue", 6_000_000),
@@ -156,10 +156,6 @@ def start_over(store: Path, geometry: Geometry, library: Library) -> None:
     else:
         started.close()
     shutil.rmtree(store / "lock", ignore_errors=True)
-
-
-def _children(path: Path) -> list[Path]:
-    return sorted(path.iterdir()) if path.is_dir() else []
 
 
 def _file_size(folder: Path, default: int) -> int:
@@ -184,7 +180,7 @@ def _judge_log(kept: StoredLog, found: StoredLog, seen: Observations, *, clause:
             seen.note("entries that were not committed, which another leader of the group cut off")
             return
         actual = "no record" if other is None else other.position
-        place = Place(where, None, f"record {number}", actual, record.position, str(record))
+        place = Place(where, None, f"record {number}", actual, record.position, record)
         if not seen.compare(clause, place):
             return
 
@@ -265,12 +261,12 @@ def judge_continuation(store: Path, starts: Sequence[int], seen: Observations) -
         if offset < 0 or not any(position < start <= stored.position for start in starts):
             continue
         place = Place(f"commitlog position {stored.position:,}", None, "queue_offset",
-                      request.consume_queue_offset, offset + 1, str(stored))  # fmt: skip
+                      request.consume_queue_offset, offset + 1, stored)  # fmt: skip
         if seen.compare("STORE-13", place):
             unit = dict(units_of(store / "consumequeue" / queue[0] / str(queue[1]))).get(offset + 1)
             found = unit.phy_offset if unit is not None else "no unit"
             where = f"consumequeue/{queue[0]}/{queue[1]}"
-            place = Place(where, None, f"unit {offset + 1}", found, stored.position, str(stored))
+            place = Place(where, None, f"unit {offset + 1}", found, stored.position, stored)
             if seen.compare("CQ-REC-3", place):
                 seen.hold("CQ-LOAD-1", "CQ-REC-2")
 

@@ -9,7 +9,8 @@ from rocket_reference import RULES_4_9_3
 from rocket_spec.layout import ENTRY
 from rocket_spec.profiles import differences
 
-from rocket_conformance.store_verdict.answer_judge import open_answers, records_asked_for
+from rocket_conformance.protocol import has_lone_surrogate
+from rocket_conformance.store_verdict.answer_judge import AskedRecords, open_answers
 from rocket_conformance.store_verdict.index_bytes import StoredIndex
 from rocket_conformance.store_verdict.observations import Observations, Place, as_releases_do
 from rocket_conformance.store_verdict.record_table import StoredRecord
@@ -49,7 +50,7 @@ def judge_workload(
         indexes: its index files.
         seen: takes what is observed.
     """
-    asked = records_asked_for(manifest, log)
+    asked = AskedRecords(manifest, log)
     by_id = asked.by_id
     for sent in manifest.sent:
         if sent.kind == "transaction" or (sent.phy_offset is not None and sent.phy_offset < log.begin):
@@ -142,23 +143,13 @@ def _judge_content(sent: Sent, stored: StoredRecord, log: StoredLog, seen: Obser
         ends = seen.rules.ends_pairs
         as_wanted = properties.endswith(b"\x02") == ends
         found_end, wanted_end = properties[-1:].hex(), "02" if ends else "no 02"
-        place = Place(
-            where,
-            None,
-            "end of the properties",
-            found_end,
-            wanted_end,
-            rule=as_releases_do(one for one in differences() if one.rules == {"ends_pairs": not ends}),
-        )
+        rule = as_releases_do(one for one in differences() if one.rules == {"ends_pairs": not ends})
+        place = Place(where, None, "end of the properties", found_end, wanted_end, rule=rule)
         seen.hold("LOG-PROP-1") if as_wanted else seen.breaks("LOG-PROP-1", place)
     for name, value in sent.properties.items():
-        clause = "UTF8-2" if _is_lone(value) else "LOG-PROP-1"
+        clause = "UTF8-2" if has_lone_surrogate(value) else "LOG-PROP-1"
         wanted = value.encode("utf-8", "replace").decode("utf-8")
         seen.compare(clause, Place(where, None, f"property {name}", row.properties.get(name), wanted))
-
-
-def _is_lone(text: str) -> bool:
-    return any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def _judge_batch(batch: Sequence[Sent], log: StoredLog, seen: Observations) -> None:
