@@ -75,18 +75,16 @@ def read_replay(path: Path) -> Case:
         MalformedError: when it is not one.
         OSError: when it cannot be read.
     """
+    data = read_input(path, limit=_LARGEST, expected=_EXPECTED)
+    offset = None
     try:
-        document = json.loads(read_input(path, limit=_LARGEST, expected=_EXPECTED))
+        document = json.loads(data)
     except RecursionError:
-        raise MalformedError(file=str(path), found="JSON that nests too deeply", expected=_EXPECTED) from None
+        found = "JSON that nests too deeply"
     except UnicodeDecodeError as error:
-        raise MalformedError(
-            file=str(path), offset=error.start, found="no UTF-8", expected=_EXPECTED
-        ) from None
-    except json.JSONDecodeError as error:
-        raise MalformedError(file=str(path), found=f"no JSON: {error}", expected=_EXPECTED) from None
-    except ValueError as error:  # a number of more digits than Python converts
-        if isinstance(error, MalformedError):
-            raise
-        raise MalformedError(file=str(path), found=f"no JSON: {error}", expected=_EXPECTED) from None
-    return case_from_json(document, file=str(path))
+        found, offset = "no UTF-8", error.start
+    except ValueError as error:  # a number of more digits than Python converts, too
+        found = f"no JSON: {error}"
+    else:
+        return case_from_json(document, file=str(path))
+    raise MalformedError(file=str(path), offset=offset, found=found, expected=_EXPECTED)

@@ -82,6 +82,13 @@ class FileImage:
         parts = [compressor.compress(piece) for piece in self.pieces()]
         return base64.b64encode(b"".join([*parts, compressor.flush()])).decode("ascii")
 
+    def resized(self, size: int) -> FileImage:
+        """The image of another length: cut off, or followed by zeros."""
+        lengths = {
+            number: min(CHUNK, size - number * CHUNK) for number in self.chunks if number * CHUNK < size
+        }
+        return FileImage(size, {n: self.chunks[n][:k].ljust(k, b"\0") for n, k in lengths.items()})
+
     def differing_bytes(self, other: FileImage) -> Iterator[int]:
         """Offsets, ascending, of the bytes that differ, up to the shorter length; none unless both were read."""
         if not (self.whole and other.whole):
@@ -182,9 +189,7 @@ def open_inside(directory: Path, path: str) -> BinaryIO | None:
             raise ValueError(f"{path}: a symbolic link leads there; links are not followed")
     try:
         descriptor = os.open(directory / path, _READ)
-    except FileNotFoundError:
-        return None
-    except NotADirectoryError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         if error.errno == errno.ELOOP:

@@ -87,7 +87,7 @@ class Planned:
     def _limit(self, features: frozenset[str]) -> str | None:
         """The limit of the adapter that it is about to go beyond; None without any."""
         if isinstance(self.source, Property):
-            return min(self.source.beyond & features, default=None)
+            return self.source.beyond if self.source.beyond in features else None
         results = self.source.expected.results if self.source.expected is not None else ()
         return limit_broken(self.source, results, features)
 

@@ -117,10 +117,11 @@ def other_length(rng: Random, profile: Profile, geometry: tuple[int, int] | None
     laid = _spoilt(rng, geometry, keys, count)
     whole = laid.file.size
     size = rng.choice((0, 1, 36, 39, 40, 41, whole - 1, whole - 20, whole + 1, whole + 60))
-    file = laid.file.resized(size)
+    longer = SparseFile(max(whole, size), laid.file.image())
     for place in range(whole, size):
-        file.write(place, bytes([rng.randrange(256)]))
-    return draw_list(rng, profile, geometry=geometry, keys=keys, files={FILE: file.image()})
+        longer.write(place, bytes([rng.randrange(256)]))
+    image = longer.image().resized(size)
+    return draw_list(rng, profile, geometry=geometry, keys=keys, files={FILE: image})
 
 
 def nearly_full(rng: Random, profile: Profile, geometry: tuple[int, int] | None) -> Drawn:

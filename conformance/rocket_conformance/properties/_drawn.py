@@ -25,9 +25,10 @@ class Drawn:
 class SparseFile:
     """A file of zeros to write into; one of 420 MB costs what is written."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, begin: FileImage | None = None) -> None:
         self.size = size
-        self._chunks: dict[int, bytearray] = {}
+        held = {} if begin is None else begin.resized(size).chunks
+        self._chunks = {number: bytearray(chunk) for number, chunk in held.items()}
 
     def write(self, offset: int, data: bytes) -> None:
         """Writes at a byte offset; bytes beyond the end of the file are dropped."""
@@ -36,13 +37,6 @@ class SparseFile:
                 number, inside = divmod(index, CHUNK)
                 length = min(CHUNK, self.size - number * CHUNK)
                 self._chunks.setdefault(number, bytearray(length))[inside] = byte
-
-    def resized(self, size: int) -> SparseFile:
-        """A copy of another length: cut off, or followed by zeros."""
-        other = SparseFile(size)
-        for number, chunk in self._chunks.items():
-            other.write(number * CHUNK, bytes(chunk))
-        return other
 
     def image(self) -> FileImage:
         """What it holds now."""

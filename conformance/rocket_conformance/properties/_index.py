@@ -11,7 +11,7 @@ from rocket_conformance.properties._damage import damaged_chains, damaged_header
 from rocket_conformance.properties._drawn import Drawn
 from rocket_conformance.properties._keys import draw_key
 from rocket_conformance.properties._lists import Profile, draw_list
-from rocket_conformance.properties._property import Geometry, Property
+from rocket_conformance.properties._property import LONE, Geometry, Property, operations
 from rocket_conformance.protocol import key_fields
 
 if TYPE_CHECKING:
@@ -46,35 +46,21 @@ def _property(
     draw: DrawByProfile = _plain,
     *also: str,
     any_geometry: bool = False,
-    beyond: str = "",
+    beyond: str | None = None,
 ) -> Property:
-    moves = {"hash": "key.hash"}
-    ops = {moves.get(move, f"index.{move}") for move in profile.weights if move != "reopen"}
-    ops.add("index.open")
-    if "reopen" in profile.weights:
-        ops |= {"index.flush", "index.close"}
-    heaviest = max(profile.weights, key=lambda move: profile.weights[move])
-    needs = {"index.open", f"index.{heaviest if heaviest != 'reopen' else 'put'}"}
-    if draw is _plain:
-        needs.add("index.put")
+    always = ("flush", "close") if "reopen" in profile.weights else ()
+    ops, needs = operations("index", profile.weights, always=always, needs=("put",) if draw is _plain else ())
+    if "index.hash" in ops:
+        ops = ops - {"index.hash"} | {"key.hash"}
     if draw is _key_hashes:
-        ops = needs = {"key.hash"}
-    features = frozenset({"lone_surrogates"}) if "lone" in profile.keys else frozenset[str]()
-    clause = name.partition("/")[0]
+        ops = needs = frozenset({"key.hash"})
 
     def draw_one(rng: Random, geometry: Geometry | None) -> Drawn:
         return draw(rng, profile, geometry)
 
-    return Property(
-        name,
-        (clause, *also),
-        frozenset(ops),
-        frozenset(needs),
-        draw_one,
-        features,
-        any_geometry,
-        frozenset({beyond} if beyond else ()),
-    )
+    features = LONE if "lone" in profile.keys else frozenset[str]()
+    clauses = (name.partition("/")[0], *also)
+    return Property(name, clauses, ops, needs, draw_one, features, any_geometry, beyond)
 
 
 INDEX_PROPERTIES: Final = (

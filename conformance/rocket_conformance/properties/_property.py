@@ -1,8 +1,9 @@
 """What a property is, and how its lists are drawn from a seed."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Final
 
 from rocket_conformance.cases import Case
 from rocket_conformance.properties._drawn import Drawn
@@ -22,7 +23,7 @@ class Property:
         draw: makes one list, of the given geometry where there is one.
         features: what an adapter must have declared.
         any_geometry: whether it needs an adapter that takes any geometry.
-        beyond: limits of an adapter that it is all about: it does not apply to one that has them.
+        beyond: the limit of an adapter that it is all about, if any: it does not apply to one that has it.
     """
 
     id: str
@@ -32,7 +33,21 @@ class Property:
     draw: Callable[[Random, Geometry | None], Drawn]
     features: frozenset[str] = frozenset()
     any_geometry: bool = False
-    beyond: frozenset[str] = frozenset()
+    beyond: str | None = None
+
+
+LONE: Final = frozenset({"lone_surrogates"})
+"""What lists with lone surrogates need."""
+
+
+def operations(
+    family: str, weights: Mapping[str, int], *, always: Iterable[str], needs: Iterable[str]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The operations that lists of these moves use, and those they need: the given ones, and the most frequent move."""
+    moves = [move for move in weights if move != "reopen"]
+    names = {f"{family}.{name}" for name in (*moves, "open", *always)}
+    heaviest = max(moves, key=lambda move: weights[move])
+    return frozenset(names), frozenset(f"{family}.{name}" for name in ("open", heaviest, *needs))
 
 
 def examples(

@@ -4,7 +4,7 @@ from random import Random
 from typing import Final
 
 from rocket_conformance.properties._drawn import Drawn
-from rocket_conformance.properties._property import Geometry, Property
+from rocket_conformance.properties._property import LONE, Geometry, Property, operations
 from rocket_conformance.properties._queue_lists import QueueProfile, draw_queue
 from rocket_conformance.properties._texts import draw_text
 from rocket_conformance.protocol import Op, key_fields
@@ -22,14 +22,13 @@ _MIXED: Final = {
 
 
 def _queue(name: str, profile: QueueProfile, *also: str) -> Property:
-    ops = {f"queue.{move}" for move in profile.weights if move != "reopen"} | {"queue.open", "queue.recover"}
+    needs = ("put",) if profile.laid < 1 else ()
+    ops, needed = operations("queue", profile.weights, always=("recover",), needs=needs)
 
     def draw(rng: Random, geometry: Geometry | None) -> Drawn:
         return draw_queue(rng, profile, geometry)
 
-    heaviest = max(profile.weights, key=lambda move: profile.weights[move] if move != "reopen" else 0)
-    needs = {"queue.open", f"queue.{heaviest}"} | ({"queue.put"} if profile.laid < 1 else set[str]())
-    return Property(name, (name.partition("/")[0], *also), frozenset(ops), frozenset(needs), draw)
+    return Property(name, (name.partition("/")[0], *also), ops, needed, draw)
 
 
 def _tags(name: str, kinds: tuple[str, ...], features: frozenset[str] = frozenset()) -> Property:
@@ -62,7 +61,7 @@ QUEUE_PROPERTIES: Final = (
     ),
     _queue("CQ-FILE-4/prop-many-files", QueueProfile(_PUTS, sizes=(40, 60), laid=0.1, astray=0.03, mean=40)),
     _tags("CQ-TAGS-1/prop-tags-codes", ("plain", "colliding", "extreme", "cjk", "emoji", "separators")),
-    _tags("CQ-TAGS-1/prop-lone-surrogates", ("lone", "emoji"), frozenset({"lone_surrogates"})),
+    _tags("CQ-TAGS-1/prop-lone-surrogates", ("lone", "emoji"), LONE),
     _queue(
         "CQ-LOAD-1/prop-odd-files",
         QueueProfile(

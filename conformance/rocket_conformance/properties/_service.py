@@ -4,7 +4,7 @@ from random import Random
 from typing import Final
 
 from rocket_conformance.properties._drawn import Drawn
-from rocket_conformance.properties._property import Geometry, Property
+from rocket_conformance.properties._property import LONE, Geometry, Property, operations
 from rocket_conformance.properties._service_lists import ServiceProfile, draw_service
 
 _BUILDS: Final = {"build": 60, "query": 25, "settle": 5}
@@ -17,26 +17,16 @@ def _service(
     *also: str,
     any_geometry: bool = False,
     lone: bool = False,
-    beyond: str = "",
+    beyond: str | None = None,
 ) -> Property:
-    ops = {f"service.{move}" for move in profile.weights if move != "reopen"} | {"service.open"}
-    features = frozenset({"lone_surrogates"}) if lone else frozenset[str]()
+    needs = ("build",) if profile.laid < 1 else ()
+    ops, needed = operations("service", profile.weights, always=(), needs=needs)
+    clauses = (name.partition("/")[0], *also)
 
     def draw(rng: Random, geometry: Geometry | None) -> Drawn:
         return draw_service(rng, profile, geometry)
 
-    heaviest = max(profile.weights, key=lambda move: profile.weights[move] if move != "reopen" else 0)
-    needs = {"service.open", f"service.{heaviest}"} | ({"service.build"} if profile.laid < 1 else set[str]())
-    return Property(
-        name,
-        (name.partition("/")[0], *also),
-        frozenset(ops),
-        frozenset(needs),
-        draw,
-        features,
-        any_geometry,
-        frozenset({beyond} if beyond else ()),
-    )
+    return Property(name, clauses, ops, needed, draw, LONE if lone else frozenset(), any_geometry, beyond)
 
 
 SERVICE_PROPERTIES: Final = (

@@ -1,7 +1,7 @@
 """Lists of operations on an index service: a rough model of its files aims them at their edges."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Final
 
@@ -137,18 +137,7 @@ class _Builder(ListBuilder):
         if kind == 1:
             return f"{name}/x", image_of(b"")  # a directory in the place of a file
         length = rng.choice((0, 20, 39, 40, 41, image.size - 20, image.size - 1, image.size + 1))
-        chunks = {
-            number: chunk[: length - (number << 16)]
-            for number, chunk in image.chunks.items()
-            if number << 16 < length
-        }
-        if length > image.size:  # the last chunk grows by what the file does
-            last = max(chunks, default=0)
-            chunks = {
-                number: chunk.ljust(min(1 << 16, length - (number << 16)), b"\0") if number == last else chunk
-                for number, chunk in chunks.items()
-            }
-        return name, replace(image, size=max(0, length), chunks=chunks)
+        return name, image.resized(max(0, length))
 
     # --- moves --------------------------------------------------------------------------------------------
 

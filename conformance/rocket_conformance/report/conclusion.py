@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from rocket_spec.clauses import clauses
 from rocket_spec.profiles import GROUND
 
-from rocket_conformance.judging import FAILING, INTERRUPTED
+from rocket_conformance.judging import FAILING, INTERRUPTED, VERDICTS
 from rocket_conformance.protocol import FAMILIES, OPERATIONS
 from rocket_conformance.report.lines import CaseLine, Report, counted
 
@@ -197,9 +197,12 @@ def causes_of(report: Report) -> list[Mapping[str, Any]]:
 # --- families -----------------------------------------------------------------------------------------
 
 
-def family_counts(report: Report) -> dict[str, dict[str, int]]:
-    """Cases by family of clauses (`IDX-PUT`) and verdict."""
-    return dict(sorted(counted(report.cases, lambda clause: clause.rpartition("-")[0]).items()))
+def family_table(report: Report) -> tuple[list[str], dict[str, list[str]]]:
+    """The verdicts that there are, and the numbers of cases by family of clauses (`IDX-PUT`) and verdict, as text."""
+    counts = dict(sorted(counted(report.cases, lambda clause: clause.rpartition("-")[0]).items()))
+    shown = [verdict for verdict in VERDICTS if any(verdict in family for family in counts.values())]
+    rows = {name: [str(family.get(verdict, "")) for verdict in shown] for name, family in counts.items()}
+    return list(map(str, shown)), rows
 
 
 class FamilyVerdict(NamedTuple):

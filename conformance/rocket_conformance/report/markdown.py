@@ -5,8 +5,8 @@ from typing import Any
 
 from rocket_spec.printable import printable
 
-from rocket_conformance.judging import FAILING, VERDICTS
-from rocket_conformance.report.conclusion import causes_of, conclusions, failing_clauses, family_counts
+from rocket_conformance.judging import FAILING
+from rocket_conformance.report.conclusion import causes_of, conclusions, failing_clauses, family_table
 from rocket_conformance.report.lines import Report
 from rocket_conformance.report.wording import cause_lines, clause_line
 
@@ -24,13 +24,9 @@ def render_markdown(report: Report) -> str:
         ),
         "",
     ]
-    counts = family_counts(report)
-    shown = [verdict for verdict in VERDICTS if any(verdict in family for family in counts.values())]
+    shown, rows = family_table(report)
     lines += ["| clauses | " + " | ".join(shown) + " |", "|---|" + "---:|" * len(shown)]
-    lines += [
-        f"| {name} | " + " | ".join(str(family.get(verdict, "")) for verdict in shown) + " |"
-        for name, family in counts.items()
-    ]
+    lines += [f"| {name} | " + " | ".join(counts) + " |" for name, counts in rows.items()]
     clauses = failing_clauses(report)
     lines += ["", *(f"- {_cell(clause_line(item), 400)}" for item in clauses)]
     count = sum(len(item.cases) for item in clauses)

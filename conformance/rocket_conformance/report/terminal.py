@@ -11,13 +11,13 @@ from rich.table import Table
 from rich.text import Text
 from rocket_spec.printable import printable
 
-from rocket_conformance.judging import FAILING, VERDICTS
+from rocket_conformance.judging import FAILING
 from rocket_conformance.report.conclusion import (
     FailingClause,
     causes_of,
     conclusions,
     failing_clauses,
-    family_counts,
+    family_table,
     tone_of,
 )
 from rocket_conformance.report.lines import CaseLine, Report
@@ -80,14 +80,13 @@ def _example(report: Report, failing: Sequence[FailingClause]) -> CaseLine:
 
 
 def _table(report: Report) -> Table:
-    counts = family_counts(report)
-    shown = [verdict for verdict in VERDICTS if any(verdict in family for family in counts.values())]
+    shown, rows = family_table(report)
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("clauses")
     for verdict in shown:
         table.add_column(verdict.replace("_", " "), justify="right")
-    for name, family in counts.items():
-        table.add_row(name, *(str(family.get(verdict, "")) for verdict in shown))
+    for name, counts in rows.items():
+        table.add_row(name, *counts)
     return table
 
 

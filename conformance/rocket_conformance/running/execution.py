@@ -164,23 +164,15 @@ class Execution:
             state.skip(self.obstacle(state.family) or "not run")
         return state
 
-    def observe(
-        self, cases: Sequence[Case], *, seconds: float | None = None
-    ) -> Iterator[tuple[Case, Job, Reply]]:
-        """Runs cases outside the count, one after the other, each for at most `seconds`."""
-        for case in cases:
-            directory = self.directory()
-            job = Job(directory.name, directory, case.ops, case.files, seconds)
-            try:
-                for answered, reply in self.transport.run([job]):
-                    yield case, answered, reply
-            finally:
-                remove_tree(directory)
-
     def try_case(self, case: Case, *, seconds: float | None = None) -> Failing | None:
-        """Runs one case for at most `seconds` and judges it; None when the adapter gave no reply any more."""
+        """Runs one case, outside the count, for at most `seconds`, and judges it; None when the adapter gave no reply any more."""
         case, expected = specified(case, self.private(), self.options.rules)
         expected = fit_expected(expected, self.transport.hello.features)
-        for _, job, reply in self.observe([case], seconds=seconds):
-            return case, expected, judge(case, expected, job, reply)
+        directory = self.directory()
+        job = Job(directory.name, directory, case.ops, case.files, seconds)
+        try:
+            for answered, reply in self.transport.run([job]):
+                return case, expected, judge(case, expected, answered, reply)
+        finally:
+            remove_tree(directory)
         return None

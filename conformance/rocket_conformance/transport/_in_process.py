@@ -72,9 +72,6 @@ class InProcessTransport:
         except Exception as error:  # noqa: BLE001 - whatever leaves an implementation is its verdict
             return Failed("errored", printable(f"{type(error).__name__}: {error}"))
 
-    def interrupt(self) -> None:
-        """Does nothing: a case in this process ends by itself."""
-
     def close(self) -> None:
         """Says bye."""
         self._handler.handle(dict(BYE))

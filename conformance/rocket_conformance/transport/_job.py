@@ -88,10 +88,6 @@ class Transport(Protocol):
         """Runs the jobs, and yields each with its reply, in any order."""
         ...
 
-    def interrupt(self) -> None:
-        """Abandons what is in flight, from any thread: `run` returns soon after."""
-        ...
-
     def close(self) -> None:
         """Says bye, and ends it."""
         ...

@@ -8,7 +8,8 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Final
 
 from rocket_conformance.protocol import Hello
-from rocket_conformance.transport._job import Job, Reply, Transport
+from rocket_conformance.transport._child import ChildTransport
+from rocket_conformance.transport._job import Job, Reply
 
 _Answer = tuple["Job", "Reply"]
 _GRACE: Final = 1
@@ -19,11 +20,13 @@ class _Worker:
     """A process and its thread; `outstanding` is touched by the thread that hands out jobs alone."""
 
     def __init__(
-        self, transport: Transport, answers: queue.SimpleQueue[tuple[_Worker, _Answer | BaseException | None]]
+        self,
+        transport: ChildTransport,
+        answers: queue.SimpleQueue[tuple[_Worker, _Answer | BaseException | None]],
     ) -> None:
         self.outstanding = 0
         self.ended = False
-        self._transport = transport
+        self.transport = transport
         self._answers = answers
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._stop = threading.Event()
@@ -33,12 +36,7 @@ class _Worker:
     @property
     def has_room(self) -> bool:
         """Whether it takes one more job now."""
-        return not self.ended and self.outstanding < self._transport.hello.max_in_flight + _GRACE
-
-    @property
-    def gave_up(self) -> str | None:
-        """Why the process can run no further job, or None."""
-        return self._transport.gave_up
+        return not self.ended and self.outstanding < self.transport.hello.max_in_flight + _GRACE
 
     def give(self, job: Job | None) -> None:
         """Hands it a job; None when there will be no more."""
@@ -51,7 +49,7 @@ class _Worker:
         self._stop.set()
         self._jobs.put(None)
         if not self.ended and self.outstanding:
-            self._transport.interrupt()
+            self.transport.interrupt()
         self._thread.join()
 
     def _coming(self) -> Iterator[Job]:
@@ -60,7 +58,7 @@ class _Worker:
 
     def _work(self) -> None:
         end: BaseException | None = None
-        replies = self._transport.run(self._coming())
+        replies = self.transport.run(self._coming())
         try:
             for pair in replies:
                 self._answers.put((self, pair))
@@ -84,7 +82,7 @@ class PoolTransport:
         gave_up: why one of them can run no further job, or None.
     """
 
-    def __init__(self, transports: Sequence[Transport]) -> None:
+    def __init__(self, transports: Sequence[ChildTransport]) -> None:
         self._transports = transports
         self.hello: Hello = transports[0].hello
         self.gave_up: str | None = None
@@ -110,7 +108,7 @@ class PoolTransport:
                 worker, answer = answers.get()
                 if answer is None or isinstance(answer, BaseException):
                     worker.ended = True
-                    self.gave_up = self.gave_up or worker.gave_up
+                    self.gave_up = self.gave_up or worker.transport.gave_up
                     if answer is not None:
                         raise answer
                 else:
@@ -119,11 +117,6 @@ class PoolTransport:
         finally:
             for worker in workers:
                 worker.stop()
-
-    def interrupt(self) -> None:
-        """Abandons what is in flight in each process."""
-        for transport in self._transports:
-            transport.interrupt()
 
     def close(self) -> None:
         """Says bye to each, and ends it."""

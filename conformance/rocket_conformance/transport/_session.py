@@ -30,7 +30,7 @@ def open_command(
         AdapterError: when it does not start or does not answer hello.
     """
     with no_orphans(LIVE), ExitStack() as stack:
-        transports: list[Transport] = []
+        transports: list[ChildTransport] = []
         for _ in range(jobs):
             check = check_message if check_schema else None
             transport = ChildTransport(command, case_timeout=case_timeout, check=check)
