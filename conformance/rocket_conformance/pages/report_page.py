@@ -1,15 +1,23 @@
-"""The page of one report: the verdict, the failing clauses with an example each, then everything else."""
+"""The page of one report: the verdict, the failing clauses with an example each, then everything else.
 
+Every text is escaped by the templates; what an adapter chose is made printable before (`rocket_spec.printable`). The
+policy of the page admits its one style and its one script by their hashes, and no address at all.
+"""
+
+import base64
+import hashlib
 import shlex
 from collections.abc import Iterator, Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+import jinja2
 from rocket_spec.clauses import clauses
+from rocket_spec.outputs import write_whole
 from rocket_spec.printable import printable
 
 from rocket_conformance.pages.counterexample import counterexample_of
-from rocket_conformance.pages.layout import render_page
 from rocket_conformance.report import (
     CaseLine,
     Report,
@@ -20,6 +28,8 @@ from rocket_conformance.report import (
     describe_divergence,
     failing_clauses,
     family_verdicts,
+    render_junit,
+    render_markdown,
     tone_of,
 )
 from rocket_conformance.rocketmq import difference_of, releases_alike
@@ -42,6 +52,13 @@ _OTHERS: Final = {
 }
 
 
+def write_renderings(report: Report, folder: Path) -> None:
+    """Writes report.html, report.md and junit.xml, each whole or not at all."""
+    write_whole(folder / "report.html", render_report(report, folder))
+    write_whole(folder / "report.md", render_markdown(report))
+    write_whole(folder / "junit.xml", render_junit(report))
+
+
 def render_report(report: Report, folder: Path | None = None) -> str:
     """The page.
 
@@ -52,8 +69,7 @@ def render_report(report: Report, folder: Path | None = None) -> str:
     implementation = report.header["implementation"]
     geometry = implementation["geometry"]
     families = family_verdicts(report)
-    return render_page(
-        "report.html.j2",
+    return _render(
         {
             "header": report.header,
             "profile": report.profile,
@@ -124,3 +140,25 @@ def _others(report: Report) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
         ]
         if cases:
             yield title, cases
+
+
+def _render(values: Mapping[str, Any]) -> str:
+    style, script = _text("page.css"), _text("page.js")
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_text),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
+    template = environment.get_template("report.html.j2")
+    return template.render(style=style, script=script, policy=policy, **values)
+
+
+def _text(name: str) -> str:
+    return files("rocket_conformance.pages").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"

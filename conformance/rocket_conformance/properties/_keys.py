@@ -1,4 +1,4 @@
-"""Keys and numbers weighted to where implementations break."""
+"""Keys, other texts and numbers weighted to where implementations break."""
 
 from collections.abc import Sequence
 from random import Random
@@ -29,6 +29,7 @@ _EMOJI: Final = (
 )
 _LONE: Final = ("T#\ud800", "T#\udc00x", "\udfff\ud800#k", "T#\U0001f680\ud83d")
 _LETTERS: Final = "abAB01#-_%"
+_SEPARATORS: Final = (" ", "  ", "\t", ",", ";", "||", "\n", "\u00a0", "\u3000", "\u2003", "\x1f", "\0")
 
 
 def draw_key(rng: Random, kind: str) -> str:
@@ -44,6 +45,15 @@ def draw_key(rng: Random, kind: str) -> str:
         return rng.choice(fixed)
     text = "".join(rng.choices(_LETTERS, k=rng.randrange(1, 12)))
     return rng.choice(fixed) + text if fixed else "Topic#" + text
+
+
+def draw_text(rng: Random, kind: str) -> str:
+    """A text of one of the kinds of keys, or of `separators`: words with something between them."""
+    if kind != "separators":
+        return draw_key(rng, kind)
+    words = ("TagA", "TagB", "a", "", "k1", "\u8ba2\u5355", "\U0001f680")
+    parts = [rng.choice(words) + rng.choice(_SEPARATORS) for _ in range(rng.randrange(1, 5))]
+    return "".join(parts) + rng.choice(words)
 
 
 def draw_keys(rng: Random, kinds: Sequence[str]) -> list[str]:

@@ -8,9 +8,8 @@ from zlib import crc32
 
 from rocket_conformance.files import image_of
 from rocket_conformance.properties._drawn import Drawn
-from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON, any_i64
+from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON, any_i64, draw_text
 from rocket_conformance.properties._records import BLANK, MAGIC, RecordParts, encode
-from rocket_conformance.properties._texts import draw_text
 from rocket_conformance.protocol import Op
 
 _I32_MIN: Final = -(1 << 31)

@@ -4,9 +4,9 @@ from random import Random
 from typing import Final
 
 from rocket_conformance.properties._drawn import Drawn
+from rocket_conformance.properties._keys import draw_text
 from rocket_conformance.properties._property import LONE, Geometry, Property, operations
 from rocket_conformance.properties._queue_lists import QueueProfile, draw_queue
-from rocket_conformance.properties._texts import draw_text
 from rocket_conformance.protocol import Op, key_fields
 
 _PUTS: Final = {"put": 60, "get": 15, "bounds": 15}

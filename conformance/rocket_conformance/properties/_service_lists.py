@@ -7,10 +7,9 @@ from typing import Final
 
 from rocket_conformance.files import FileImage, image_of
 from rocket_conformance.properties._drawn import Drawn, ListBuilder, list_length
-from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON, any_i64, clamped
+from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON, any_i64, clamped, draw_text
 from rocket_conformance.properties._property import Geometry
 from rocket_conformance.properties._service_files import lay_file
-from rocket_conformance.properties._texts import draw_text
 from rocket_conformance.protocol import from_i64, key_fields
 
 _I32_MIN: Final = -(1 << 31)
