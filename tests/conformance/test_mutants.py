@@ -76,7 +76,8 @@ def test_adapter_that_breaks_the_protocol_dies(mutant: Misbehaving) -> None:
 
 
 def test_the_reference_itself_passes() -> None:
-    with open_handler(ReferenceAdapter()) as transport:
+    """The messages of both sides follow the schemas."""
+    with open_handler(ReferenceAdapter(), check_schema=True) as transport:
         report = run(transport, Options(examples=5))
     assert [line.id for line in report.cases if line.verdict != "pass"] == []
     assert report.exit_code == 0

@@ -4,23 +4,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rocket_conformance.cases import directed_cases
-from rocket_conformance.properties import PROPERTIES, examples
 from rocket_conformance.protocol import (
     OBJECTS,
     OPERATIONS,
     ProtocolError,
-    case_message,
     decode_line,
-    hello_message,
     key_fields,
     key_of,
     parse_answer,
     parse_hello,
     to_i64,
 )
-from rocket_conformance.reference_adapter import ReferenceAdapter
-from rocket_conformance.schema import check_message, load_schema, problems
+from rocket_conformance.schema import load_schema, problems
 
 HELLO: dict[str, Any] = {"protocol": 1, "name": "x", "ops": ["key.hash"]}
 
@@ -55,6 +50,12 @@ def test_a_line_that_is_no_object_is_a_protocol_error(line: bytes) -> None:
 @pytest.mark.parametrize(
     "change",
     [
+        {"ops": ["x"] * 300_000},
+        {"features": ["x"] * 300_000},
+        {"geometry": [[7, 12]] * 300_000},
+        {"protocol": "x" * 1_000_000},
+        {"max_in_flight": "\x1b" * 1_000_000},
+        {"geometry": "\x1b" * 1_000_000},
         {"protocol": 2},
         {"protocol": None},
         {"name": ""},
@@ -70,8 +71,10 @@ def test_a_line_that_is_no_object_is_a_protocol_error(line: bytes) -> None:
     ],
 )
 def test_a_hello_that_breaks_the_protocol(change: dict[str, Any]) -> None:
-    with pytest.raises(ProtocolError):
+    with pytest.raises(ProtocolError) as caught:
         parse_hello({**HELLO, **change})
+    assert len(str(caught.value)) < 500
+    assert str(caught.value).isprintable()
 
 
 def test_schema_of_the_suite_names_each_operation_with_its_fields() -> None:
@@ -135,22 +138,6 @@ REQUEST: dict[str, Any] = {
 def test_objects_of_the_wrong_form_are_named(op: str, result: dict[str, Any], text: str) -> None:
     with pytest.raises(ProtocolError, match=text):
         parse_answer({"results": [result]}, [{"op": op}])
-
-
-def test_messages_of_both_sides_follow_the_schemas(tmp_path: Any) -> None:
-    adapter = ReferenceAdapter()
-    check_message("suite", hello_message("0"))
-    check_message("adapter", adapter.handle(hello_message("0")))
-    cases = [*directed_cases()[::40]]
-    cases += [case for item in PROPERTIES for case in examples(item, seed=1, count=1)]
-    for number, case in enumerate(cases):
-        if case.files:
-            continue
-        directory = tmp_path / str(number)
-        directory.mkdir()
-        message = case_message(str(number), str(directory), case.ops)
-        check_message("suite", message)
-        check_message("adapter", adapter.handle(message))
 
 
 @pytest.mark.parametrize(

@@ -114,16 +114,11 @@ def image_of(data: bytes) -> FileImage:
 
 
 class Allowance:
-    """What all files of one case file may unpack to, together; a small case file can claim terabytes.
+    """What all files of one case file may unpack to, together, bytes; a small case file can claim terabytes."""
 
-    Args:
-        size: greatest total length, bytes.
-        held: greatest total length of the chunks that are not all zeros, bytes: what takes memory, and room on disk.
-    """
-
-    def __init__(self, *, size: int = 2 << 30, held: int = MOST_HELD) -> None:
+    def __init__(self, *, size: int = 2 << 30) -> None:
         self._size = size
-        self._held = held
+        self._held = MOST_HELD
 
     def take(self, chunk: bytes, *, zeros: bool) -> None:
         """Subtracts a chunk.

@@ -4,7 +4,6 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Generator
 from pathlib import Path
 from typing import Final
 
@@ -47,12 +46,10 @@ def scratch_root(given: Path | None = None) -> Path:
     return system
 
 
-@contextlib.contextmanager
-def scratch(given: Path | None = None) -> Generator[Path]:
+def scratch(given: Path | None = None) -> contextlib.AbstractContextManager[Path]:
     """A private temporary folder, removed at the end; those of killed runs are removed first.
 
     Raises:
         UsageError: as `scratch_root`.
     """
-    with owned_folder(scratch_root(given), prefix=_PREFIX) as path:
-        yield path
+    return owned_folder(scratch_root(given), prefix=_PREFIX)

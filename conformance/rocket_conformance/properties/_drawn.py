@@ -27,7 +27,7 @@ class SparseFile:
 
     def __init__(self, size: int, begin: FileImage | None = None) -> None:
         self.size = size
-        held = {} if begin is None else begin.resized(size).chunks
+        held: Mapping[int, bytes] = {} if begin is None else begin.resized(size).chunks
         self._chunks = {number: bytearray(chunk) for number, chunk in held.items()}
 
     def write(self, offset: int, data: bytes) -> None:

@@ -33,7 +33,6 @@ class RecordParts:
     store_timestamp: int = 0
     reconsume_times: int = 0
     prepared_transaction_offset: int = 0
-    magic: int = MAGIC
     crc: int | None = None
     more: int = 0
     total_size: int | None = None
@@ -63,7 +62,7 @@ def encode(parts: RecordParts) -> bytes:
     )  # fmt: skip
     crc = _or(parts.crc, crc32(parts.body) & 0x7FFFFFFF if parts.body else 0)
     size = _or(parts.total_size, 12 + len(rest) + parts.more)
-    return pack(">iII", size, parts.magic, crc & 0xFFFFFFFF) + rest
+    return pack(">iII", size, MAGIC, crc & 0xFFFFFFFF) + rest
 
 
 def _or(given: int | None, true: int) -> int:

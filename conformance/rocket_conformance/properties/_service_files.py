@@ -1,7 +1,6 @@
 """Index files as an earlier run of a service may have left them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from struct import pack
 
@@ -12,17 +11,6 @@ from rocket_conformance.properties._drawn import SparseFile
 from rocket_conformance.properties._property import Geometry
 
 
-@dataclass(frozen=True, slots=True)
-class LaidFile:
-    """An index file, and the fields of its header."""
-
-    image: FileImage
-    begin: int
-    end: int
-    end_offset: int
-    count: int
-
-
 def lay_file(
     rng: Random,
     geometry: Geometry,
@@ -31,9 +19,9 @@ def lay_file(
     begin: int,
     offset: int,
     count: int,
-    header: Mapping[str, int] | None = None,
-) -> LaidFile:
-    """A healthy file of `count` - 1 entries, at most 64 of them in place, a second and 100 bytes apart.
+    header: Mapping[str, int] | None,
+) -> tuple[FileImage, dict[str, int]]:
+    """A healthy file of `count` - 1 entries, at most 64 of them in place, a second and 100 bytes apart; and its header.
 
     Args:
         rng: the source of all choices.
@@ -69,4 +57,4 @@ def lay_file(
         **(header or {}),
     }
     file.write(0, pack(">qqqqii", *values.values()))
-    return LaidFile(file.image(), values["begin"], values["end"], values["end_offset"], values["count"])
+    return file.image(), values

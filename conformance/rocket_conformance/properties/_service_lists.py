@@ -100,17 +100,16 @@ class _Builder(ListBuilder):
             odd = rng.random() < self.profile.odd_files
             header = self._odd_header() if odd and rng.random() < 0.5 else None
             count = max(1, count)
-            laid = lay_file(
+            image, laid = lay_file(
                 rng, self.geometry, keys, begin=self.now, offset=self.offset, count=count, header=header
             )
-            image = laid.image
             if odd and header is None:
                 name, image = self._odd_file(name, image)
             if self.profile.odd_numbers and rng.random() < self.profile.odd_numbers:
                 name = rng.choice(_NUMBERS)
             self.files[f"index/{name}"] = image
-            self.ends += [laid.begin, laid.end]
-            self.end_offsets.append(laid.end_offset)
+            self.ends += [laid["begin"], laid["end"]]
+            self.end_offsets.append(laid["end_offset"])
             self.room = max(0, entries - count)
             self.now += 1000 * min(count, 64) + rng.choice((0, 0, 500, 1000, -1500))
             self.offset += 100 * min(count, 64)

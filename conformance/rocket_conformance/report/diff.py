@@ -1,6 +1,5 @@
 """Two reports of one implementation: what broke, what was fixed, what came and went."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -106,17 +105,11 @@ def compare_reports(old: Report, new: Report) -> ReportDiff:
     before, after = ({line.id: line for line in report.cases} for report in (old, new))
     found: dict[str, list[Change]] = {name: [] for name in ("broken", "fixed", "changed", "added", "removed")}
     for case in sorted(before.keys() | after.keys()):
-        kind = _kind(before.get(case), after.get(case))
-        if kind is not None:
-            found[kind].append(_change(case, before, after))
+        one, two = before.get(case), after.get(case)
+        line, kind = two or one, _kind(one, two)
+        if kind is not None and line is not None:
+            found[kind].append(Change(case, one.verdict if one else None, two.verdict if two else None, line))
     return ReportDiff(**{name: tuple(changes) for name, changes in found.items()}, notes=_notes(old, new))
-
-
-def _change(case: str, before: Mapping[str, CaseLine], after: Mapping[str, CaseLine]) -> Change:
-    one, two = before.get(case), after.get(case)
-    line = two or one
-    assert line is not None  # noqa: S101 - the case is of one of the two
-    return Change(case, one.verdict if one else None, two.verdict if two else None, line)
 
 
 def _kind(one: CaseLine | None, two: CaseLine | None) -> str | None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rocket_conformance.judging import FAILING, exit_code
+from rocket_conformance.judging import FAILING, Verdict, exit_code
 from rocket_conformance.report.baseline import Baseline
 from rocket_conformance.report.lines import CaseLine, counted
 
@@ -26,7 +26,7 @@ def footer_line(
         cut_short: why not everything ran; None when everything did.
         more: further fields, of which `ops` and `families` have to be.
     """
-    counts = Counter(line.verdict for line in lines)
+    counts: Counter[Verdict] = Counter(line.verdict for line in lines)
     stale = baseline.stale({line.id: line.verdict for line in lines})
     return {
         "type": "footer",

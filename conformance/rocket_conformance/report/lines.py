@@ -192,8 +192,9 @@ def read_report(path: Path) -> Report:
                 value = _complete(value)
                 _check(value)
             if kind == "case":
-                sequences = {name: tuple(value[name]) for name in ("clauses", "divergence")}
-                cases.append(CaseLine(**({name: value[name] for name in CaseLine.__slots__} | sequences)))
+                fields: dict[str, Any] = {name: value[name] for name in CaseLine.__slots__}
+                fields |= {name: tuple(value[name]) for name in ("clauses", "divergence")}
+                cases.append(CaseLine(**fields))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             if number == len(lines):  # cut off in the middle of a line
                 break

@@ -19,10 +19,9 @@ _LONGEST_DETAIL: Final = 600
 _MOST_HIDDEN: Final = 3
 
 
-def value_text(value: object, *, limit: int = _LONGEST_VALUE) -> str:
-    """A value of a report: a text as it is, anything else as JSON; escaped, and cut to `limit` characters."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return printable(text, limit=limit)
+def value_text(value: object) -> str:
+    """A value of a report: a text as it is, anything else as JSON; escaped and cut."""
+    return printable(value, limit=_LONGEST_VALUE) if isinstance(value, str) else json_text(value)
 
 
 def describe_divergence(divergence: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -22,9 +22,7 @@ _PATIENCE: Final = 250
 """Polls until a message has to be in the index: five seconds."""
 
 
-def roll_after_idle_second(
-    send: Callable[[Action], dict[str, Any]], store: Path, sleep: Callable[[float], None] = time.sleep
-) -> Iterator[dict[str, Any]]:
+def roll_after_idle_second(send: Callable[[Action], dict[str, Any]], store: Path) -> Iterator[dict[str, Any]]:
     """Fills the last index file, waits, sends a message without a key, waits, and sends one with a key.
 
     The message without a key makes the new file (IDX-SVC-7), whose first entry then has a time diff from the seed
@@ -33,30 +31,27 @@ def roll_after_idle_second(
     Args:
         send: sends an action and gives its answer.
         store: the broker's store directory, which is only read.
-        sleep: waits, seconds.
 
     Yields:
         The answer for the manifest: whether the message without a key made a file.
     """
     for _ in range(_TRIES):
-        full = _fill(send, store, sleep)
+        full = _fill(send, store)
         if full is None:
             return
-        sleep(_IDLE)
+        time.sleep(_IDLE)
         if _files(store) != full:  # another message came between
             continue
         asked = int(time.time() * 1000)
         send(keyless_batch())
-        made = _changed(store, full, sleep)
+        made = _changed(store, full)
         yield {"do": "keyless", "topic": None, "asked": asked, "answer": {"made": made}}
-        sleep(_IDLE)
+        time.sleep(_IDLE)
         send(single_entry())
         return
 
 
-def _fill(
-    send: Callable[[Action], dict[str, Any]], store: Path, sleep: Callable[[float], None]
-) -> list[int] | None:
+def _fill(send: Callable[[Action], dict[str, Any]], store: Path) -> list[int] | None:
     """Sends messages of one entry until the last file is full; the counts of all files then, None where it cannot be."""
     counts = _files(store)
     if len(counts) < 2 or counts[-2] - counts[-1] > _MOST:
@@ -67,17 +62,17 @@ def _fill(
             return counts
         if "error" in send(single_entry()):
             return None
-        if not _changed(store, counts, sleep):
+        if not _changed(store, counts):
             return None
     return None
 
 
-def _changed(store: Path, counts: list[int], sleep: Callable[[float], None]) -> bool:
+def _changed(store: Path, counts: list[int]) -> bool:
     """Whether the index files change within five seconds."""
     for _ in range(_PATIENCE):
         if _files(store) != counts:
             return True
-        sleep(_POLL)
+        time.sleep(_POLL)
     return False
 
 

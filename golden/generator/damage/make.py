@@ -15,8 +15,6 @@ import rocket_golden
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from collections.abc import Iterable
-
 from generator.damage.catalogue import DLEDGER, KINDS
 from generator.damage.store import Kind, applies, copy_of
 
@@ -98,10 +96,10 @@ def _still_applies(variant: Variant, files: dict[str, bytes]) -> bool:
     )
 
 
-def variants(recorded: dict[str, Variant], stores: Iterable[str] = STORES) -> dict[str, Variant]:
+def variants(recorded: dict[str, Variant]) -> dict[str, Variant]:
     """The recorded variants that still apply, and one for each code that a store lacks."""
     found: dict[str, Variant] = {}
-    for store in stores:
+    for store in STORES:
         with tempfile.TemporaryDirectory() as scratch:
             pristine = rocket_golden.open_store(store, scratch)
             files = _contents(pristine)
