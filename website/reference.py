@@ -1,4 +1,4 @@
-"""Reference pages made from code: the command, the tables, the findings' codes, the Python package."""
+"""Reference pages made from code: the command, the tables, the Python package."""
 
 import inspect
 import re
@@ -7,7 +7,6 @@ from typing import Final
 
 import rocketspec
 import typer
-from rocket_columnar.findings import CODES
 from rocket_spec.tables import TABLES
 from rocketspec.verbs import register_all
 from typer.cli import get_docs_for_click
@@ -18,12 +17,11 @@ _VERBATIM: Final = re.compile(r"^\x08?\n?((?:Examples?|Exit codes):\n(?:  .*\n?)
 
 
 def write_reference(target: Path) -> None:
-    """Writes command.md, tables.md, findings.md and python.md into the directory `target`."""
+    """Writes command.md, tables.md and python.md into the directory `target`."""
     target.mkdir(parents=True, exist_ok=True)
     for name, text in (
         ("command", _command()),
         ("tables", _tables()),
-        ("findings", _findings()),
         ("python", _python()),
     ):
         (target / f"{name}.md").write_text(text, "utf-8")
@@ -64,26 +62,6 @@ def _tables() -> str:
         lines += [
             f"| `{column.name}` | {column.type} | {column.meaning} | {column.clause} |"
             for column in describe_columns(table)
-        ]
-    return "\n".join([*lines, ""])
-
-
-def _findings() -> str:
-    lines = [
-        "# Codes of findings",
-        "",
-        "Each finding of `rocketspec audit` has one of these codes. An *error* breaks a clause, a *warning* loses or hides",
-        "a message, a *note* needs no action. [The findings explained](../docs/audit.md) shows examples.",
-    ]
-    for code, usual in CODES.items():
-        lines += [
-            "",
-            f"## {code}",
-            "",
-            f"{usual.severity.capitalize()}{f' · {usual.clause}' if usual.clause else ''}",
-            "",
-            f"- Meaning: {usual.meaning}.",
-            f"- Cure: {usual.cure}.",
         ]
     return "\n".join([*lines, ""])
 

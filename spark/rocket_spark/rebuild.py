@@ -94,16 +94,6 @@ class RebuildJob:
         """Path or URI of each store, by name."""
         return self.job.paths
 
-    @property
-    def only_missing(self) -> bool:
-        """Whether files that a store has already are skipped."""
-        return self.options.get("only_missing", False)
-
-    @property
-    def resume(self) -> bool:
-        """Whether finished work is kept when the job fails, and that of an earlier run is used."""
-        return self.options.get("resume", False)
-
 
 def rebuild_stores(
     spark: SparkSession,
@@ -172,8 +162,8 @@ def _usable(files: Sequence[StoreFile]) -> tuple[list[StoreFile], tuple[str, ...
 
 def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = silent) -> dict[str, Rebuilt]:
     """The second half of `rebuild_stores`; arguments and errors as there."""
-    overwrite, storage = job.options.get("overwrite", False), job.options.get("storage")
-    with Output(job.out, storage, overwrite=overwrite, resume=job.resume) as output:
+    overwrite, resume = job.options.get("overwrite", False), job.options.get("resume", False)
+    with Output(job.out, job.options.get("storage"), overwrite=overwrite, resume=resume) as output:
         running = _Running(spark, job, output, progress)
         running.dispatch()
         running.make_files()
@@ -207,6 +197,8 @@ class _Running:
         self.job = job
         self.output = output
         self.progress = progress
+        self.only_missing = job.options.get("only_missing", False)
+        self.resume = job.options.get("resume", False)
         self.logs: dict[str, list[str]] = {name: [] for name in job.plans}
         self.dispatched: dict[str, list[Dispatched]] = {name: [] for name in job.plans}
         self.left_out: dict[str, list[LeftOut]] = {name: [] for name in job.plans}
@@ -236,14 +228,12 @@ class _Running:
 
     def _digest(self, files: Iterable[StoreFile]) -> str:
         """A digest of files that tasks read beside the log, for a job that can be resumed."""
-        return task_id([(file, state_of(file)) for file in files]) if self.job.resume else ""
+        return task_id([(file, state_of(file)) for file in files]) if self.resume else ""
 
     def dispatch(self) -> None:
         """The first phase, log file by log file."""
         tasks = [
-            LogTask(
-                name, file, state_of(file), file is plan.logs[-1], plan.buckets, plan.rules, self.job.resume
-            )
+            LogTask(name, file, state_of(file), file is plan.logs[-1], plan.buckets, plan.rules, self.resume)
             for name, plan in self._plans()
             for file in plan.logs
         ]
@@ -275,7 +265,7 @@ class _Running:
 
     def _own(self, plan: RebuildPlan) -> OwnFiles:
         """The store's own files that the tasks of the second phase copy or compare."""
-        begins = index_begins(plan.files) if self.job.only_missing else {}
+        begins = index_begins(plan.files) if self.only_missing else {}
         return OwnFiles(begins, [file for file in plan.files if file.kind in ("ext", "queue")])
 
     def _index_tasks(
@@ -284,7 +274,7 @@ class _Running:
         for name, indexes in plans.items():
             folders = [Path(log) for log in self.logs[name]]
             digest = self._digest(own[name].begins.values())
-            geometry, only_missing = self.job.plans[name].geometry, self.job.only_missing
+            geometry, only_missing = self.job.plans[name].geometry, self.only_missing
             for index in indexes:
                 keys = tuple(keys_of(index, folders, self.dispatched[name]))
                 yield IndexTask(name, index, keys, geometry, only_missing, digest)
@@ -299,9 +289,7 @@ class _Running:
                 units = tuple((log, held) for log, held in zip(self.logs[name], ranges, strict=True) if held)
                 if units or in_bucket(files.queues, bucket, plan.buckets):
                     part = bucket, plan.buckets
-                    yield QueueTask(
-                        name, part, units, plan.queue_file_size, holes, self.job.only_missing, digest
-                    )
+                    yield QueueTask(name, part, units, plan.queue_file_size, holes, self.only_missing, digest)
 
 
 def _place(store: str, place: str) -> str:

@@ -1,13 +1,12 @@
 """Tasks of a decode: which parts of which files each decodes, cut by size on disk, with the rows and gaps of the whole.
 
 An index file is divided by its entries, a commit-log file by physical offsets. What the engine reports for the end of a
-commit-log file depends on the files after it: zeros there are the end of the log, or a gap in it. So a part of the log
-comes with the files that follow, up to the first that contains anything.
+commit-log file depends on the files after it: zeros there are the end of the log, or a gap in it.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Final
 
 from rocket_columnar.decode import TABLE_KINDS
@@ -17,10 +16,10 @@ from rocket_spec.layout import Geometry
 
 from rocket_spark.decode.coverage import Bounds, bounds_of, entry_count
 from rocket_spark.files import disk_bytes, state_of
-from rocket_spark.reading import begins, cuts_of, written
+from rocket_spark.reading import FilePart, log_parts
 from rocket_spark.stores import JobStores
 
-WHOLE_LOG: Final = (-(1 << 63), 1 << 63)
+WHOLE_LOG: Final = (-(1 << 63), 1 << 62)
 """From before any physical offset to after all of them."""
 
 TASK_BYTES: Final = 128 << 20
@@ -63,9 +62,9 @@ class PartTask:
     files: tuple[StoreFile, ...]
     sizes: tuple[int, ...]
     weight: int
-    following: tuple[StoreFile, ...]
     tables: tuple[str, ...]
-    guess: GeometryGuess | None
+    following: tuple[StoreFile, ...] = ()
+    guess: GeometryGuess | None = None
     rows: tuple[tuple[int, int], ...] = ()
     log_range: tuple[int, int] = WHOLE_LOG
     closed: bool = False
@@ -119,29 +118,74 @@ class TaskCutter:
             files = [file for file in files if file.size()]  # 0: made, not yet laid out
         guesses = resolve_each(files, geometry)
         bounds = None if before is None else bounds_of(files, guesses, before)
-        following = dict(zip(files, _followers(files), strict=True))
         tasks: list[PartTask] = []
         used: set[StoreFile] = set()
-        for group in self._groups(files, guesses, bounds):
-            used |= set(group)
-            tasks += self._divided(group, following[group[-1]], guesses, bounds)
-        logs = [file.base_offset for file in files if file.kind == "log"]
+        for kind, some in groupby(files, key=lambda file: file.kind):
+            if kind == "log":
+                tasks += self._log_parts(list(some), bounds)
+                continue
+            for group in self._groups(list(some), guesses, bounds):
+                used |= set(group)
+                tasks += self._divided(group, guesses.get(group[0]), bounds)
+        used |= {file for task in tasks for file in task.files}
         plan = StorePlan(
             len(used),
-            sum(disk_bytes(file) for file in used),
+            sum(map(disk_bytes, used)),
             bounds,
             frozenset(file.name for file in files),
-            min(logs, default=0),
+            min((file.base_offset for file in files if file.kind == "log"), default=0),
         )
         return plan, tasks
 
+    def _task(self, files: Sequence[StoreFile], **more: Any) -> PartTask:
+        """A task for all of these files, which is numbered later."""
+        wanted = (table for table, own in TABLE_KINDS.items() if own == files[0].kind)
+        return PartTask(
+            0,
+            "",
+            tuple(files),
+            tuple(file.size() for file in files),
+            sum(map(disk_bytes, files)),
+            tables=tuple(table for table in wanted if self.tables is None or table in self.tables),
+            states=tuple(map(state_of, (*files, *more.get("following", ())))),
+            **more,
+        )
+
+    def _log_parts(self, files: list[StoreFile], bounds: Bounds | None) -> Iterator[PartTask]:
+        """Ranges of a log: small neighbours together, parts of a large file alone."""
+        step = TASK_BYTES * self.times
+        held: list[FilePart] = []
+        room = 0
+
+        def joined() -> PartTask:
+            begin, end = held[0].range[0], held[-1].range[1]
+            task = self._task(
+                list(dict.fromkeys(part.file for part in held)),
+                following=held[-1].following,
+                log_range=(begin, end),
+                closed=bounds is not None,
+            )
+            return replace(task, weight=min(task.weight, end - begin))
+
+        for _, log in groupby(files, key=lambda file: file.sequence):
+            for part in log_parts(list(log), step, (bounds and bounds.log) or WHOLE_LOG):
+                if bounds is not None and not bounds.wanted(part.file):
+                    continue
+                weight = min(disk_bytes(part.file), step) + _FILE_COST
+                if held and (weight > room or held[-1].file.sequence != part.file.sequence):
+                    yield joined()
+                    held = []
+                if not held:
+                    room = step
+                held.append(part)
+                room -= weight
+        if held:
+            yield joined()
+
     def _groups(
-        self,
-        files: list[StoreFile],
-        guesses: Mapping[StoreFile, GeometryGuess],
-        bounds: Bounds | None,
+        self, files: list[StoreFile], guesses: Mapping[StoreFile, GeometryGuess], bounds: Bounds | None
     ) -> Iterator[list[StoreFile]]:
-        """Neighbours of one kind up to `times` `TASK_BYTES`, larger files alone.
+        """Neighbours up to `times` `TASK_BYTES`, larger files alone.
 
         The files of one queue stay together, since the engine compares their offsets; with bounds, each index file is
         on its own.
@@ -165,38 +209,13 @@ class TaskCutter:
             yield held
 
     def _divided(
-        self,
-        files: list[StoreFile],
-        following: tuple[StoreFile, ...],
-        guesses: Mapping[StoreFile, GeometryGuess],
-        bounds: Bounds | None,
+        self, files: list[StoreFile], guess: GeometryGuess | None, bounds: Bounds | None
     ) -> Iterator[PartTask]:
-        """The task of these files, or the parts of one large file; the first part of an index file has the header too."""
-        first = files[0]
-        wanted = tuple(table for table, own in TABLE_KINDS.items() if own == first.kind)
-        task = PartTask(
-            0,
-            "",
-            tuple(files),
-            tuple(file.size() for file in files),
-            sum(map(disk_bytes, files)),
-            following,
-            tuple(table for table in wanted if self.tables is None or table in self.tables),
-            guesses.get(first),
-            states=tuple(map(state_of, (*files, *following))),
-        )
-        if first.kind == "log":
-            low, high = WHOLE_LOG if bounds is None or bounds.log is None else bounds.log
-            for begin, end in _log_ranges(files, following, TASK_BYTES * self.times):
-                first_byte, stop = max(begin, low), min(end, high)
-                if first_byte < stop:
-                    weight = min(task.weight, stop - first_byte)
-                    yield replace(
-                        task, log_range=(first_byte, stop), weight=weight, closed=bounds is not None
-                    )
-        elif task.guess is not None and len(files) == 1:
-            yield from self._index_parts(task, task.guess, bounds)
-        elif bounds is not None and first.kind == "queue":
+        """The task of these files, or the parts of one large index file; the first part has the header too."""
+        task = self._task(files, guess=guess)
+        if guess is not None and len(files) == 1:
+            yield from self._index_parts(task, guess, bounds)
+        elif bounds is not None and files[0].kind == "queue":
             yield replace(task, rows=tuple(bounds.rows[file.name] for file in files))
         else:
             yield task
@@ -221,41 +240,6 @@ class TaskCutter:
             yield replace(task, rows=(share,), tables=tables, weight=task.weight // len(shares))
 
 
-def _followers(files: Sequence[StoreFile]) -> list[tuple[StoreFile, ...]]:
-    """The files after each that its decoding needs to know of: in a log, up to the next one that contains anything.
-
-    Raises:
-        OSError: a log file cannot be read.
-    """
-    found: list[tuple[StoreFile, ...]] = []
-    behind: tuple[StoreFile, ...] = ()
-    for file in reversed(files):
-        if file.kind != "log":
-            found.append(())
-            continue
-        found.append(behind)
-        behind = (file,) if begins(file) else (file, *behind)
-    return found[::-1]
-
-
-def _log_ranges(
-    files: Sequence[StoreFile], following: Sequence[StoreFile], step: int
-) -> list[tuple[int, int]]:
-    """Physical offsets at which parts of neighbouring log files begin and end: in one large file every `step` bytes.
-
-    The last part reaches to the next file, over a hole before it. Space that is not yet written is not divided.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
-    first = files[0].base_offset
-    end = following[0].base_offset if following else WHOLE_LOG[1]
-    cuts = [0]
-    if len(files) == 1 and (size := files[0].size()) > step:
-        cuts = cuts_of(files[0], 0, min(size if following else max(written(files[0]), 1), end - first), step)
-    return list(pairwise([*(first + cut for cut in cuts), end]))
-
-
 def _row_shares(first: int, end: int, step: int) -> list[tuple[int, int]]:
     """[first, end) in equal shares of `step` rows at most, each the first row and the one after the last."""
     shares = max(1, -(-(end - first) // step))
@@ -267,7 +251,7 @@ def _together(
     before: StoreFile, file: StoreFile, geometries: dict[StoreFile, Geometry], *, fits: bool
 ) -> bool:
     """Whether `file` goes into the task of the one before it."""
-    if before.kind != file.kind or geometries.get(before) != geometries.get(file):
+    if geometries.get(before) != geometries.get(file):
         return False
     same_queue = file.kind in ("queue", "ext") and before.path.parent == file.path.parent
     return fits or same_queue

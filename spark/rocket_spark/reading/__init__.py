@@ -14,13 +14,10 @@ from rocket_spark.reading.partitions import (
     LOG_BYTES,
     FilePart,
     RowsPartition,
-    begins,
-    cuts_of,
     grouped,
     log_parts,
     plan_partitions,
     requested_files,
-    written,
 )
 from rocket_spark.reading.queue_tail import QueueTail
 from rocket_spark.reading.rows import part_rows

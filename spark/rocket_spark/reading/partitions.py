@@ -242,16 +242,16 @@ def _queue_parts(files: list[StoreFile], request: Request, table: str, wanted: W
             yield FilePart(file, problem=problems[file])
         size = file.size()
         if table == "consume_queue" and size and not size % QUEUE_UNIT.size:
-            held = written(file) if file in last else size
+            held = _written(file) if file in last else size
             step = request.max_partition_rows * QUEUE_UNIT.size
             end = -(-held // QUEUE_UNIT.size) * QUEUE_UNIT.size
-            for begin, stop in pairwise([*cuts_of(file, 0, end, step), end] if end else []):
+            for begin, stop in pairwise([*_cuts_of(file, 0, end, step), end] if end else []):
                 yield FilePart(file, (begin // QUEUE_UNIT.size, stop // QUEUE_UNIT.size))
         else:
             yield FilePart(file)
 
 
-def written(file: StoreFile) -> int:
+def _written(file: StoreFile) -> int:
     """Bytes up to the last that is not zero; of a file far away its size, since these would have to be fetched."""
     if file.source is not None:
         return file.size()
@@ -260,7 +260,7 @@ def written(file: StoreFile) -> int:
         return 0 if last is None else last + 1
 
 
-def cuts_of(file: StoreFile, first: int, end: int, step: int) -> list[int]:
+def _cuts_of(file: StoreFile, first: int, end: int, step: int) -> list[int]:
     """Where the parts of [first, end) of a file begin: every `step` bytes, where the disk holds any of the next ones.
 
     A hole belongs to the part before it, so that their number grows with the bytes on disk.
@@ -278,7 +278,7 @@ def cuts_of(file: StoreFile, first: int, end: int, step: int) -> list[int]:
     return sorted({first, *(first + step * number for number in steps)})
 
 
-def begins(file: StoreFile) -> bool:
+def _begins(file: StoreFile) -> bool:
     """Whether a log file contains anything: its first bytes are not zeros."""
     with file.open() as reader:
         return bool(reader.read(0, min(8, reader.size)).any())
@@ -292,7 +292,7 @@ def log_parts(
     Together they cover all of `bounds`, holes between files included, each of which belongs to the file before it.
     """
     last = len(files) - 1
-    while last > 0 and not begins(files[last]):
+    while last > 0 and not _begins(files[last]):
         last -= 1
     for number, file in enumerate(files):
         behind = files[number + 1 :]
@@ -306,8 +306,8 @@ def log_parts(
         if joined and behind[0].base_offset >= end:
             following = (behind[0],) if number + 1 >= last else (behind[0], files[last])
         base = file.base_offset
-        held = end if number < last else base + written(file)
-        inside = cuts_of(file, first - base, max(min(held, stop), first + 1) - base, step)
+        held = end if number < last else base + _written(file)
+        inside = _cuts_of(file, first - base, max(min(held, stop), first + 1) - base, step)
         cuts = [*(base + cut for cut in inside), stop]
         for begin, finish in pairwise(cuts):
             yield FilePart(file, (begin, finish), following if finish == stop else following[-1:])
