@@ -1,4 +1,4 @@
-"""The page of conformance results, made from reports alone: implementations by clauses, runs, badges."""
+"""The page of conformance results, made from reports alone: implementations by clauses, badges."""
 
 import json
 import re
@@ -60,9 +60,8 @@ def latest(runs: Sequence[Run]) -> list[Run]:
 
 def render_results() -> str:
     """The page."""
-    runs = read_runs()
-    shown = latest(runs)
-    parts = (_overview(shown), _badges(shown), _history(runs), _by_clause(shown))
+    shown = latest(read_runs())
+    parts = (_overview(shown), _badges(shown), _by_clause(shown))
     return "\n".join([_HOW, *(line for part in parts for line in (*part, ""))])
 
 
@@ -95,15 +94,16 @@ def _overview(shown: Sequence[Run]) -> Iterator[str]:
     yield ""
     yield "Cases that pass, of those that the implementation offers operations for, in its latest run. Empty: the part is not offered."
     yield ""
-    yield f"| implementation | language | {' | '.join(PARTS)} | clauses that differ |"
-    yield "|---|---|" + "---:|" * len(PARTS) + "---|"
+    yield f"| implementation | language | run | suite | {' | '.join(PARTS)} | clauses that differ |"
+    yield "|---|---|---|---|" + "---:|" * len(PARTS) + "---|"
     for run in shown:
         counts: list[str] = []
         for part in PARTS:
             passed, failed = run.tally(part)
             counts.append(f"{passed} of {passed + failed}" if passed + failed else "")
         broken = [clause for clause in clauses() if run.clauses.get(clause, (0, 0, ""))[1]]
-        yield f"| {run.title} | {run.language} | {' | '.join(counts)} | {', '.join(broken) or 'none'} |"
+        cells = (run.title, run.language, run.started[:10], run.suite, *counts, ", ".join(broken) or "none")
+        yield f"| {' | '.join(cells)} |"
 
 
 def _badges(shown: Sequence[Run]) -> Iterator[str]:
@@ -116,18 +116,6 @@ def _badges(shown: Sequence[Run]) -> Iterator[str]:
             f'<img class="badge" src="badges/{badge_name(run, part)}" alt="{part}, {run.title}">'
             for part in offered
         )
-
-
-def _history(runs: Sequence[Run]) -> Iterator[str]:
-    yield "## Runs"
-    yield ""
-    yield "| run | implementation | suite | cases that pass | fail | clauses that differ |"
-    yield "|---|---|---|---:|---:|---:|"
-    for run in reversed(runs):
-        passed = sum(passed for passed, _, _ in run.clauses.values())
-        failed = sum(failed for _, failed, _ in run.clauses.values())
-        broken = sum(failed > 0 for _, failed, _ in run.clauses.values())
-        yield f"| {run.started[:16].replace('T', ' ')} | {run.title} | {run.suite} | {passed} | {failed} | {broken} |"
 
 
 def _by_clause(shown: Sequence[Run]) -> Iterator[str]:

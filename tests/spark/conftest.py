@@ -34,11 +34,13 @@ def verb(spark: SparkSession, capfd: pytest.CaptureFixture[str], monkeypatch: py
     return runner("spark", capfd, monkeypatch)
 
 
-def write_store(directory: Path) -> Path:
+@pytest.fixture(scope="session")
+def hand_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with a file of every kind, two index files and two queues.
 
     The entries of an index file have the hashes 8, 9 and 15 in 7 slots: 8 and 15 share slot 1.
     """
+    directory = tmp_path_factory.mktemp("hand_made")
     entries = [Entry(8, 0, 0), Entry(9, 200, 5), Entry(15, 300, 9)]
     first = record(0, body=b"one", properties=b"TAGS\1A\2KEYS\1k1 k2\2UNIQ_KEY\1U1\2")
     log = first + record(len(first), queue_offset=1, body=b"")
@@ -53,12 +55,6 @@ def write_store(directory: Path) -> Path:
     put(directory, f"commitlog/{0:020}", log + blank(1024 - len(log)))
     put(directory, "checkpoint", checkpoint(BEGIN, BEGIN + 1, 0))
     return directory
-
-
-@pytest.fixture(scope="session")
-def hand_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store that `write_store` packs."""
-    return write_store(tmp_path_factory.mktemp("hand_made"))
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from rocket_columnar.audit import audit
-from rocket_golden import Damaged, damaged, open_damaged, open_store
+from rocket_golden import damaged, open_damaged, open_store
 from rocket_spark import Store, audit_stores, decode_stores, rebuild_stores
 from rocket_spark.audit import ranges_by_task
 from rocket_spark.stores import name_stores
@@ -21,8 +21,13 @@ pytestmark = pytest.mark.spark
 FEW = ("mixed", "ext", "lmq", "killed-restarted", "dledger", "dledger-group-rejoined")
 
 
-def check(spark: SparkSession, stores: dict[str, Path], planted: dict[str, Damaged]) -> None:
+def test_planted_defects_are_found(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
     """The findings on all stores in one job are the engine's, and those of the planted defects are among them."""
+    of_mixed = {variant.damage: variant for variant in damaged() if variant.store == "mixed"}
+    planted = {variant.name: variant for variant in of_mixed.values()}
+    assert len(planted) > 20
+    stores = {name: open_damaged(name, tmp_path / name) for name in planted}
+    stores |= {name: golden[name] for name in FEW}
     paths = list(stores.values())
     findings = list(audit_stores(spark, paths, "deep"))
     keys = {store.path: key for key, store in name_stores(paths).items()}
@@ -33,14 +38,6 @@ def check(spark: SparkSession, stores: dict[str, Path], planted: dict[str, Damag
             variant = planted[name]
             places = {(finding.code, finding.file, finding.offset) for finding in mine}
             assert (variant.damage, variant.file, variant.offset) in places
-
-
-def test_planted_defects_are_found(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
-    of_mixed = {variant.damage: variant for variant in damaged() if variant.store == "mixed"}
-    planted = {variant.name: variant for variant in of_mixed.values()}
-    assert len(planted) > 20
-    stores = {name: open_damaged(name, tmp_path / name) for name in planted}
-    check(spark, stores | {name: golden[name] for name in FEW}, planted)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from rocket_spec.errors import MalformedError
 
 from rocket_spark.decode.options import DecodeOptions
 from rocket_spark.decode.part_tasks import PartTask
-from rocket_spark.decode.part_writer import BATCH_ROWS, part_writer
+from rocket_spark.decode.part_writer import BATCH_ROWS, PartWriter
 from rocket_spark.files import size_now
 from rocket_spark.output import Folder, attempt
 
@@ -44,7 +44,7 @@ def run_part(task: PartTask, directory: Folder, options: DecodeOptions = _USUAL)
         with ExitStack() as stack:
             writers = {
                 table: stack.enter_context(
-                    part_writer(folder, table, task.name, options, order=_order(task, table))
+                    PartWriter(folder, table, task.name, options, order=_order(task, table))
                 )
                 for table in task.tables
             }

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import quote
 
 import numpy as np
@@ -121,7 +121,15 @@ class PartWriter:
     def __init__(
         self, folder: Path, table: str, name: str, options: DecodeOptions, *, order: str | None = None
     ) -> None:
-        """Takes what `part_writer` takes."""
+        """Takes where files are made, and of what.
+
+        Args:
+            folder: of the task's attempt; the files are in folders below `folder/TABLE`.
+            table: whose rows are written.
+            name: of each file.
+            options: of the job.
+            order: the column by which the rows come in order, if there is one.
+        """
         self._folder = folder
         self._order = order
         self._table = table
@@ -167,37 +175,17 @@ class PartWriter:
             arrays.append(array if array.type.equals(field.type) else array.cast(field.type))
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
-    def close(self) -> None:
-        """Completes the files."""
+    def __enter__(self) -> Self:
+        """The files are complete when the block ends, and abandoned when it fails."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_rest: object) -> None:
+        """Closes every file."""
         for file in self._files.values():
-            file.close()
-
-    def abandon(self) -> None:
-        """Lets go of files that will not be complete."""
-        for file in self._files.values():
-            file.abandon()
-
-
-@contextmanager
-def part_writer(
-    folder: Path, table: str, name: str, options: DecodeOptions, *, order: str | None = None
-) -> Iterator[PartWriter]:
-    """A writer of files `name` in folders below `folder/TABLE`, complete when the block ends.
-
-    Args:
-        folder: of the task's attempt.
-        table: whose rows are written.
-        name: of each file.
-        options: of the job.
-        order: the column by which the rows come in order, if there is one.
-    """
-    writer = PartWriter(folder, table, name, options, order=order)
-    try:
-        yield writer
-        writer.close()
-    except BaseException:
-        writer.abandon()
-        raise
+            if kind is None:
+                file.close()
+            else:
+                file.abandon()
 
 
 def _key_list(keys: Any) -> Any:

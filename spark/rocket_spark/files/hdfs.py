@@ -69,6 +69,10 @@ def _reason(error: BaseException) -> str:
     return " ".join(str(error).split())
 
 
+def _found(uri: str, info: Any) -> FileInfo:
+    return FileInfo(uri, info["size"], info["type"] == "directory", info.get("modificationTime", 0))
+
+
 @dataclass(frozen=True)
 class WebHdfsStorage(Storage):
     """A name node, given by its HTTP address."""
@@ -95,18 +99,13 @@ class WebHdfsStorage(Storage):
     def stat(self, uri: str) -> FileInfo:
         """As `Storage.stat`."""
         info = self._ask(uri, lambda files: files.info(self._path(uri)))
-        return FileInfo(uri, info["size"], info["type"] == "directory", info.get("modificationTime", 0))
+        return _found(uri, info)
 
     def list(self, uri: str) -> list[FileInfo]:
         """As `Storage.list`."""
         infos = self._ask(uri, lambda files: files.ls(self._path(uri), detail=True))
         found = [
-            FileInfo(
-                join(uri, info["pathSuffix"]),
-                info["size"],
-                info["type"] == "directory",
-                info.get("modificationTime", 0),
-            )
+            _found(join(uri, info["pathSuffix"]), info)
             for info in infos
             if info["pathSuffix"]  # a file lists itself
         ]

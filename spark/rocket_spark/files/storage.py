@@ -98,10 +98,10 @@ class LocalStorage(Storage):
                     if error.errno not in (errno.ENOENT, errno.ELOOP):
                         raise
                     continue  # removed meanwhile, or a symbolic link to nothing
-                if stat.S_ISDIR(status.st_mode):
-                    found.append(FileInfo(join(uri, entry.name), 0, True))
-                elif stat.S_ISREG(status.st_mode):
-                    found.append(FileInfo(join(uri, entry.name), status.st_size, False))
+                is_directory = stat.S_ISDIR(status.st_mode)
+                if is_directory or stat.S_ISREG(status.st_mode):
+                    size = 0 if is_directory else status.st_size
+                    found.append(FileInfo(join(uri, entry.name), size, is_directory))
         return sorted(found, key=lambda info: info.name)
 
     def opened(self, uri: str, size: int) -> Callable[[int, int], bytes]:

@@ -24,15 +24,13 @@ if TYPE_CHECKING:
 
 
 _LONG: Final = (LONG_MIN, LONG_MAX)
-_SIGNS: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "=": operator.eq,
-    "==": operator.eq,
+_ORDERS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
-    "in": lambda field, values: field.isin(list(values)),
 }
+_SIGNS: Final = ("=", "==", *_ORDERS, "in")
 _TYPES: Final[dict[str, type]] = {"int16": int, "int32": int, "int64": int, "string": str, "bool": bool}
 _FORM: Final = (
     'a JSON list of [column, sign, value], such as [["topic", "=", "Orders"], ["queue_id", "in", [0, 1]]]'
@@ -41,7 +39,7 @@ _FORM: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One comparison of a column with a value, or with several for `in`."""
+    """One comparison of a column: with a value, or with several for `in`, which `=` is too."""
 
     column: str
     sign: str
@@ -51,22 +49,20 @@ class Condition:
         """For `pyarrow.RecordBatch.filter`."""
         import pyarrow.compute as pc
 
-        return _SIGNS[self.sign](pc.field(self.column), self.value)
+        field = pc.field(self.column)
+        return field.isin(list(self.value)) if self.sign == "in" else _ORDERS[self.sign](field, self.value)
 
     def bounds(self) -> tuple[int, int]:
         """The least and the greatest whole number that pass."""
         if self.sign == "in":
             return min(self.value), max(self.value)
-        low, high = _LONG
-        if self.sign in ("=", "==", ">=", ">"):
-            low = self.value + (self.sign == ">")
-        if self.sign in ("=", "==", "<=", "<"):
-            high = self.value - (self.sign == "<")
-        return low, high
+        if self.sign in (">", ">="):
+            return self.value + (self.sign == ">"), LONG_MAX
+        return LONG_MIN, self.value - (self.sign == "<")
 
     def names(self) -> set[Any] | None:
         """The values that pass, if they can be listed."""
-        return {self.value} if self.sign in ("=", "==") else set(self.value) if self.sign == "in" else None
+        return set(self.value) if self.sign == "in" else None
 
 
 def conditions(text: str, table: str) -> tuple[Condition, ...]:
@@ -102,7 +98,7 @@ def _condition(column: Any, sign: Any, value: Any, table: str) -> Condition:
             raise UsageError(
                 f"option filters: {column} {sign} {item!r}: expected a value of type {types[column].__name__}"
             )
-    return Condition(column, sign, tuple(listed) if sign == "in" else value)
+    return Condition(column, sign, value) if sign in _ORDERS else Condition(column, "in", tuple(listed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 from rocket_columnar.arrow import is_time, utc_times
 from rocket_columnar.decode import decode
@@ -23,24 +22,6 @@ _BATCH_ROWS: Final = 1 << 17
 """Rows of a record batch on its way to the JVM: some 10 MB with the file's name in plain strings."""
 
 
-def _refuse(gap: Gap) -> NoReturn:
-    raise MalformedError(
-        file=gap.file,
-        found=f"a gap in the log from {gap.begin:,} to {gap.end:,}: {gap.found}",
-        expected=gap.expected,
-    )
-
-
-def _note(problems: list[str], gap: Gap) -> None:
-    problems.append(str(gap))
-
-
-def _within(part: FilePart, on_gap: Callable[[Gap], None], gap: Gap) -> None:
-    """Reports the gaps that are inside a closed part."""
-    if gap.begin < part.range[1]:
-        on_gap(gap)
-
-
 def part_rows(
     parts: Sequence[FilePart], table: str, columns: Sequence[str], request: Request
 ) -> Iterator[pa.RecordBatch]:
@@ -52,7 +33,18 @@ def part_rows(
     """
     for part in parts:
         problems: list[str] = [] if part.problem is None else [part.problem]
-        on_gap = _refuse if request.mode == "FAILFAST" else partial(_note, problems)
+
+        def on_gap(gap: Gap, problems: list[str] = problems, part: FilePart = part) -> None:
+            if part.closed and gap.begin >= part.range[1]:
+                return
+            if request.mode == "FAILFAST":
+                raise MalformedError(
+                    file=gap.file,
+                    found=f"a gap in the log from {gap.begin:,} to {gap.end:,}: {gap.found}",
+                    expected=gap.expected,
+                )
+            problems.append(str(gap))
+
         try:
             if part.problem is None:
                 for batch in _decoded(part, table, columns, request, on_gap):
@@ -85,7 +77,7 @@ def _decoded(
         geometry=None if part.guess is None else {part.file: part.guess},
         columns=list(dict.fromkeys([*read, *(["phy_offset"] if part.exact else [])])),
         batch_rows=_BATCH_ROWS,
-        on_gap=partial(_within, part, on_gap) if part.closed else on_gap,
+        on_gap=on_gap,
         where=request.wanted.where(table),
         skip=first if ranged else 0,
         limit=end - first if ranged else None,
