@@ -202,14 +202,10 @@ def killed(broker: RealBroker, restored: list[Acknowledged]) -> Killed:
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_restart_after_kill_9_does_what_audit_said(killed: Killed, number: int) -> None:
+    """And the keys that it loses are those that audit said."""
     done = killed.kills[number]
     done.check()
     assert any(file.startswith("index/") for file in done.deleted)
-
-
-@pytest.mark.parametrize("number", [0, 1])
-def test_the_keys_that_a_restart_loses_are_those_that_audit_said(killed: Killed, number: int) -> None:
-    done = killed.kills[number]
     if number == 0:
         assert done.predicted_lost
     already = killed.kills[0].lost if number else set()

@@ -15,7 +15,7 @@ from planted_faults import FAULTS, Fault
 from real_broker import RealBroker, broker_jars
 from rocket_conformance.report import read_report
 from rocket_conformance.workload import read_manifest
-from verb_run import runner
+from verb_run import Outcome, Run, runner
 from workload_runs import WorkloadRuns, broken, digest_of_workload
 
 from tools.reach import BY_CHANCE, OUT_OF_REACH, reached
@@ -115,7 +115,9 @@ def test_seeds(java: str, tmp_path: Path) -> None:
                     f"{name}, seed {seed}: {broken(verdict) or sorted(EXERCISED_ALWAYS - set(held))}"
                 )
             if RECORDED:
-                write_seed_figures({"workload": digest_of_workload(), "runs": rows})
+                figures = {"workload": digest_of_workload(), "runs": rows}
+                write_figures(SEED_FIGURES, figures)
+                write_on_page(RUNS_ON_PAGE, summary(figures))
     assert faults == []
 
 
@@ -123,11 +125,8 @@ def write_figures(path: Path, figures: object) -> None:
     path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
-def write_seed_figures(figures: dict[str, Any]) -> None:
-    """Writes the figures of the runs, and the page's sentence on them."""
-    write_figures(SEED_FIGURES, figures)
-    text = PAGE.read_text("utf-8")
-    PAGE.write_text(RUNS_ON_PAGE.sub(summary(figures), text), encoding="utf-8")
+def write_on_page(place: re.Pattern[str], shown: str) -> None:
+    PAGE.write_text(place.sub(lambda _: shown, PAGE.read_text("utf-8")), "utf-8")
 
 
 def summary(figures: dict[str, Any]) -> str:
@@ -157,14 +156,19 @@ def test_everything_that_is_not_out_of_reach_is_exercised(
     run = runner("workload", capfd, monkeypatch)
     held: set[str] = set()
     for name, config, kills in (("plain", KILLED, 2), ("dledger", dledger(), 1)):
-        out = tmp_path / name
         with RealBroker(tmp_path / f"broker-{name}", java, config) as broker:
-            start = ("--namesrv", broker.namesrv, "--start", broker.shell_command(), "--store", broker.store)
-            done = run(*start, "--kills", kills, "-o", tmp_path / f"{name}.json", "--report", out)
-        assert done.code == 0, done.out + done.err
-        lines = read_report(out / "report.jsonl").cases
-        held |= {line.clauses[0] for line in lines if line.verdict == "pass"}
+            _, found = judged(run, broker, tmp_path / name, "--kills", kills)
+        held |= found
     assert set(reached()) - held == set()
+
+
+def judged(run: Run, broker: RealBroker, out: Path, *options: object) -> tuple[Outcome, set[str]]:
+    """What the verb printed on a broker that it started, and the clauses that hold; OUT.json is the manifest."""
+    start = ("--namesrv", broker.namesrv, "--start", broker.shell_command(), "--store", broker.store)
+    done = run(*start, *options, "-o", out.with_suffix(".json"), "--report", out)
+    assert done.code == 0, done.out + done.err
+    cases = read_report(out / "report.jsonl").cases
+    return done, {line.clauses[0] for line in cases if line.verdict == "pass"}
 
 
 @pytest.mark.java
@@ -172,16 +176,11 @@ def test_a_broker_of_4_9_3_holds_a_hundred_clauses(
     java: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = runner("workload", capfd, monkeypatch)
-    manifest = tmp_path / "manifest.json"
-    out = tmp_path / "out"
+    manifest = tmp_path / "out.json"
     with RealBroker(tmp_path / "broker", java, KILLED) as broker:
-        start = ("--namesrv", broker.namesrv, "--start", broker.shell_command(), "--store", broker.store)
-        options = ("--kills", 1, "--messages", 300, "--seed", 5, "-o", manifest, "--report", out)
-        done = run(*start, *options)
-    assert done.code == 0, done.out + done.err
+        done, held = judged(run, broker, tmp_path / "out", "--kills", 1, "--messages", 300, "--seed", 5)
     assert done.out.splitlines()[-1].startswith("conformant in every clause that the store exercises")
     assert len(read_manifest(manifest).sent) > 350
-    held = {line.clauses[0] for line in read_report(out / "report.jsonl").cases if line.verdict == "pass"}
     assert held >= EXERCISED_ALWAYS
     assert len(held) >= 100
     assert {
@@ -231,7 +230,7 @@ def test_every_planted_fault(java: str, tmp_path: Path) -> None:
             found = broken(runs.run(fault.name, NEEDS[fault.needs](), seed=1, fault=fault, kills=kills))
             rows[fault.name] = {"input": digest(fault), "broken": found}
             write_figures(FIGURES, {"workload": digest_of_workload(), "rows": rows})
-    write_faults_on_page(rows)
+    write_on_page(TABLE_ON_PAGE, fault_table(rows))
     assert [fault.name for fault in FAULTS if not is_found(fault, rows)] == []
 
 
@@ -258,10 +257,6 @@ def fault_table(rows: dict[str, Any]) -> str:
 TABLE_ON_PAGE = re.compile(r"\| fault \| run \|.*?(?=\n\n)", re.DOTALL)
 PLACE = 160
 """Characters of a place that the page shows."""
-
-
-def write_faults_on_page(rows: dict[str, Any]) -> None:
-    PAGE.write_text(TABLE_ON_PAGE.sub(lambda _: fault_table(rows), PAGE.read_text("utf-8")), "utf-8")
 
 
 def test_the_committed_figures_are_of_these_faults() -> None:

@@ -1,18 +1,23 @@
-"""The verb `query`: tables, JSON, exit codes, and one clear line for each bad input."""
+"""The verb `query`: tables, JSON, bodies, times of a zone, exit codes, and one clear line for each bad input."""
 
+import base64
 import json
 import shutil
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Iterator
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 import pytest
+from golden_truth import lines
+from rocket_columnar.formats import iso, show_times_in
 from rocket_columnar.index import IndexFile
 from rocket_spec.errors import UsageError
 from rocketspec._options import read_time
 from store_bytes import BEGIN as T
 from store_bytes import put, record
-from verb_run import Run
+from verb_run import Run, Verb
 
 VERB = "query"
 
@@ -276,3 +281,79 @@ def test_a_store_without_index_files_offers_a_scan(run: Run, mixed: Path) -> Non
         "rocketspec: nothing found: the store has no index files; --scan searches the commit log instead\n"
     )
     assert run(*asked, "--scan").code == 0
+
+
+@pytest.fixture(autouse=True)
+def in_utc() -> Iterator[None]:
+    """The zone of one test is not that of the next."""
+    yield
+    show_times_in(UTC)
+
+
+def test_the_body_of_one_message_is_its_bytes(mixed: Path, run: Run) -> None:
+    record = next(one for one in lines("mixed")["log_record"] if one["topic"] == "Orders" and one["uniq_key"])
+    done = run(mixed, "--unique-key", record["uniq_key"], "--body")
+    assert done.out.encode() == base64.b64decode(record["body"])
+
+
+def test_several_bodies_have_headings(mixed: Path, run: Run) -> None:
+    orders = (one for one in lines("mixed")["log_record"] if one["topic"] == "Orders")
+    records = [one for one in orders if "order-1003" in (one["keys"] or "").split()]
+    expected = ""
+    for one in records:
+        body = base64.b64decode(one["body"])
+        place = f"{one['phy_offset']}, {one['topic']} queue {one['queue_id']} offset {one['queue_offset']}"
+        expected += f"== {place}, {len(body)} bytes\n{body.decode()}\n"
+    done = run(mixed, "--topic", "Orders", "--key", "order-1003", "--exact", "--body")
+    assert len(records) > 1
+    assert done.out == expected
+
+
+@pytest.mark.parametrize("option", ["--json", "--explain"])
+def test_a_body_is_asked_for_alone(mixed: Path, run: Run, option: str) -> None:
+    done = run(mixed, "--topic", "T", "--key", "k", "--body", option)
+    assert done.is_one_line(2, "--body cannot be combined")
+
+
+def test_a_compressed_body_is_inflated(mixed: Path, run: Run) -> None:
+    """A client compresses bodies of 4 KiB and more (`DefaultMQProducer.compressMsgBodyOverHowmuch`)."""
+    packed = [one for one in lines("mixed")["log_record"] if one["sys_flag"] & 1]
+    for one in packed[:1]:
+        done = run(mixed, "--unique-key", one["uniq_key"], "--body")
+        assert done.out.encode() == zlib.decompress(base64.b64decode(one["body"]))
+    assert packed
+
+
+TIMES = [
+    ("UTC", "2026-11-21T13:26:05.943Z"),
+    ("Asia/Shanghai", "2026-11-21T21:26:05.943+08:00"),
+    ("-03:30", "2026-11-21T09:56:05.943-03:30"),
+    ("America/New_York", "2026-11-21T08:26:05.943-05:00"),
+]
+"""Of 1795267565943, the store time of the first record."""
+
+
+@pytest.mark.parametrize(("zone", "shown"), TIMES)
+def test_times_of_a_zone(mixed: Path, run: Run, verb: Verb, zone: str, shown: str) -> None:
+    record = lines("mixed")["log_record"][0]
+    assert record["store_timestamp"] == 1_795_267_565_943
+    assert shown in verb("inspect", mixed, "--tz", zone).out
+    assert shown in run(mixed, "--unique-key", record["uniq_key"], "--tz", zone).out
+
+
+def test_a_window_without_a_zone_is_in_that_of_the_option(mixed: Path, run: Run) -> None:
+    record = lines("mixed")["log_record"][0]
+    asked = (mixed, "--topic", record["topic"], "--key", record["keys"], "--end")
+    assert run(*asked, "2026-11-21T21:26:06", "--tz", "Asia/Shanghai").code == 0
+    assert run(*asked, "2026-11-21T21:26:04", "--tz", "Asia/Shanghai").code == 1
+    assert run(*asked, "2026-11-21T21:26:06").code == 2
+
+
+@pytest.mark.parametrize("zone", ["Mars/Base", "+8", "../../etc", ""])
+def test_an_unknown_zone(mixed: Path, run: Run, zone: str) -> None:
+    assert run(mixed, "--tz", zone).is_one_line(2, f"--tz {zone}: ")
+
+
+def test_a_time_that_no_calendar_has() -> None:
+    assert iso(1 << 62) == f"{1 << 62} ms"
+    assert iso(-(1 << 63)) == f"{-(1 << 63)} ms"
