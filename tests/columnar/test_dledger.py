@@ -4,21 +4,19 @@ import json
 import runpy
 import shutil
 import struct
-from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 import pytest
+from golden_logs import Lines, lines_of
 from rocket_columnar.audit import audit
-from rocket_columnar.decode import decode
 from rocket_columnar.describe import byte_at, digest, store_digest, summarise
-from rocket_columnar.log import Gap
 from rocket_columnar.restart import restart
 from rocket_columnar.store import find_files
 from rocket_golden import open_store, stores, truth
 from rocket_spec.errors import UsageError
+from store_bytes import overwrite
+from table_rows import decoded, rows_of
 
-Row = dict[str, Any]
 NAMES = (
     *stores(log="dledger"),
     *stores(log="dledger", unclean=True),
@@ -41,28 +39,24 @@ def store(request: pytest.FixtureRequest, root: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def said(store: Path) -> dict[str, list[Row]]:
-    lines: dict[str, list[Row]] = defaultdict(list)
-    for line in truth(store.name):
-        lines[line.pop("type")].append(line)
-    return lines
+def said(store: Path) -> Lines:
+    return lines_of(store.name)
 
 
 @pytest.mark.parametrize("at", [0, 1, 47, 48, 300, 5000])
-def test_ranges_of_the_log_are_the_whole(store: Path, said: dict[str, list[Row]], at: int) -> None:
+def test_ranges_of_the_log_are_the_whole(store: Path, said: Lines, at: int) -> None:
     """Each record is in one of two ranges, wherever they meet: in a header, a record, a blank."""
     files = [file for file in find_files(store) if file.kind == "log"]
     cut = files[0].base_offset + at
     offsets = [
         row["phy_offset"]
         for part in ((0, cut), (cut, LONG))
-        for _, batch in decode(files, tables=["commit_log"], columns=["phy_offset"], log_range=part)
-        for row in batch.to_pylist()
+        for row in rows_of(files, columns=["phy_offset"], log_range=part)
     ]
     assert offsets == [line["phy_offset"] for line in said["log_record"]]
 
 
-def test_restart(store: Path, said: dict[str, list[Row]]) -> None:
+def test_restart(store: Path, said: Lines) -> None:
     plan = restart(store)
     assert plan.refused is None
     assert plan.log_end == said["dledger"][0]["write_pos"]
@@ -175,11 +169,9 @@ def damaged(root: Path, target: Path, field: str, change: int) -> int:
     entry = [line for line in lines if line["file"] == name][7]
     at, form = HEADER[field]
     path = target / name
-    data = bytearray(path.read_bytes())
     place = entry["pos"] - int(path.name) + at
-    (value,) = struct.unpack_from(form, data, place)
-    struct.pack_into(form, data, place, value + change)
-    path.write_bytes(data)
+    (value,) = struct.unpack_from(form, path.read_bytes(), place)
+    overwrite(path, place, struct.pack(form, value + change))
     return int(entry["pos"])
 
 
@@ -200,12 +192,8 @@ def test_a_damaged_header_is_named_and_placed(
     assert (found.code, found.clause) == (code, "DLG-2")
     assert found.offset == position % 8192 + place
     assert "a recovery cuts the log here" in found.message
-    gaps: list[Gap] = []
-    rows = [
-        batch.num_rows
-        for _, batch in decode(find_files(tmp_path / "store"), tables=["commit_log"], on_gap=gaps.append)
-    ]
-    assert sum(rows) == 217
+    rows, gaps = decoded(tmp_path / "store", tables=["commit_log"])
+    assert len(rows) == 217
     assert [(gap.begin, gap.end) for gap in gaps] == [(position, position + 48)]
 
 

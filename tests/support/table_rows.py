@@ -1,12 +1,14 @@
 """What jobs and sources on Spark are compared with: the engine's rows of a store, rows of Parquet parts, and equal folders."""
 
 import filecmp
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 from rocket_columnar.decode import decode
-from rocket_columnar.store import ALL_KINDS, find_files
+from rocket_columnar.log import Gap
+from rocket_columnar.store import ALL_KINDS, StoreFile, find_files
 
 Row = dict[str, Any]
 
@@ -17,6 +19,20 @@ def engine_rows(store: Path, gaps: list[str] | None = None) -> dict[str, list[Ro
     rows: dict[str, list[Row]] = {}
     for table, batch in decode(find_files(store), on_gap=lambda gap: met.append(str(gap))):
         rows.setdefault(table, []).extend(batch.to_pylist())
+    return rows
+
+
+def decoded(files: Sequence[StoreFile] | Path, **options: Any) -> tuple[list[Row], list[Gap]]:
+    """The rows that `decode` gives of files, or of a store, and the gaps of its log."""
+    gaps: list[Gap] = []
+    batches = decode(find_files(files) if isinstance(files, Path) else files, on_gap=gaps.append, **options)
+    return [row for _, batch in batches for row in batch.to_pylist()], gaps
+
+
+def rows_of(files: Sequence[StoreFile] | Path, **options: Any) -> list[Row]:
+    """The same without gaps."""
+    rows, gaps = decoded(files, **options)
+    assert gaps == []
     return rows
 
 

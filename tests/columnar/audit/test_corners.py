@@ -6,15 +6,14 @@ from pathlib import Path
 import pytest
 from rocket_columnar.audit import Level, audit
 from rocket_golden import manifest, open_store
+from store_bytes import overwrite
 
 LONG_MAX = (1 << 63) - 1
 Place = tuple[str, str, int | None]
 
 
 def put(path: Path, at: int, form: str, value: int) -> None:
-    with path.open("r+b") as file:
-        file.seek(at)
-        file.write(struct.pack(">" + form, value))
+    overwrite(path, at, struct.pack(">" + form, value))
 
 
 def get(path: Path, at: int, form: str) -> int:

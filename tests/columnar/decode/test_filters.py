@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rocket_columnar.decode import Where, decode
-from rocket_columnar.store import find_files
+from rocket_columnar.decode import Where
 from rocket_golden import open_store
 from rocket_spec.errors import UsageError
+from table_rows import rows_of
 
 TABLES = {
     "index_entries": {"time": "store_timestamp", "offset": "phy_offset", "hash": "key_hash"},
@@ -20,12 +20,6 @@ TABLES = {
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return open_store("ext", tmp_path_factory.mktemp("golden"))
-
-
-def rows(store: Path, table: str, **options: Any) -> list[dict[str, Any]]:
-    return [
-        row for _, batch in decode(find_files(store), tables=[table], **options) for row in batch.to_pylist()
-    ]
 
 
 def passes(row: dict[str, Any], where: Where) -> bool:
@@ -67,24 +61,27 @@ def conditions(every: list[dict[str, Any]], table: str) -> list[Where]:
 @pytest.mark.usefixtures("_form")
 @pytest.mark.parametrize("table", TABLES)
 def test_filtered_rows_are_those_that_pass(store: Path, table: str) -> None:
-    every = rows(store, table)
+    every = rows_of(store, tables=[table])
     assert every
     for where in conditions(every, table):
         expected = [row for row in every if passes(row, where)]
-        assert rows(store, table, where=where) == expected
-        assert rows(store, table, where=where, batch_rows=7) == expected
-        assert rows(store, table, where=where, skip=2, limit=5) == expected[2:7]
+        assert rows_of(store, tables=[table], where=where) == expected
+        assert rows_of(store, tables=[table], where=where, batch_rows=7) == expected
+        assert rows_of(store, tables=[table], where=where, skip=2, limit=5) == expected[2:7]
 
 
 @pytest.mark.usefixtures("_form")
 @pytest.mark.parametrize("table", [*TABLES, "index_headers", "checkpoint"])
 @pytest.mark.parametrize("skip", [0, 1, 6, 100, 1 << 40])
 def test_rows_from_one_to_another(store: Path, table: str, skip: int) -> None:
-    every = rows(store, table)
+    every = rows_of(store, tables=[table])
     for limit in (None, 0, 1, 50):
         stop = None if limit is None else skip + limit
         for batch_rows in (7, 1 << 17):
-            assert rows(store, table, skip=skip, limit=limit, batch_rows=batch_rows) == every[skip:stop]
+            assert (
+                rows_of(store, tables=[table], skip=skip, limit=limit, batch_rows=batch_rows)
+                == every[skip:stop]
+            )
 
 
 @pytest.mark.usefixtures("_form")
@@ -92,11 +89,11 @@ def test_rows_from_one_to_another(store: Path, table: str, skip: int) -> None:
     ("table", "column"), [("index_entries", "slot"), ("commit_log", "size"), ("consume_queue", "size")]
 )
 def test_what_is_filtered_by_need_not_be_a_column(store: Path, table: str, column: str) -> None:
-    every = rows(store, table)
+    every = rows_of(store, tables=[table])
     offsets = every[1]["phy_offset"], every[-1]["phy_offset"]
     where = Where(offsets=offsets)
     expected = [{column: row[column]} for row in every if passes(row, where)]
-    assert rows(store, table, where=where, columns=[column]) == expected
+    assert rows_of(store, tables=[table], where=where, columns=[column]) == expected
 
 
 @pytest.mark.parametrize(
@@ -110,4 +107,4 @@ def test_what_is_filtered_by_need_not_be_a_column(store: Path, table: str, colum
 )
 def test_a_table_without_the_column_is_refused(store: Path, table: str, where: Where, column: str) -> None:
     with pytest.raises(UsageError, match=f"table {table} has no {column}"):
-        rows(store, table, where=where)
+        rows_of(store, tables=[table], where=where)

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golden_logs import golden_files
+from golden_logs import golden_files, lines_of
 from rocket_columnar.decode import decode
 from rocket_columnar.index import resolve
 from rocket_columnar.log import Gap
 from rocket_columnar.store import find_files
-from rocket_golden import open_store, stores, truth
+from rocket_golden import open_store, stores
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
@@ -46,9 +46,7 @@ def tables(directory: Path) -> Tables:
 
 @pytest.fixture(scope="module")
 def said(directory: Path) -> Tables:
-    lines: Tables = {kind: [] for kind, _ in LINES.values()}
-    for line in truth(directory.name):
-        lines.setdefault(line.pop("type"), []).append(line)
+    lines = lines_of(directory.name)
     begin = {line["file"]: line["begin_timestamp"] for line in lines["index_header"]}
     for line in lines["index_entry"]:
         # Java says when the message was stored; the file keeps whole seconds from the header's begin.

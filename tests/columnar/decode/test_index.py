@@ -12,6 +12,7 @@ from rocket_columnar.decode import decode
 from rocket_columnar.store import find_files
 from rocket_spec.layout import Geometry
 from store_bytes import Entry, index_file, put
+from table_rows import rows_of
 
 S, N = 7, 12
 PUTS = [Entry(8, 0, 0), Entry(9, 200, 5), Entry(15, 300, 9)]
@@ -19,8 +20,7 @@ GEOMETRY = Geometry(S, N)
 
 
 def rows(path: Path, table: str = "index_entries", **options: Any) -> list[dict[str, Any]]:
-    batches = decode(find_files(path), tables=[table], geometry=GEOMETRY, **options)
-    return [row for _, batch in batches for row in batch.to_pylist()]
+    return rows_of(path, tables=[table], geometry=GEOMETRY, **options)
 
 
 def file(directory: Path, data: bytes = index_file(S, N, PUTS)) -> Path:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from rocket_columnar.decode import decode
-from rocket_columnar.log import Gap
 from rocket_columnar.store import find_files
 from rocket_spec.errors import MalformedError
 from store_bytes import BEGIN, blank, put, record
+from table_rows import decoded, rows_of
 
 FIRST = "00000000000000000000"
 SCHEDULE = b"SCHEDULE_TOPIC_XXXX"
@@ -17,19 +17,6 @@ SCHEDULE = b"SCHEDULE_TOPIC_XXXX"
 
 def log(directory: Path, *parts: bytes, name: str = FIRST) -> Path:
     return put(directory, f"commitlog/{name}", b"".join(parts))
-
-
-def decoded(path: Path, **options: Any) -> tuple[list[dict[str, Any]], list[Gap]]:
-    gaps: list[Gap] = []
-    batches = decode(find_files(path), on_gap=gaps.append, **options)
-    found = [row for _, batch in batches for row in batch.to_pylist()]
-    return found, gaps
-
-
-def rows(path: Path, **options: Any) -> list[dict[str, Any]]:
-    found, gaps = decoded(path, **options)
-    assert gaps == []
-    return found
 
 
 def run(*sizes: int, start: int = 0) -> list[bytes]:
@@ -56,7 +43,7 @@ def run(*sizes: int, start: int = 0) -> list[bytes]:
     ],
 )
 def test_crc(tmp_path: Path, body: bytes, crc: int, shown: int, is_ok: bool) -> None:  # noqa: FBT001
-    (row,) = rows(log(tmp_path, record(0, body=body, body_crc=crc)))
+    (row,) = rows_of(log(tmp_path, record(0, body=body, body_crc=crc)))
     assert (row["body_crc"], row["crc_ok"]) == (shown, is_ok)
 
 
@@ -76,7 +63,7 @@ def test_crc(tmp_path: Path, body: bytes, crc: int, shown: int, is_ok: bool) -> 
     ],
 )
 def test_properties(tmp_path: Path, properties: bytes, pairs: list[tuple[str, str]]) -> None:
-    (row,) = rows(log(tmp_path, record(0, properties=properties)))
+    (row,) = rows_of(log(tmp_path, record(0, properties=properties)))
     assert row["properties"] == pairs
 
 
@@ -98,7 +85,7 @@ def test_properties(tmp_path: Path, properties: bytes, pairs: list[tuple[str, st
 def test_tags_code_is_what_a_healthy_dispatch_gives(
     tmp_path: Path, topic: bytes, properties: bytes, code: int | None
 ) -> None:
-    (row,) = rows(log(tmp_path, record(0, topic=topic, properties=properties)))
+    (row,) = rows_of(log(tmp_path, record(0, topic=topic, properties=properties)))
     assert row["tags_code"] == code
 
 
@@ -108,18 +95,18 @@ def test_blank_ends_a_file(tmp_path: Path, room: int) -> None:
     size = sum(map(len, first)) + room
     log(tmp_path, *first, blank(room))
     log(tmp_path, *run(30, start=size), bytes(300), name=f"{size:020}")
-    assert [len(row["body"]) for row in rows(tmp_path / "commitlog")] == [10, 20, 30]
+    assert [len(row["body"]) for row in rows_of(tmp_path / "commitlog")] == [10, 20, 30]
 
 
 @pytest.mark.parametrize("room", [1, 7, 8, 90, 91, 5 << 20])
 def test_zeros_end_the_last_file(tmp_path: Path, room: int) -> None:
-    assert len(rows(log(tmp_path, *run(10, 20), bytes(room)))) == 2
+    assert len(rows_of(log(tmp_path, *run(10, 20), bytes(room)))) == 2
 
 
 def test_zeros_before_a_file_that_was_made_ahead_are_no_gap(tmp_path: Path) -> None:
     log(tmp_path, *run(10), bytes(898))
     log(tmp_path, bytes(1000), name=f"{1000:020}")
-    assert len(rows(tmp_path / "commitlog")) == 1
+    assert len(rows_of(tmp_path / "commitlog")) == 1
 
 
 def test_zeros_before_a_file_with_records_are_a_gap(tmp_path: Path) -> None:
@@ -218,7 +205,7 @@ def test_topics_of_later_batches_only_add_to_the_dictionary(tmp_path: Path) -> N
 
 def test_negative_lengths_count_as_none(tmp_path: Path) -> None:
     data = record(0, body=b"", body_length=-5, properties_length=-1)
-    (row,) = rows(log(tmp_path, data))
+    (row,) = rows_of(log(tmp_path, data))
     assert (row["size"], row["body"], row["properties"]) == (92, b"", [])
 
 

@@ -3,14 +3,13 @@
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rocket_columnar import log
-from rocket_columnar.decode import Where, decode
-from rocket_columnar.log import Gap
+from rocket_columnar.decode import Where
 from rocket_columnar.store import Source, StoreFile, find_files, placed_file
 from store_bytes import blank, put, record
+from table_rows import decoded
 
 FIRST = "commitlog/00000000000000000000"
 COLUMNS = ["phy_offset", "size", "keys"]
@@ -19,17 +18,11 @@ COLUMNS = ["phy_offset", "size", "keys"]
 pytestmark = pytest.mark.usefixtures("_form")
 
 
-def decoded(files: Sequence[StoreFile], **options: Any) -> tuple[list[dict[str, Any]], list[Gap]]:
-    gaps: list[Gap] = []
-    batches = decode(files, on_gap=gaps.append, columns=COLUMNS, **options)
-    return [row for _, batch in batches for row in batch.to_pylist()], gaps
-
-
 def assert_cut(files: Sequence[StoreFile], offsets: Sequence[tuple[int, int]]) -> None:
     """Each pair of offsets gives the rows and the gaps that all of the log has between them."""
-    rows, gaps = decoded(files)
+    rows, gaps = decoded(files, columns=COLUMNS)
     for first, end in offsets:
-        found = decoded(files, where=Where(offsets=(first, end)))
+        found = decoded(files, columns=COLUMNS, where=Where(offsets=(first, end)))
         assert found[0] == [row for row in rows if first <= row["phy_offset"] < end]
         assert found[1] == [gap for gap in gaps if gap.begin < end and first < gap.end]
 
@@ -80,7 +73,7 @@ def test_what_lies_far_before_the_first_offset_is_not_read() -> None:
         return data[offset : offset + length]
 
     file = source_file(Source("log", len(data), read))
-    rows, _ = decoded([file], where=Where(offsets=(1_500_000, 1_500_000 + 992 * 3)))
+    rows, _ = decoded([file], columns=COLUMNS, where=Where(offsets=(1_500_000, 1_500_000 + 992 * 3)))
     assert len(rows) == 3
     assert min(reads) == 1_500_000 - (1 << 16)
 

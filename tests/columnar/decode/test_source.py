@@ -1,16 +1,13 @@
 """Files that are no files, and ranges of a log: the same rows as the whole from the disk."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-from rocket_columnar.decode import decode
 from rocket_columnar.index import resolve_each
-from rocket_columnar.log import Gap
 from rocket_columnar.store import Source, StoreFile, find_files, placed_file
 from rocket_golden import open_store
 from store_bytes import BEGIN, Entry, blank, index_file, record
+from table_rows import decoded, rows_of
 
 LOG = "commitlog/00000000000000000000"
 
@@ -18,12 +15,6 @@ LOG = "commitlog/00000000000000000000"
 @pytest.fixture(scope="module", params=["ext", "lmq"])
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return open_store(request.param, tmp_path_factory.mktemp("golden"))
-
-
-def rows(files: Sequence[StoreFile], **options: Any) -> tuple[list[tuple[str, dict[str, Any]]], list[Gap]]:
-    gaps: list[Gap] = []
-    batches = decode(files, on_gap=gaps.append, **options)
-    return [(table, row) for table, batch in batches for row in batch.to_pylist()], gaps
 
 
 def in_memory(name: str, data: bytes) -> StoreFile:
@@ -56,7 +47,7 @@ def test_a_store_in_memory(store: Path, at_once: int) -> None:
         copies.append(copy)
     geometries = [guess.geometry for guess in resolve_each(copies).values()]
     assert geometries == [guess.geometry for guess in resolve_each(files).values()]
-    assert rows(copies) == rows(files)
+    assert decoded(copies) == decoded(files)
 
 
 @pytest.mark.parametrize(
@@ -79,8 +70,8 @@ def test_rows_passed_over_are_not_fetched() -> None:
     assert file is not None
     known = resolve_each([file])
     asked.clear()
-    batches = decode([file], tables=["index_entries"], geometry=known, skip=100, limit=50, batch_rows=50)
-    assert [row["entry"] for _, batch in batches for row in batch.to_pylist()] == list(range(101, 151))
+    found = rows_of([file], tables=["index_entries"], geometry=known, skip=100, limit=50, batch_rows=50)
+    assert [row["entry"] for row in found] == list(range(101, 151))
     assert asked == [(0, 40), (40 + 4 * 7 + 20 * 101, 20 * 50)]
 
 
@@ -105,13 +96,13 @@ def damaged_log() -> bytes:
 @pytest.mark.parametrize("step", [97, 1000, 3000, 1 << 20])
 def test_ranges_of_a_log_are_together_the_whole(step: int) -> None:
     data = damaged_log()
-    every, every_gap = rows([in_memory(LOG, data)])
+    every, every_gap = decoded([in_memory(LOG, data)])
     assert len(every) == 60
     assert len(every_gap) == 3
     found, gaps = [], []
     for begin in range(0, len(data), step):
-        part, part_gaps = rows([in_memory(LOG, data)], log_range=(begin, begin + step))
-        assert all(begin <= row["phy_offset"] < begin + step for _, row in part)
+        part, part_gaps = decoded([in_memory(LOG, data)], log_range=(begin, begin + step))
+        assert all(begin <= row["phy_offset"] < begin + step for row in part)
         found += part
         gaps += part_gaps
     assert (found, gaps) == (every, every_gap)
@@ -129,8 +120,8 @@ def test_nothing_before_a_range_is_fetched() -> None:
     file = placed_file(LOG, source=Source("far", len(data), read))
     assert file is not None
     begin = 90_000 * size
-    found, _ = rows([file], columns=["phy_offset"], log_range=(begin, begin + 10 * size))
-    assert [row["phy_offset"] for _, row in found] == [begin + number * size for number in range(10)]
+    found, _ = decoded([file], columns=["phy_offset"], log_range=(begin, begin + 10 * size))
+    assert [row["phy_offset"] for row in found] == [begin + number * size for number in range(10)]
     assert min(asked) == begin
 
 
@@ -160,16 +151,16 @@ def test_large_bodies_are_read_only_where_they_are_asked_for() -> None:
 
     file = placed_file(LOG, source=Source("far", len(data), read))
     assert file is not None
-    every, every_gap = rows([file])
+    every, every_gap = decoded([file])
     assert len(every) == 40
     assert len(every_gap) == 1
     columns = ["phy_offset", "size", "keys", "born_host", "properties", "topic"]
     fetched = 0
-    some, gaps = rows([file], columns=columns)
-    assert [row for _, row in some] == [{name: row[name] for name in columns} for _, row in every]
+    some, gaps = decoded([file], columns=columns)
+    assert some == [{name: row[name] for name in columns} for row in every]
     assert gaps == every_gap
     assert fetched < 14 << 20  # the first windows, the place of the gap, and little of each large record
-    last = every[21][1]["phy_offset"]
+    last = every[21]["phy_offset"]
     fetched = 0
-    rows([file], columns=columns, log_range=(last, len(data)))
+    decoded([file], columns=columns, log_range=(last, len(data)))
     assert fetched < 14 << 20  # the same

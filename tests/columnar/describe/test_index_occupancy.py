@@ -1,6 +1,5 @@
 """What `occupancy` counts in index files of known content, and the oddities that it names."""
 
-import struct
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from rocket_columnar.index import IndexFile
 from rocket_golden import open_store, truth
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN as T
+from store_bytes import overwrite
 
 GEOMETRY = Geometry(4, 10)
 
@@ -29,13 +29,6 @@ def fill(path: Path, *puts: tuple[str, int, int], seed: int = 0) -> Occupancy:
 
 def oddities(found: Occupancy) -> set[str]:
     return {oddity.clause for oddity in found.oddities}
-
-
-def poke(path: Path, offset: int, value: int) -> Occupancy:
-    data = bytearray(path.read_bytes())
-    struct.pack_into(">i", data, offset, value)
-    path.write_bytes(data)
-    return occupancy(path, GEOMETRY)
 
 
 # hashes 97 to 100: slots 1, 2, 3, 0
@@ -93,7 +86,8 @@ def test_oddities_of_whole_files(path: Path) -> None:
 )
 def test_oddities_of_damaged_files(path: Path, offset: int, value: int, clause: str) -> None:
     assert oddities(fill(path, ("a", 1, T), ("b", 2, T))) == set()
-    assert clause in oddities(poke(path, offset, value))
+    overwrite(path, offset, value.to_bytes(4, signed=True))
+    assert clause in oddities(occupancy(path, GEOMETRY))
 
 
 def test_the_golden_store_counts_as_java_did(tmp_path: Path) -> None:

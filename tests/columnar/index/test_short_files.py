@@ -2,7 +2,6 @@
 
 import os
 import random
-import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from rocket_columnar.index import IndexFile, build
 from rocket_spec.errors import InvalidError, MalformedError
 from rocket_spec.layout import Geometry
+from store_bytes import overwrite
 
 T = 1_700_000_000_000
 
@@ -83,9 +83,7 @@ def test_a_cycle_without_a_hit_is_an_error(tmp_path: Path) -> None:
     with IndexFile(path, *geometry) as file:
         for number, key in enumerate("abcd", 1):
             file.put(key, number, T)
-    data = bytearray(path.read_bytes())
-    struct.pack_into(">i", data, geometry.entries_offset + 20 * 2 + 16, 4)  # 4 -> 3 -> 2 -> 4
-    path.write_bytes(data)
+    overwrite(path, geometry.entries_offset + 20 * 2 + 16, (4).to_bytes(4))  # 4 -> 3 -> 2 -> 4
     with IndexFile.open_for_reading(path, geometry) as file:
         assert file.select("c", 5, 0, FOREVER) == [3] * 5
         with pytest.raises(InvalidError, match="leads back to entry"):

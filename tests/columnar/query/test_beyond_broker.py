@@ -1,6 +1,5 @@
 """Messages that no broker would find: beyond the limit, outside the window, behind damage, without an index."""
 
-import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from rocket_columnar.query import (
     topics_of,
 )
 from store_bytes import BEGIN as T
-from store_bytes import put
+from store_bytes import overwrite, put
 
 
 def offsets(rows: list[Row]) -> list[int]:
@@ -75,10 +74,7 @@ def test_entries_behind_one_that_ends_a_brokers_walk(tmp_path: Path) -> None:
     """Entry 1 of a rolled file is placed 60 s too late, and entry 2 has a negative time diff by damage."""
     write_log(tmp_path, message(0, time=T + 60_000), message(SIZE, time=T + 60_000))
     write_index(tmp_path, [("T#k", 0, T + 60_000), ("T#k", SIZE, T + 60_000)], seed=(0, T))
-    path = tmp_path / "index" / FIRST
-    data = bytearray(path.read_bytes())
-    struct.pack_into(">i", data, GEOMETRY.entries_offset + 2 * 20 + 12, -1)
-    path.write_bytes(data)
+    overwrite(tmp_path / "index" / FIRST, GEOMETRY.entries_offset + 2 * 20 + 12, b"\xff" * 4)
     with OpenStore(tmp_path, GEOMETRY) as store:
         assert store.query("T", "k", max_num=32, begin=0, end=1 << 62).messages == ()
         assert offsets(find_all(store, "T", "k")) == [0, SIZE]
@@ -121,12 +117,10 @@ def test_a_unique_key_among_many_topics_on_damaged_chains(tmp_path: Path) -> Non
     write_log(tmp_path, *(message(place, topic=topic) for place, topic in zip(places, topics, strict=False)))
     write_index(tmp_path, [(f"{topic}#u", place, T) for place, topic in zip(places, topics, strict=False)])
     path = tmp_path / "index" / FIRST
-    image = bytearray(path.read_bytes())
     entries = 40 + 4 * GEOMETRY.hash_slot_num
     for number in range(1, 41, 3):  # negative time diffs, at which a broker's walk ends
-        struct.pack_into(">i", image, entries + 20 * number + 12, -1)
-    struct.pack_into(">i", image, entries + 20 * 2 + 16, 2)  # an entry that leads to itself
-    path.write_bytes(image)
+        overwrite(path, entries + 20 * number + 12, b"\xff" * 4)
+    overwrite(path, entries + 20 * 2 + 16, (2).to_bytes(4))  # an entry that leads to itself
     with OpenStore(tmp_path, GEOMETRY) as store:
         expected = [row for topic in topics for row in find_all(store, topic, "u")]
         assert find_by_unique_key(store, "u", topics) == expected

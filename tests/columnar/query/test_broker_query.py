@@ -1,6 +1,7 @@
 """Queries over stores packed by hand: the rules of IndexService.queryOffset and DefaultMessageStore.queryMessage."""
 
 import errno
+import os
 import struct
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -14,7 +15,7 @@ from rocket_columnar.store import Reader, StoreFile
 from rocket_spec.errors import InvalidError, MalformedError
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN as T
-from store_bytes import put, record
+from store_bytes import overwrite, put, record
 
 
 def messages(answer: Answer) -> list[int]:
@@ -155,10 +156,7 @@ def test_the_default_window_ends_now(root: Path) -> None:
 def test_a_cycle_answers_with_its_hits_again_and_again_and_a_miss_is_an_error(tmp_path: Path) -> None:
     write_log(tmp_path, message(0))
     write_index(tmp_path, [("T#k", 0, T), ("T#k", 0, T)])
-    path = tmp_path / "index" / FIRST
-    data = bytearray(path.read_bytes())
-    struct.pack_into(">i", data, GEOMETRY.entries_offset + 20 + 16, 2)  # 2 -> 1 -> 2
-    path.write_bytes(data)
+    overwrite(tmp_path / "index" / FIRST, GEOMETRY.entries_offset + 20 + 16, (2).to_bytes(4))  # 2 -> 1 -> 2
     answer = query(tmp_path, "T", "k", geometry=GEOMETRY)
     assert answer.offsets == (0,) * 32
     exact = query(tmp_path, "T", "k", exact=True, geometry=GEOMETRY)
@@ -176,11 +174,6 @@ def test_a_store_without_index_files_or_log(tmp_path: Path) -> None:
     assert (answer.offsets, answer.messages) == ((0,), ())
 
 
-def damage(root: Path, data: bytes | None = None, length: int | None = None, name: str = SECOND) -> None:
-    path = root / "index" / name
-    path.write_bytes(path.read_bytes()[:length] if data is None else data)
-
-
 @pytest.mark.parametrize("length", [1, 39, 40, 1000])
 @pytest.mark.parametrize("given", [GEOMETRY, None])
 def test_an_index_file_cut_short_answers_as_far_as_it_goes(
@@ -189,7 +182,7 @@ def test_an_index_file_cut_short_answers_as_far_as_it_goes(
     # a third file of the same size, so that the geometry can be told
     puts = [(f"T#{number}", 0, T + 30_000) for number in range(100)]
     write_index(root, puts, "20260101000000002")
-    damage(root, length=length)
+    os.truncate(root / "index" / SECOND, length)
     with OpenStore(root, given) as store:
         found = (
             [0, 2 * SIZE, 3 * SIZE] if length == 1000 else [0, 2 * SIZE]
@@ -204,10 +197,7 @@ def test_an_index_file_cut_short_answers_as_far_as_it_goes(
 
 def test_a_damaged_count_is_told_and_the_others_answer(root: Path) -> None:
     write_index(root, [(f"T#{number}", 0, T + 30_000) for number in range(100)], "20260101000000002")
-    path = root / "index" / SECOND
-    data = bytearray(path.read_bytes())
-    struct.pack_into(">i", data, 36, 1 << 30)
-    damage(root, bytes(data))
+    overwrite(root / "index" / SECOND, 36, (1 << 30).to_bytes(4))
     with OpenStore(root) as store:
         answer = store.query("T", "k", max_num=9, begin=0, end=FOREVER)
         assert messages(answer) == [0, 2 * SIZE, 3 * SIZE]
@@ -217,8 +207,8 @@ def test_a_damaged_count_is_told_and_the_others_answer(root: Path) -> None:
 
 
 def test_no_sound_index_file_is_an_error(root: Path) -> None:
-    damage(root, length=30)
-    damage(root, length=30, name=FIRST)
+    for name in (FIRST, SECOND):
+        os.truncate(root / "index" / name, 30)
     for given in (GEOMETRY, None):
         with pytest.raises(MalformedError, match="30 bytes"):
             OpenStore(root, given)

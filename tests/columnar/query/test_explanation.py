@@ -1,6 +1,5 @@
 """The walk that `explain` shows, and the reason that it gives for each way of finding nothing."""
 
-import struct
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ from query_store import FIRST, FOREVER, GEOMETRY, SIZE, message, write_index, wr
 from rocket_columnar.formats import iso
 from rocket_columnar.query import Explanation, OpenStore, explain
 from store_bytes import BEGIN as T
-from store_bytes import record
+from store_bytes import overwrite, record
 
 
 def ask(
@@ -205,10 +204,7 @@ def test_no_index_files_and_no_messages_asked_for(tmp_path: Path) -> None:
 def test_a_cycle_is_reported_and_ends(tmp_path: Path) -> None:
     write_log(tmp_path, message(0))
     write_index(tmp_path, [("T#{", 0, T), ("T#{", 0, T)])
-    path = tmp_path / "index" / FIRST
-    data = bytearray(path.read_bytes())
-    struct.pack_into(">i", data, GEOMETRY.entries_offset + 20 + 16, 2)
-    path.write_bytes(data)
+    overwrite(tmp_path / "index" / FIRST, GEOMETRY.entries_offset + 20 + 16, (2).to_bytes(4))
     explanation = ask(tmp_path)
     assert explanation.found is None
     assert [step.entry for step in explanation.files[0].steps] == [2, 1]
@@ -219,10 +215,7 @@ def test_a_cycle_is_reported_and_ends(tmp_path: Path) -> None:
 def test_what_the_slot_holds(tmp_path: Path, value: int, meaning: str) -> None:
     write_log(tmp_path, message(0))
     write_index(tmp_path, [("T#k", 0, T)])
-    path = tmp_path / "index" / FIRST
-    data = bytearray(path.read_bytes())
-    struct.pack_into(">i", data, 40 + 4 * 12, value)
-    path.write_bytes(data)
+    overwrite(tmp_path / "index" / FIRST, 40 + 4 * 12, value.to_bytes(4, signed=True))
     (walked,) = ask(tmp_path).files
     assert walked.slot_value == value
     assert meaning in walked.chain

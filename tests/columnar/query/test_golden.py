@@ -3,15 +3,12 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
 
 import pytest
-from golden_logs import commitlog
+from golden_logs import Lines, commitlog, lines_of
 from rocket_columnar.index import IndexFile
 from rocket_columnar.query import OpenStore
-from rocket_golden import open_store, stores, truth
-
-Line = dict[str, Any]
+from rocket_golden import open_store, stores
 
 
 @pytest.fixture(scope="module", params=[*stores(log=None), *stores(unclean=True, log=None)])
@@ -20,11 +17,8 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def said(name: str) -> dict[str, list[Line]]:
-    lines: dict[str, list[Line]] = {}
-    for line in truth(name):
-        lines.setdefault(line.pop("type"), []).append(line)
-    return lines
+def said(name: str) -> Lines:
+    return lines_of(name)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +33,7 @@ def files(store: OpenStore) -> dict[str, IndexFile]:
     return dict(store.indexes.files)
 
 
-def test_headers(files: dict[str, IndexFile], said: dict[str, list[Line]]) -> None:
+def test_headers(files: dict[str, IndexFile], said: Lines) -> None:
     assert len(said["index_header"]) == len(files) > 0
     for line in said["index_header"]:
         index = files[line.pop("file")]
@@ -50,7 +44,7 @@ def test_headers(files: dict[str, IndexFile], said: dict[str, list[Line]]) -> No
         assert header == {field: line[field] for field in header}
 
 
-def test_selects(files: dict[str, IndexFile], said: dict[str, list[Line]]) -> None:
+def test_selects(files: dict[str, IndexFile], said: Lines) -> None:
     assert said["select"]
     for line in said["select"]:
         index = files[line["file"]]
@@ -58,13 +52,13 @@ def test_selects(files: dict[str, IndexFile], said: dict[str, list[Line]]) -> No
         assert found == line["offsets"], line
 
 
-def test_time_matches(files: dict[str, IndexFile], said: dict[str, list[Line]]) -> None:
+def test_time_matches(files: dict[str, IndexFile], said: Lines) -> None:
     assert said["time_matched"]
     for line in said["time_matched"]:
         assert files[line["file"]].time_matched(line["begin"], line["end"]) == line["matched"], line
 
 
-def test_queries(store: OpenStore, said: dict[str, list[Line]]) -> None:
+def test_queries(store: OpenStore, said: Lines) -> None:
     """As the bytes are: Java's loaded store leaves out what is not known to be committed (DLG-15)."""
     assert said["query"]
     uncommitted = store.path.name == "dledger-group-killed"
@@ -86,16 +80,14 @@ def test_queries(store: OpenStore, said: dict[str, list[Line]]) -> None:
         assert answer.last_update_phy_offset == line["messages_last_update_phy_offset"]
 
 
-def test_message_rows_are_the_records_that_java_decoded(
-    store: OpenStore, said: dict[str, list[Line]]
-) -> None:
+def test_message_rows_are_the_records_that_java_decoded(store: OpenStore, said: Lines) -> None:
     for line in said["log_record"][:500]:
         row = store.log.row(line["phy_offset"])
         for field in ("topic", "queue_id", "queue_offset", "store_timestamp", "keys", "uniq_key", "file"):
             assert row[field] == line[field], (field, line)
 
 
-def test_exact_queries_find_what_was_put_under_the_key(store: OpenStore, said: dict[str, list[Line]]) -> None:
+def test_exact_queries_find_what_was_put_under_the_key(store: OpenStore, said: Lines) -> None:
     """Of what was put, the log must still hold the record: that of an expired store has lost some."""
     there = {line["phy_offset"] for line in said["log_record"]}
     wanted: dict[str, set[int]] = {}

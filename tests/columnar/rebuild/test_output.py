@@ -16,6 +16,7 @@ from rocket_columnar.rebuild import MANIFEST, rebuild
 from rocket_golden import open_store
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
+from store_bytes import contents
 
 
 @pytest.fixture
@@ -57,28 +58,20 @@ def killed_at(rename_number: int, store: Path, out: Path) -> bool:
     return os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
 
 
-def content(directory: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(directory).as_posix(): path.read_bytes()
-        for path in directory.rglob("*")
-        if path.is_file()
-    }
-
-
 @pytest.mark.parametrize("number", range(_RENAMES))
 def test_a_forced_rebuild_killed_at_a_rename_leaves_the_old_or_the_new_files(
     number: int, store: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     rebuild(store, out, geometry=Geometry(7, 50))
-    old = content(out)
+    old = contents(out)
     rebuild(store, tmp_path / "fresh")
-    new = content(tmp_path / "fresh")
+    new = contents(tmp_path / "fresh")
     killed = killed_at(number, store, out)
     assert killed == (number < _RENAMES - 1)
     with pytest.raises(UsageError, match="already exists"):  # the next run settles the killed one first
         rebuild(store, out)
-    assert content(out) == (old if killed else new)
+    assert contents(out) == (old if killed else new)
 
 
 @pytest.mark.parametrize("number", range(4))
@@ -97,7 +90,7 @@ def test_a_first_rebuild_killed_at_a_rename_is_swept_by_the_next(
 def test_a_forced_rebuild_killed_while_it_reads_leaves_the_old_files(store: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     rebuild(store, out)
-    old = content(out)
+    old = contents(out)
     child = os.fork()
     if not child:  # pragma: no cover
         rebuild(store, out, force=True, on_progress=lambda *_: os.kill(os.getpid(), signal.SIGKILL))
@@ -105,7 +98,7 @@ def test_a_forced_rebuild_killed_while_it_reads_leaves_the_old_files(store: Path
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     assert all((out / name).read_bytes() == held for name, held in old.items())
     rebuild(store, out, force=True)
-    assert content(out) == old
+    assert contents(out) == old
 
 
 def test_a_failure_between_the_renames_gives_the_old_files_back(
@@ -113,7 +106,7 @@ def test_a_failure_between_the_renames_gives_the_old_files_back(
 ) -> None:
     out = tmp_path / "out"
     rebuild(store, out, geometry=Geometry(7, 50))
-    old = content(out)
+    old = contents(out)
     rename = Path.rename
 
     def fail(path: Path, target: Path) -> Path:
@@ -124,7 +117,7 @@ def test_a_failure_between_the_renames_gives_the_old_files_back(
     monkeypatch.setattr(Path, "rename", fail)
     with pytest.raises(OSError, match="No space left"):
         rebuild(store, out, force=True)
-    assert content(out) == old
+    assert contents(out) == old
 
 
 def planted(directory: Path, index: Path) -> Path:
@@ -149,10 +142,10 @@ def test_an_output_in_or_around_a_store_is_refused_before_anything_is_swept(
     directory = other / place
     if directory.exists():
         planted(directory.resolve(), other / "index")
-    before = content(other.parent)
+    before = contents(other.parent)
     with pytest.raises(UsageError, match="store"):
         rebuild(store, directory, force=force)
-    assert content(other.parent) == before
+    assert contents(other.parent) == before
 
 
 @pytest.mark.parametrize("mark", ["checkpoint", "abort", "lock", "config", "dledger-n0/data/0"])
@@ -163,10 +156,10 @@ def test_whatever_marks_a_store_has_it_refused(mark: str, store: Path, tmp_path:
     rebuild(store, tmp_path / "out")
     (tmp_path / "out" / "index").rename(other / "index")
     planted(other, other / "index")
-    before = content(other)
+    before = contents(other)
     with pytest.raises(UsageError, match="store"):
         rebuild(store, other, force=True)
-    assert content(other) == before
+    assert contents(other) == before
 
 
 def test_a_directory_with_a_folder_config_is_not_a_store_yet(store: Path, tmp_path: Path) -> None:
@@ -178,14 +171,14 @@ def test_a_directory_with_a_folder_config_is_not_a_store_yet(store: Path, tmp_pa
 def test_files_that_no_rebuild_wrote_are_not_replaced(store: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     shutil.copytree(store / "index", out / "index")
-    before = content(out)
+    before = contents(out)
     with pytest.raises(UsageError, match="not written by a rebuild; refusing to replace it"):
         rebuild(store, out, force=True)
     (out / ".rebuild-of-mine").mkdir()
     (out / ".rebuild-of-mine" / "notes").touch()
     with pytest.raises(UsageError, match="already exists"):
         rebuild(store, out)
-    assert content(out) == {**before, ".rebuild-of-mine/notes": b""}
+    assert contents(out) == {**before, ".rebuild-of-mine/notes": b""}
 
 
 def test_an_error_between_the_renames_leaves_nothing(

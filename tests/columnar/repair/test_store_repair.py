@@ -14,6 +14,7 @@ from rocket_columnar.repair import Target, plan_repair, repair, undo
 from rocket_columnar.report import audit
 from rocket_golden import open_store
 from rocket_spec.errors import UsageError
+from store_bytes import overwrite
 
 INDEX = "index/20261121132606390"
 ORDERS = f"consumequeue/Orders/0/{0:020}"
@@ -46,9 +47,7 @@ def content(store: Path) -> dict[str, bytes | None]:
 
 def damage(store: Path) -> None:
     """A slot of an index file points beyond its entries, a queue file is cut, another queue is gone, and a stray file."""
-    data = bytearray((store / INDEX).read_bytes())
-    data[40 + 44 : 40 + 48] = b"\x7f\xff\xff\xff"
-    (store / INDEX).write_bytes(data)
+    overwrite(store / INDEX, 40 + 44, b"\x7f\xff\xff\xff")
     os.truncate(store / ORDERS, 200)
     shutil.rmtree(store / "consumequeue" / "Orders" / "1")
     (store / "commitlog" / ".DS_Store").write_bytes(b"x")

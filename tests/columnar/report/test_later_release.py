@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 import rocket_golden
-from rocket_columnar.decode import decode
 from rocket_columnar.describe import byte_at
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import Report, audit
 from rocket_columnar.store import find_files
 from rocket_spec.layout import Geometry
 from store_bytes import overwrite, put, record
+from table_rows import rows_of
 from verb_run import Run, runner
 
 LATER = Path(__file__).with_name("store-5.5.0.zip")
@@ -59,9 +59,7 @@ def test_its_tag_entries_alone_are_a_sign(later: Path) -> None:
 
 def test_damage_in_it_is_found_and_has_no_cure(later: Path) -> None:
     (index, *_) = sorted((later / "index").iterdir())
-    data = bytearray(index.read_bytes())
-    data[40 + 4 * 61 + 20 + 4 : 40 + 4 * 61 + 20 + 12] = (13).to_bytes(8)  # the first entry's physical offset
-    index.write_bytes(data)
+    overwrite(index, 40 + 4 * 61 + 20 + 4, (13).to_bytes(8))  # the first entry's physical offset
     report = audit(later)
     assert "index.entry_dangling" in {finding.code for finding in report}
     assert {finding.cure for finding in report} == {""}
@@ -119,8 +117,7 @@ def test_a_record_of_the_later_magic_is_a_record(with_long_topic: tuple[Path, in
 
 def test_it_is_decoded(with_long_topic: tuple[Path, int]) -> None:
     store, at = with_long_topic
-    batches = decode(find_files(store / LARGE), tables=["commit_log"])
-    rows = {row["phy_offset"]: row for _, batch in batches for row in batch.to_pylist()}
+    rows = {row["phy_offset"]: row for row in rows_of(store / LARGE)}
     row = rows[65536 + at]
     assert (row["topic"], row["crc_ok"]) == (LONG_TOPIC, True)
     assert row["phy_offset"] + row["size"] in rows

@@ -10,6 +10,7 @@ import rocket_golden
 import rocketspec
 from rocket_columnar.audit import make_plan
 from rocket_columnar.report import LogChoices, audit
+from store_bytes import overwrite
 from verb_run import runner
 
 ROOT = Path(__file__).parents[3]
@@ -57,9 +58,7 @@ def test_the_choice_for_a_damaged_file_is_the_one_that_keeps_more(
     """A clean start reads the last three of four files, and ends the log at the first record without a magic."""
     store = rocket_golden.open_store("mixed", tmp_path)
     path = sorted((store / "commitlog").iterdir())[number]
-    data = bytearray(path.read_bytes())
-    data[4] ^= 0x55
-    path.write_bytes(data)
+    overwrite(path, 4, bytes([path.read_bytes()[4] ^ 0x55]))
     found = [finding for finding in audit(store) if finding.code.startswith("log.")]
     choices = LogChoices.of(make_plan(store), found)
     assert (choices.best.moved, choices.read) == (moved, read)

@@ -12,6 +12,7 @@ import pytest
 from rocket_columnar.restart import Restart, restart
 from rocket_spec.errors import UsageError
 from rocket_spec.profiles import differences
+from store_bytes import overwrite
 from verb_run import runner
 
 LATER = Path(__file__).parents[1] / "report" / "store-5.5.0.zip"
@@ -62,12 +63,6 @@ def without_queues(store: Path) -> Path:
     return store
 
 
-def put_checkpoint(store: Path, at: int, value: int) -> None:
-    data = bytearray((store / "checkpoint").read_bytes())
-    data[at : at + 8] = value.to_bytes(8)
-    (store / "checkpoint").write_bytes(data)
-
-
 def test_before_5_0_0_dispatch_begins_at_the_log_s_begin(store: Path) -> None:
     assert restart(without_queues(store), release="4.9.3").dispatch_from == 0
 
@@ -107,10 +102,10 @@ def test_since_5_4_0_at_most_ten_files_are_read(store: Path) -> None:
 def test_a_recovery_begins_at_the_queues_offset(store: Path) -> None:
     """Bytes 40 to 47 of the checkpoint; before 5.5.0 its times decide."""
     (store / "abort").touch()
-    put_checkpoint(store, 40, 3 * SIZE - 1)
+    overwrite(store / "checkpoint", 40, (3 * SIZE - 1).to_bytes(8))
     assert restart(store, release="5.5.0").walk_from == 2 * SIZE
     assert restart(store).walk_from == 2 * SIZE
-    put_checkpoint(store, 40, 3 * SIZE)
+    overwrite(store / "checkpoint", 40, (3 * SIZE).to_bytes(8))
     assert restart(store, release="5.5.0").walk_from == 3 * SIZE
     assert restart(store, release="5.3.1").walk_from == 0
 
@@ -119,7 +114,7 @@ def test_without_that_offset_the_queues_time_counts_without_a_margin(store: Path
     (store / "abort").touch()
     head = (store / "commitlog" / f"{2 * SIZE:020}").read_bytes()
     stored = int.from_bytes(head[56:64])
-    put_checkpoint(store, 8, stored)
+    overwrite(store / "checkpoint", 8, stored.to_bytes(8))
     found: Restart = restart(store, release="5.5.0")
     assert found.walk_from >= 2 * SIZE
     assert int.from_bytes((store / "commitlog" / f"{found.walk_from:020}").read_bytes()[56:64]) == stored
