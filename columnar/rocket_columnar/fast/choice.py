@@ -1,11 +1,9 @@
-"""The one place that decides whether compiled loops are used."""
+"""The one place that decides whether compiled loops are used, and tells the user when they are compiled or cannot be."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
-
-from rocket_columnar.fast.notice import tell
 
 SETTINGS: Final = ".numba_config.yaml"
 """A file of the working folder from which Numba would take its settings, such as the folder of code that it loads."""
@@ -15,6 +13,8 @@ _FROM: Final = 16 << 20
 
 _asked = 0
 _forced: bool | None = None
+_listener: Callable[[str], object] | None = None
+_told: set[str] = set()
 
 
 def pays(size: int) -> bool:
@@ -47,3 +47,16 @@ def settings_in_the_way() -> bool:
             f"{SETTINGS} in the working folder: loops are not compiled, which takes longer; use another folder"
         )
     return found
+
+
+def announce(listener: Callable[[str], object] | None) -> None:
+    """Sets what is called with each line; None discards them."""
+    global _listener  # noqa: PLW0603 - one process, one terminal
+    _listener = listener
+
+
+def tell(line: str) -> None:
+    """Passes a line on, once."""
+    if _listener is not None and line not in _told:
+        _told.add(line)
+        _listener(line)

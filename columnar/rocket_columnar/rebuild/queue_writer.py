@@ -21,9 +21,8 @@ from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.log import TopicNames
 from rocket_columnar.rebuild.batch_columns import UNIT, Units, by_queue
 from rocket_columnar.rebuild.dispatched_columns import LeftOut, bucket_of
-from rocket_columnar.rebuild.ext_addresses import Addresses
 from rocket_columnar.rebuild.holes import Holes
-from rocket_columnar.rebuild.open_queue import OpenFiles, OpenQueue
+from rocket_columnar.rebuild.open_queue import Addresses, OpenFiles, OpenQueue
 from rocket_columnar.rebuild.own_units import OwnUnits
 from rocket_columnar.store import StoreFile
 

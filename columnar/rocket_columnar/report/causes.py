@@ -63,6 +63,37 @@ class Cause:
         return Cause(self.title, self.roots, self.consequences, "")
 
 
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """How one cause is found among findings that no earlier rule took.
+
+    Attributes:
+        title: that of the cause.
+        cure: what to do about it.
+        roots: the findings that show the cause; without any it is not there.
+        follows: whether a finding follows from those that show it.
+        commands: those of the cure, for the findings that show the cause.
+        otherwise: what to do without a replica, and the commands for it.
+    """
+
+    title: str
+    cure: str
+    roots: Callable[[Sequence[Finding], Facts], list[Finding]]
+    follows: Callable[[Finding, Sequence[Finding]], bool] = lambda _finding, _roots: False
+    commands: Callable[[Cures, Sequence[Finding]], tuple[str, ...]] = lambda cures, _: cures.repaired()
+    otherwise: Callable[[Cures, Sequence[Finding]], tuple[str, tuple[str, ...]]] = lambda _cures, _: ("", ())
+
+    def find(self, left: Sequence[Finding], facts: Facts, cures: Cures) -> Cause | None:
+        """The cause, if these findings show it."""
+        roots = self.roots(left, facts)
+        if not roots:
+            return None
+        ids = set(map(id, roots))
+        rest = tuple(one for one in left if id(one) not in ids and self.follows(one, roots))
+        commands = self.commands(cures, roots)
+        return Cause(self.title, tuple(roots), rest, self.cure, commands, *self.otherwise(cures, roots))
+
+
 def find_causes(findings: Iterable[Finding], shell: Shell, facts: Facts) -> list[Cause]:
     """The causes of an audit's findings, worst first; each finding is in exactly one.
 
@@ -74,24 +105,8 @@ def find_causes(findings: Iterable[Finding], shell: Shell, facts: Facts) -> list
     left = sorted(findings, key=lambda finding: _GRAVITY[finding.severity])
     cures = Cures(shell, facts)
     causes: list[Cause] = []
-    rules: list[Callable[[Sequence[Finding], Cures], Cause | None]] = [
-        _log_gone,
-        _misconfigured,
-        _log_beside,
-        _log_empty,
-        _strays,
-        _log_foreign,
-        _log_damaged,
-        _clock_jumped,
-        _index_of_another_log,
-        _log_end,
-        *([] if facts.has_index else [_index_gone]),
-        *([] if facts.has_queues else [_queues_gone]),
-        _queues_damaged,
-        _index_damaged,
-    ]
-    for rule in rules:
-        cause = rule(left, cures)
+    for rule in _RULES:
+        cause = rule.find(left, facts, cures)
         if cause is not None:
             causes.append(cause)
             taken = set(map(id, (*cause.roots, *cause.consequences)))
@@ -103,241 +118,172 @@ def find_causes(findings: Iterable[Finding], shell: Shell, facts: Facts) -> list
     return sorted(causes, key=lambda cause: _GRAVITY[cause.severity])
 
 
-def _cause(
-    left: Sequence[Finding],
-    title: str,
-    cure: str,
-    *,
-    roots: Iterable[Finding],
-    follows: Callable[[Finding], bool] = lambda _: False,
-    commands: Callable[[], tuple[str, ...]],
-) -> Cause | None:
-    first = tuple(roots)
-    if not first:
-        return None
-    ids = set(map(id, first))
-    rest = tuple(finding for finding in left if id(finding) not in ids and follows(finding))
-    return Cause(title, first, rest, cure, commands())
+def _has(left: Iterable[Finding], *codes: str) -> bool:
+    return any(finding.code in codes for finding in left)
 
 
-def _log_gone(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    return _cause(
-        left,
-        "the commit log is gone: no message can be read, and nothing can be rebuilt without it",
-        "copy the commit log from a replica or a backup",
-        roots=(finding for finding in left if finding.code == "log.gap" and finding.file == "commitlog"),
-        follows=lambda finding: finding.code.startswith(("queue.", "index.", "checkpoint.")),
-        commands=cures.whole_log,
-    )
+def _coded(*codes: str) -> Callable[[Sequence[Finding], Facts], list[Finding]]:
+    return lambda left, _: [finding for finding in left if finding.code in codes]
 
 
-def _misconfigured(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    found = [finding for finding in left if finding.remedy == "settings"]
-    return _cause(
-        left,
-        "the broker's configuration does not match the store's files",
-        "give the broker the settings with which the files were written; of a name that is set twice the last one counts",
-        roots=found,
-        commands=lambda: cures.settings(found),
-    )
-
-
-def _log_beside(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    """Missing log files that are there under another name, packed or not."""
+def _beside(left: Iterable[Finding]) -> dict[str, str]:
+    """Missing log files that are there under another name, packed or not: their names by the names they have."""
+    left = list(left)
     missing = {finding.file for finding in left if is_missing(finding)}
-    beside = {
-        finding.file: finding.file.rpartition(".")[0]
-        for finding in left
-        if finding.remedy == "aside" and finding.file.rpartition(".")[0] in missing
-    }
-    return _cause(
-        left,
-        "files of the commit log have other names: a broker refuses to start, and lacks their messages",
-        "give them their names back",
-        roots=(finding for finding in left if finding.file in {*beside, *beside.values()}),
-        follows=lambda finding: finding.code in _DANGLING,
-        commands=lambda: cures.named_back(beside),
+    names = {one.file: one.file.rpartition(".")[0] for one in left if one.remedy == "aside"}
+    return {file: name for file, name in names.items() if name in missing}
+
+
+def _log_beside(left: Sequence[Finding], _: Facts) -> list[Finding]:
+    beside = _beside(left)
+    return [finding for finding in left if finding.file in {*beside, *beside.values()}]
+
+
+def _log_empty(left: Sequence[Finding], _: Facts) -> list[Finding]:
+    return [] if _has(left, *_SHORT) else [one for one in left if one.remedy == "aside" and one.length]
+
+
+def _follows_from_foreign(finding: Finding, _: Sequence[Finding]) -> bool:
+    """What is found in queues and index files is to be looked at again without the file."""
+    return finding.code == "log.clock" or (
+        finding.severity != "note"
+        and finding.code.startswith(("queue.", "index.", "checkpoint.", "log."))
+        and not finding.code.endswith(".size")
     )
 
 
-def _log_empty(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    if any(finding.code in _SHORT for finding in left):
-        return None
-    found = [finding for finding in left if finding.remedy == "aside" and finding.length]
-    return _cause(
-        left,
-        "log files after the log's end are empty: no message is lost, but a broker refuses to start",
-        "move them away while the broker is stopped: the broker makes the next file itself",
-        roots=found,
-        commands=cures.repaired,
-    )
+def _clock_jumped(left: Sequence[Finding], facts: Facts) -> list[Finding]:
+    both = _has(left, "log.clock") and _has(left, "index.name_order")
+    return _coded("log.clock", "index.name_order", "checkpoint.behind")(left, facts) if both else []
 
 
-def _strays(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    found = [
-        finding
-        for finding in left
-        if finding.remedy == "aside" and finding.code != "index.empty" and not finding.length
-    ]
-    return _cause(
-        left,
-        "the store contains files that a broker does not expect",
-        "move them away while the broker is stopped",
-        roots=found,
-        commands=cures.repaired,
-    )
-
-
-def _log_foreign(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    """What is found in queues and index files follows from it, and is to be looked at again without the file."""
-    found = [finding for finding in left if finding.foreign]
-    cause = _cause(
-        left,
-        "log files are not this store's own: what belongs in their place is missing",
-        "copy the files from a replica, and audit the store again",
-        roots=found,
-        follows=lambda finding: (
-            (
-                finding.severity != "note"
-                and finding.code.startswith(("queue.", "index.", "checkpoint.", "log."))
-                and not finding.code.endswith(".size")
-            )
-            or finding.code == "log.clock"
-        ),
-        commands=lambda: cures.log_files(found),
-    )
-    return cause and _or_without(cause, cures.damaged_log(found))
-
-
-def _or_without(cause: Cause, without: tuple[str, tuple[str, ...]]) -> Cause:
-    """The same with what to do if there is no replica."""
-    return replace(cause, otherwise=without[0], other_commands=without[1])
-
-
-def _log_damaged(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    """Without a replica nothing is moved or cut unless a start then keeps more."""
-    found = [finding for finding in left if finding.code in _LOG_DAMAGE]
-    cause = _cause(
-        left,
-        "part of the commit log is missing or damaged: these messages are lost unless a replica has them",
-        "copy the files from a replica; without one, these messages cannot be restored",
-        roots=found,
-        follows=lambda finding: (
-            finding.code in (*_DANGLING, "index.ahead_of_log", "checkpoint.ahead", "log.torn")
-        ),
-        commands=lambda: cures.log_files(found),
-    )
-    return cause and _or_without(cause, cures.damaged_log(found))
-
-
-def _clock_jumped(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    codes = ("log.clock", "index.name_order", "checkpoint.behind")
-    if {finding.code for finding in left}.issuperset(("log.clock", "index.name_order")):
-        return _cause(
-            left,
-            "the clock jumped while messages were stored: times and names of files are not in the order of the log",
-            "rebuild the index files and put them in place while the broker is stopped",
-            roots=(finding for finding in left if finding.code in codes),
-            commands=cures.repaired,
-        )
-    return None
-
-
-def _index_of_another_log(left: Sequence[Finding], cures: Cures) -> Cause | None:
+def _index_of_another_log(left: Sequence[Finding], facts: Facts) -> list[Finding]:
     """If the log lacked its end, units of queues or the checkpoint's times would be after it, too."""
-    short = any(finding.code in ("queue.dangling", "checkpoint.ahead", "log.torn") for finding in left)
-    found = [finding for finding in left if finding.code == "index.ahead_of_log"]
-    names = {finding.file for finding in found}
-    if short or not cures.knows_log_end:
-        return None
-    return _cause(
-        left,
-        "index files refer to records after the log's end, where no queue has a message: they are damaged, or another store's",
-        "rebuild the index files and put them in place while the broker is stopped",
-        roots=found,
-        follows=lambda finding: (
-            (finding.code.startswith("index.") and finding.file in names) or _is_of_index_time(finding)
-        ),
-        commands=cures.repaired,
-    )
+    shown = facts.has_queues or facts.has_checkpoint
+    short = not shown or _has(left, "queue.dangling", "checkpoint.ahead", "log.torn")
+    return [] if short else _coded("index.ahead_of_log")(left, facts)
 
 
-def _is_of_index_time(finding: Finding) -> bool:
-    """Whether the checkpoint is said to be late for an index file."""
-    return finding.code == "checkpoint.behind" and finding.offset == CHECKPOINT.offset_of(
-        "index_msg_timestamp"
-    )
+def _follows_from_another_log(finding: Finding, roots: Sequence[Finding]) -> bool:
+    """Also a checkpoint that is late for an index file."""
+    if finding.code == "checkpoint.behind":
+        return finding.offset == CHECKPOINT.offset_of("index_msg_timestamp")
+    return finding.code.startswith("index.") and finding.file in {root.file for root in roots}
 
 
-def _log_end(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    found = [finding for finding in left if finding.code == "index.ahead_of_log"]
-    if not found and any(finding.code in _DANGLING for finding in left):
-        found = [finding for finding in left if finding.code == "checkpoint.ahead"]
-    torn = any(finding.code == "log.torn" for finding in left)
-    cause = _cause(
-        left,
-        f"the end of the commit log is {'torn' if torn else 'missing'}: the index, the queues or the checkpoint refer to records "
-        f"{'that were not written whole' if torn else 'after it'}",
+def _log_end(left: Sequence[Finding], facts: Facts) -> list[Finding]:
+    found = _coded("index.ahead_of_log")(left, facts)
+    return found or (_coded("checkpoint.ahead")(left, facts) if _has(left, *_DANGLING) else [])
+
+
+def _end_rule(word: str, records: str, roots: Callable[[Sequence[Finding], Facts], list[Finding]]) -> _Rule:
+    return _Rule(
+        f"the end of the commit log is {word}: the index, the queues or the checkpoint refer to records {records}",
         "copy the last files of commitlog/ from a replica",
-        roots=found,
-        follows=lambda finding: (
+        roots,
+        lambda finding, _: (
             finding.code in (*_DANGLING, "checkpoint.ahead", "log.torn")
             or (finding.remedy == "aside" and bool(finding.length))
         ),
-        commands=cures.log_end,
+        lambda cures, _: cures.log_end(),
+        lambda cures, _: (
+            "without a replica: accept the loss, and have index, queues and checkpoint repaired",
+            cures.repair(),
+        ),
     )
-    text = "without a replica: accept the loss, and have index, queues and checkpoint repaired"
-    return cause and _or_without(cause, (text, cures.repair()))
 
 
-def _index_gone(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    return _cause(
-        left,
+def _rebuild_rule(remedy: Remedy, files: str, also: str = "") -> _Rule:
+    """What one rebuild cures; a file's wrong length explains the rest."""
+
+    def curable(finding: Finding) -> bool:
+        return finding.remedy == remedy and finding.severity != "note"
+
+    def roots(left: Sequence[Finding], _: Facts) -> list[Finding]:
+        found = [finding for finding in left if curable(finding)]
+        return [finding for finding in found if finding.code.endswith(".size")] or found
+
+    cure = f"rebuild the {files} and put them in place while the broker is stopped"
+    return _Rule("", cure, roots, lambda finding, _: curable(finding) or finding.code == also)
+
+
+_RULES: Final = (
+    _Rule(
+        "the commit log is gone: no message can be read, and nothing can be rebuilt without it",
+        "copy the commit log from a replica or a backup",
+        lambda left, _: [one for one in left if one.code == "log.gap" and one.file == "commitlog"],
+        lambda finding, _: finding.code.startswith(("queue.", "index.", "checkpoint.")),
+        lambda cures, _: cures.whole_log(),
+    ),
+    _Rule(
+        "the broker's configuration does not match the store's files",
+        "give the broker the settings with which the files were written; of a name that is set twice the last one counts",
+        lambda left, _: [finding for finding in left if finding.remedy == "settings"],
+        commands=Cures.settings,
+    ),
+    _Rule(
+        "files of the commit log have other names: a broker refuses to start, and lacks their messages",
+        "give them their names back",
+        _log_beside,
+        lambda finding, _: finding.code in _DANGLING,
+        lambda cures, roots: cures.named_back(_beside(roots)),
+    ),
+    _Rule(
+        "log files after the log's end are empty: no message is lost, but a broker refuses to start",
+        "move them away while the broker is stopped: the broker makes the next file itself",
+        _log_empty,
+    ),
+    _Rule(
+        "the store contains files that a broker does not expect",
+        "move them away while the broker is stopped",
+        lambda left, _: [
+            one for one in left if one.remedy == "aside" and one.code != "index.empty" and not one.length
+        ],
+    ),
+    _Rule(
+        "log files are not this store's own: what belongs in their place is missing",
+        "copy the files from a replica, and audit the store again",
+        lambda left, _: [finding for finding in left if finding.foreign],
+        _follows_from_foreign,
+        Cures.log_files,
+        Cures.damaged_log,
+    ),
+    _Rule(
+        "part of the commit log is missing or damaged: these messages are lost unless a replica has them",
+        "copy the files from a replica; without one, these messages cannot be restored",
+        _coded(*_LOG_DAMAGE),
+        lambda finding, _: finding.code in (*_SHORT, *_DANGLING, "log.torn"),
+        Cures.log_files,
+        Cures.damaged_log,
+    ),
+    _Rule(
+        "the clock jumped while messages were stored: times and names of files are not in the order of the log",
+        "rebuild the index files and put them in place while the broker is stopped",
+        _clock_jumped,
+    ),
+    _Rule(
+        "index files refer to records after the log's end, where no queue has a message: they are damaged, or another store's",
+        "rebuild the index files and put them in place while the broker is stopped",
+        _index_of_another_log,
+        _follows_from_another_log,
+    ),
+    _end_rule(
+        "torn",
+        "that were not written whole",
+        lambda left, facts: _log_end(left, facts) if _has(left, "log.torn") else [],
+    ),
+    _end_rule("missing", "after it", _log_end),
+    _Rule(
         "there are no index files: queries by key find nothing",
         "rebuild the index files with the geometry of the broker's configuration",
-        roots=(finding for finding in left if finding.code == "index.missing_key"),
-        commands=cures.repaired,
-    )
-
-
-def _queues_gone(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    found = [finding for finding in left if finding.code == "queue.missing_unit"]
-    return _cause(
-        left,
+        lambda left, facts: [] if facts.has_index else _coded("index.missing_key")(left, facts),
+    ),
+    _Rule(
         "there are no consume queues: consumers get no message",
         "rebuild the consume queues with the file size of the broker's configuration",
-        roots=found[:1],
-        follows=lambda finding: finding.code == "queue.missing_unit",
-        commands=cures.repaired,
-    )
-
-
-def _queues_damaged(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    text = "rebuild the consume queues and put them in place while the broker is stopped"
-    return _damaged(left, "queues", text, cures)
-
-
-def _index_damaged(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    text = "rebuild the index files and put them in place while the broker is stopped"
-    return _damaged(left, "index", text, cures, also="index.empty")
-
-
-def _damaged(
-    left: Sequence[Finding],
-    remedy: Remedy,
-    cure: str,
-    cures: Cures,
-    *,
-    also: str = "",
-) -> Cause | None:
-    """What one rebuild cures; a file's wrong length explains the rest."""
-    found = [finding for finding in left if finding.remedy == remedy and finding.severity != "note"]
-    sizes = [finding for finding in found if finding.code.endswith(".size")]
-    return _cause(
-        left,
-        "",
-        cure,
-        roots=sizes or found,
-        follows=lambda finding: finding in found or finding.code == also,
-        commands=cures.repaired,
-    )
+        lambda left, facts: [] if facts.has_queues else _coded("queue.missing_unit")(left, facts)[:1],
+        lambda finding, _: finding.code == "queue.missing_unit",
+    ),
+    _rebuild_rule("queues", "consume queues"),
+    _rebuild_rule("index", "index files", also="index.empty"),
+)

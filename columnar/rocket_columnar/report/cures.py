@@ -81,11 +81,6 @@ class Cures:
             self._shell.setting(name, value) for finding in found for name, value in finding.settings
         )
 
-    @property
-    def knows_log_end(self) -> bool:
-        """Whether queues or the checkpoint would show that the log lacks its end."""
-        return self._facts.has_queues or self._facts.has_checkpoint
-
     def named_back(self, files: Mapping[str, str]) -> tuple[str, ...]:
         """Gives log files the names that the values are, and unpacks them."""
         return chained(

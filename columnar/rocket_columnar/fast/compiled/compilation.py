@@ -7,8 +7,7 @@ import numpy as np
 from rocket_spec.errors import UsageError
 
 from rocket_columnar.fast.cache import cache_folder
-from rocket_columnar.fast.choice import SETTINGS, settings_in_the_way
-from rocket_columnar.fast.notice import tell
+from rocket_columnar.fast.choice import SETTINGS, settings_in_the_way, tell
 
 if settings_in_the_way():  # Numba would read them when it is imported
     raise UsageError(f"{SETTINGS}: in the working folder, found settings for Numba, expected none")

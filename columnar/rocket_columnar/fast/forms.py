@@ -1,4 +1,4 @@
-"""Key hashes of many keys: by NumPy, or by a compiled loop over UTF-8 that stays where it is."""
+"""What has a plain and a compiled form: the records of a log, and key hashes of many keys, over UTF-8 that stays where it is."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -8,9 +8,19 @@ from numpy.typing import NDArray
 
 from rocket_columnar import formats
 from rocket_columnar.fast.choice import pays
+from rocket_columnar.fast.plain_log import PlainLog
 
 _WORTH: Final = 16
 """Bytes that cost about as much as a key."""
+
+
+def log_form(size: int) -> PlainLog:
+    """The form for a log of `size` bytes, or a file of one."""
+    if pays(size):
+        from rocket_columnar.fast.compiled.log_form import CompiledLog
+
+        return CompiledLog()
+    return PlainLog()
 
 
 def hash_keys(keys: Sequence[str] | Any, topic: str | None = None) -> NDArray[np.int32]:
