@@ -7,13 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rocket_spec.errors import UsageError
-from rocket_spec.layout import RECORD_FIXED_V4, RECORD_MAGICS
 from rocket_spec.profiles import GROUND, Profile, profile, releases
 
 from rocket_columnar.audit import Plan
-from rocket_columnar.formats import HEAD_SIZE, fixed_fields
 from rocket_columnar.restart.queues import queue_starts
-from rocket_columnar.restart.recovery import recovery_start, times_of
+from rocket_columnar.restart.recovery import first_record, recovery_start, times_of
 from rocket_columnar.store import Sign, StoreFile, WorkDone, read_at, size_of
 
 _NOT_FOLLOWED: Final = {
@@ -67,7 +65,7 @@ def walk_start(plan: Plan, release: Profile, *, clean: bool, index_safe: bool) -
     if clean and release.start.get("dispatches") == "after_queues":
         greatest = greatest_end(plan)
         for file in reversed(logs):
-            head = _first_record(file)
+            head = first_record(file)
             begin = (head[0] if head else None) if most else file.base_offset
             if begin is not None and begin <= greatest:
                 return file.base_offset
@@ -83,20 +81,11 @@ def _matched(logs: Sequence[StoreFile], plan: Plan, *, index_safe: bool) -> Iter
     raw = read_at(plan.checkpoints[0], 40, 8) if plan.checkpoints else b""
     offset = int.from_bytes(raw, signed=True)
     for file in reversed(logs):
-        head = _first_record(file)
+        head = first_record(file)
         if head is None or (index_safe and head[1] > index):
             continue
         if head[0] <= offset if offset > 0 else head[1] <= logics:
             yield file.base_offset
-
-
-def _first_record(file: StoreFile) -> tuple[int, int] | None:
-    """The first record's own physical offset and store timestamp; None without a record, or if the timestamp is 0."""
-    head = read_at(file, 0, HEAD_SIZE)
-    if len(head) < RECORD_FIXED_V4 or int.from_bytes(head[4:8], signed=True) not in RECORD_MAGICS:
-        return None
-    fields = fixed_fields(head.ljust(HEAD_SIZE, b"\0"))
-    return (fields.phy_offset, fields.store_timestamp) if fields.store_timestamp else None
 
 
 def greatest_end(plan: Plan) -> int:

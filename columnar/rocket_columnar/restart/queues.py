@@ -5,6 +5,7 @@ Read beside `ConsumeQueue.recover` 98-161, `truncateDirtyLogicFiles` 229-303 and
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -78,16 +79,11 @@ class QueueStart:
         self, file: StoreFile, start: int, reason: str, dispatch_from: int, log_end: int
     ) -> Iterator[LostUnits]:
         """Those of one file, from unit `start` on, as runs of neighbours."""
-        first, count, phy_offset = 0, 0, 0
         base = file.base_offset // _SIZE
-        for number, offset in self._gone(file, start, dispatch_from, log_end):
-            if count and number == first + count:
-                count += 1
-                continue
-            if count:
-                yield LostUnits(self.topic, self.queue_id, base + first, count, phy_offset, reason)
-            first, count, phy_offset = number, 1, offset
-        if count:
+        gone = enumerate(self._gone(file, start, dispatch_from, log_end))
+        for _, run in groupby(gone, lambda placed: placed[1][0] - placed[0]):
+            (_, (first, phy_offset)), *others = run
+            count = 1 + len(others)
             yield LostUnits(self.topic, self.queue_id, base + first, count, phy_offset, reason)
 
     @staticmethod

@@ -77,13 +77,19 @@ def recovery_start(
     if index_safe:
         bound = min(bound, index)
     for file in reversed(logs):
-        head = read_at(file, 0, HEAD_SIZE)
-        if len(head) < RECORD_FIXED_V4 or int.from_bytes(head[4:8], signed=True) not in RECORD_MAGICS:
-            continue
-        stored = fixed_fields(head.ljust(HEAD_SIZE, b"\0")).store_timestamp
-        if stored != 0 and stored <= bound:
+        head = first_record(file)
+        if head is not None and head[1] <= bound:
             return file.base_offset
     return logs[0].base_offset
+
+
+def first_record(file: StoreFile) -> tuple[int, int] | None:
+    """The first record's own physical offset and store timestamp; None without a record, or if the timestamp is 0."""
+    head = read_at(file, 0, HEAD_SIZE)
+    if len(head) < RECORD_FIXED_V4 or int.from_bytes(head[4:8], signed=True) not in RECORD_MAGICS:
+        return None
+    fields = fixed_fields(head.ljust(HEAD_SIZE, b"\0"))
+    return (fields.phy_offset, fields.store_timestamp) if fields.store_timestamp else None
 
 
 def refusal(plan: Plan) -> str | None:

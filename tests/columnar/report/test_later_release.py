@@ -17,7 +17,7 @@ from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import Report, audit
 from rocket_columnar.store import find_files
 from rocket_spec.layout import Geometry
-from store_bytes import overwrite, put, record
+from store_bytes import contents, overwrite, put, record
 from table_rows import rows_of
 from verb_run import Run, runner
 
@@ -149,13 +149,9 @@ def test_a_damaged_magic_is_damage_even_if_it_is_the_later_one(store: Path) -> N
     assert "log.length" in {finding.code for finding in report}
 
 
-def content(folder: Path) -> list[tuple[str, bytes]]:
+def content(folder: Path) -> tuple[dict[str, bytes], list[bytes]]:
     """The files of a store's queues, and of its index in the order of their names, which are clock times."""
-    queues = [
-        (path.relative_to(folder).as_posix(), path.read_bytes())
-        for path in sorted((folder / "consumequeue").glob("*/*/*"))
-    ]
-    return queues + [("index", path.read_bytes()) for path in sorted((folder / "index").iterdir())]
+    return contents(folder / "consumequeue"), [data for _, data in sorted(contents(folder / "index").items())]
 
 
 def test_a_rebuild_of_a_store_of_5_5_0_gives_its_files(later: Path, tmp_path: Path) -> None:
