@@ -41,7 +41,6 @@ StorePath = Annotated[
 CommitLogPaths = Annotated[
     list[str] | None,
     typer.Option(
-        "--commitlog",
         metavar="PATH",
         help="A directory of the commit log outside STORE/commitlog, if it has several; repeatable.",
     ),
@@ -50,14 +49,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 GeometryText = Annotated[
     str | None,
-    typer.Option(
-        "--geometry", metavar="S,N", help="Slots and entries of the index files. \\[default: inferred]"
-    ),
+    typer.Option(metavar="S,N", help="Slots and entries of the index files. \\[default: inferred]"),
 ]
 KindText = Annotated[
     str | None,
     typer.Option(
-        "--kind",
         metavar="KIND",
         help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}. \\[default: from path and content]",
         autocompletion=lambda: list(KINDS),
@@ -65,12 +61,7 @@ KindText = Annotated[
 ]
 TableNames = Annotated[
     list[str] | None,
-    typer.Option(
-        "--table",
-        metavar="NAME",
-        help="Only this table; repeatable.",
-        autocompletion=lambda: list(TABLES),
-    ),
+    typer.Option(metavar="NAME", help="Only this table; repeatable.", autocompletion=lambda: list(TABLES)),
 ]
 QuickLevel = Annotated[
     bool, typer.Option("--quick", help="Only check names, sizes, headers, the checkpoint and continuity.")
@@ -91,7 +82,6 @@ UniqueKey = Annotated[
 RebuildGeometry = Annotated[
     str | None,
     typer.Option(
-        "--geometry",
         metavar="S,N",
         help="Slots and entries of the index files. \\[default: those of the store, else of 4.9.3]",
     ),
@@ -99,7 +89,6 @@ RebuildGeometry = Annotated[
 QueueFileSize = Annotated[
     int | None,
     typer.Option(
-        "--queue-file-size",
         metavar="BYTES",
         min=1,
         help="Size of a consume-queue file. \\[default: that of the store, else 6000000]",
@@ -112,7 +101,6 @@ OnlyMissing = Annotated[
 BrokerConfFile = Annotated[
     Path | None,
     typer.Option(
-        "--broker-conf",
         metavar="FILE",
         help="The broker's configuration file, for directories, geometry, file sizes and switches.",
     ),
@@ -120,7 +108,6 @@ BrokerConfFile = Annotated[
 Timestamps = Annotated[
     str,
     typer.Option(
-        "--timestamps",
         metavar="FORM",
         help=(
             "millis: int64 as stored. utc: timestamp\\[ms, UTC], ISO 8601 as text; out of range becomes null. "
@@ -147,7 +134,7 @@ GentleReading = Annotated[
 ]
 RateLimit = Annotated[
     float | None,
-    typer.Option("--rate", metavar="MB", help="Read at most MB megabytes per second; implies --gentle."),
+    typer.Option(metavar="MB", help="Read at most MB megabytes per second; implies --gentle."),
 ]
 RocketmqVersion = Annotated[
     str | None, typer.Option(metavar="VERSION", help="Test the real RocketMQ store of this version.")
@@ -157,16 +144,11 @@ Jars = Annotated[
 ]
 ReleaseProfile = Annotated[
     str | None,
-    typer.Option(
-        "--rocketmq-profile",
-        metavar="VERSION",
-        help="Require what this release of RocketMQ does. \\[default: 4.9.3]",
-    ),
+    typer.Option(metavar="VERSION", help="Require what this release of RocketMQ does. \\[default: 4.9.3]"),
 ]
 StoreRelease = Annotated[
     str | None,
     typer.Option(
-        "--rocketmq-profile",
         metavar="VERSION",
         help="Release that wrote the store and starts on it. \\[default: as the store's bytes show]",
     ),

@@ -31,7 +31,6 @@ Stores = Annotated[
 CommitLogs = Annotated[
     list[str] | None,
     typer.Option(
-        "--commitlog",
         metavar="[STORE=]PATH",
         help="A directory of a store's commit log outside STORE/commitlog, if it has several; repeatable.",
     ),
@@ -39,7 +38,6 @@ CommitLogs = Annotated[
 BrokerConfs = Annotated[
     list[str] | None,
     typer.Option(
-        "--broker-conf",
         metavar="[STORE=]FILE",
         help="The broker's configuration file, of one store or of all: directories, geometry and file sizes; repeatable.",
     ),
@@ -55,8 +53,7 @@ Remote = Annotated[
 Storage = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME=VALUE",
-        help="Option of S3 or HDFS (s3.endpoint, hdfs.webhdfs, ...); repeatable.",
+        metavar="NAME=VALUE", help="Option of S3 or HDFS (s3.endpoint, hdfs.webhdfs, ...); repeatable."
     ),
 ]
 Conf = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Spark property; repeatable.")]

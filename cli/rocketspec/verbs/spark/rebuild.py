@@ -22,10 +22,7 @@ def rebuild(
     output: Annotated[
         str,
         typer.Option(
-            "-o",
-            "--output",
-            metavar="OUT",
-            help="Output directory, s3:// or hdfs://, outside the stores.",
+            "-o", "--output", metavar="OUT", help="Output directory, s3:// or hdfs://, outside the stores."
         ),
     ],
     master: jobs.Master = None,
