@@ -70,6 +70,7 @@ def open_implementation(
             f"{command[0]}: a directory; a store is judged by `rocketspec conform --store {shell_word(command[0])}`"
         )
     limits: dict[str, Any] = {"case_timeout": case_timeout, "check_schema": check_schema, "jobs": jobs}
+    opening: contextlib.AbstractContextManager[Transport]
     if command:
         opening = open_command(command, **limits)
     elif rocketmq:

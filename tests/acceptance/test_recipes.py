@@ -9,6 +9,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from page_run import run_command
 from rocket_golden import open_store
 
 pytestmark = pytest.mark.soak
@@ -25,8 +26,8 @@ def test_the_recipes_run(tmp_path: Path) -> None:
     """The golden store `mixed` has 394 records and 394 units, 85 of them of Orders, in 9 topics."""
     open_store("mixed", tmp_path / "golden").rename(tmp_path / "store")
     (command,) = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True, env={**os.environ, "PATH": path})
+    code, printed = run_command(command, tmp_path)
+    assert code == 0, printed
     venv.create(tmp_path / "tools", with_pip=True)
     python = tmp_path / "tools" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", *TOOLS], check=True)

@@ -2,12 +2,11 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import rocket_golden
+from page_run import run_command
 from store_bytes import contents, overwrite
 from verb_run import Run
 
@@ -31,16 +30,8 @@ def commands(printed: str, word: str = "cure") -> list[str]:
 
 def shell(folder: Path, script: str, *, finds: bool = False) -> None:
     """Runs commands, none of which may fail; with `finds` the last may report what it leaves."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", f"set -e\n{script}"],
-        cwd=folder,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode <= finds, f"{script}\n{done.stdout}{done.stderr}"
+    code, printed = run_command(f"set -e\n{script}", folder)
+    assert code <= finds, f"{script}\n{printed}"
 
 
 def test_max_findings_limits_what_is_printed(run: Run, store: Path) -> None:
@@ -92,7 +83,7 @@ def test_a_command_is_pasted_twice_without_harm(run: Run, store: Path, tmp_path:
     script = "\n".join(commands(run(store).out))
     shell(tmp_path, script)
     before = contents(store)
-    subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, check=False, timeout=100)
+    run_command(script, tmp_path)
     assert contents(store) == before
     assert run(store).code == 0
 

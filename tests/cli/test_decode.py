@@ -1,6 +1,5 @@
 """The verb `decode`: what goes where, and one clear line for each bad input."""
 
-import contextlib
 import json
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from store_bytes import BEGIN, Entry, checkpoint, ext_unit, index_file, put, record, unit
-from verb_run import Run
+from verb_run import Run, on_a_terminal
 
 VERB = "decode"
 
@@ -127,15 +126,8 @@ def test_directory_gets_a_file_for_each_table(
     out = tmp_path / "tables"
     code, printed, err = run(store, "-o", out, *option)
     assert (code, err) == (0, "")
-    tables = (
-        "index_headers",
-        "index_entries",
-        "consume_queue",
-        "commit_log",
-        "checkpoint",
-        "consume_queue_ext",
-    )
-    assert printed.splitlines() == [f"{table}: {out / table}.{suffix}" for table in tables]
+    tables = "index_headers index_entries consume_queue commit_log checkpoint consume_queue_ext"
+    assert printed.splitlines() == [f"{table}: {out / table}.{suffix}" for table in tables.split()]
     assert all((out / f"{line.split(':')[0]}.{suffix}").is_file() for line in printed.splitlines())
 
 
@@ -291,24 +283,14 @@ def test_times_in_utc_in_parquet(run: Run, tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
 @pytest.mark.parametrize("gap", [b"", b"junk"])
 def test_long_work_shows_its_progress_on_a_terminal(tmp_path: Path, gap: bytes) -> None:
-    import os
-    import pty
-
     records = b"".join(record(96 * number) for number in range(20_000))
     log = put(tmp_path, f"store/commitlog/{FIRST}", records + gap)
-    ours, theirs = pty.openpty()
     script = "import rocketspec._terminal as terminal\nterminal.PATIENCE = 0.0\nfrom rocketspec.__main__ import main\nmain()"
     command_line = [sys.executable, "-c", script, "decode", str(log), "-o", str(tmp_path / "out")]
-    seen = b""
-    with subprocess.Popen(command_line, stdout=subprocess.DEVNULL, stderr=theirs) as process:
-        os.close(theirs)
-        with contextlib.suppress(OSError):  # once its other end is closed
-            while data := os.read(ours, 4096):
-                seen += data
-    os.close(ours)
-    assert process.returncode == (1 if gap else 0)
-    assert b"commit_log: " in seen
-    assert (b"gap from 1,920,000 to 1,920,004" in seen) == bool(gap)
+    code, seen = on_a_terminal(command_line, stdin=None, stdout=subprocess.DEVNULL)
+    assert code == (1 if gap else 0)
+    assert "commit_log: " in seen
+    assert ("gap from 1,920,000 to 1,920,004" in seen) == bool(gap)
 
 
 def test_limit_holds_for_each_table(run: Run, store: Path) -> None:

@@ -1,12 +1,9 @@
 """One store and one adapter whose every text is hostile, on a real terminal and in a real browser: nothing acts."""
 
-import contextlib
 import json
 import os
-import pty
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,8 +11,10 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 import pytest
+from adapter_code import rocketspec
 from browser import Browser
 from store_bytes import Entry, checkpoint, ext_unit, index_file, put, record, unit
+from verb_run import on_a_terminal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="file names and terminals are POSIX")
 
@@ -72,7 +71,7 @@ def store(tmp_path: Path) -> Path:
     return root
 
 
-def on_a_terminal(commands: Sequence[Sequence[str]]) -> str:
+def shown_by(commands: Sequence[Sequence[str]]) -> str:
     """What a terminal gets from `rocketspec` with each of these arguments, one after the other in one process."""
     program = (
         "import json, sys\n"
@@ -85,20 +84,11 @@ def on_a_terminal(commands: Sequence[Sequence[str]]) -> str:
         "        print('EXIT', end.code, flush=True)\n"
     )
     packed = json.dumps([[os.fsencode(word).hex() for word in command] for command in commands])
-    ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120", "PYTHONIOENCODING": "utf-8"}
     environment.pop("NO_COLOR", None)
-    with subprocess.Popen(
-        [sys.executable, "-c", program, packed], stdin=theirs, stdout=theirs, stderr=theirs, env=environment
-    ) as process:
-        os.close(theirs)
-        shown = b""
-        with contextlib.suppress(OSError):  # the other side is closed
-            while part := os.read(ours, 1 << 16):
-                shown += part
-        os.close(ours)
-    assert process.returncode == 0
-    return shown.decode("utf-8")
+    code, shown = on_a_terminal([sys.executable, "-c", program, packed], env=environment)
+    assert code == 0
+    return shown
 
 
 def assert_nothing_acts(shown: str) -> None:
@@ -127,7 +117,7 @@ def test_verbs_over_a_hostile_store_on_a_terminal(store: Path, tmp_path: Path) -
         ["conform", "--store", whole], ["decode", str(store / NAME)], ["inspect", NAME], ["audit", NAME],
         ["replay", NAME], [NAME], ["decode", whole, f"--{NAME}"], ["golden", "unpack", NAME, str(tmp_path / "x")],
     ]  # fmt: skip
-    shown = on_a_terminal(commands)
+    shown = shown_by(commands)
     codes = re.findall(r"EXIT (\w+)", shown)
     assert len(codes) == len(commands), shown[-2000:]
     assert set(codes) <= {"0", "1", "2", "3", "None"}
@@ -139,7 +129,7 @@ def test_verbs_over_a_hostile_store_on_a_terminal(store: Path, tmp_path: Path) -
     shutil.rmtree(store / "consumequeue" / NAME / NAME)
     shutil.rmtree(store / "consumequeue" / "T" / NAME)
     shutil.rmtree(store / "consumequeue_ext")
-    shown = on_a_terminal([["audit", whole, "--restart"], ["audit", whole], ["inspect", whole]])
+    shown = shown_by([["audit", whole, "--restart"], ["audit", whole], ["inspect", whole]])
     assert_nothing_acts(shown)
     assert "delete index/" in shown
 
@@ -154,7 +144,7 @@ def test_conform_with_a_hostile_adapter_on_a_terminal(tmp_path: Path) -> None:
     command = ["conform", "--select", "IDX-HASH-*", "--report", str(report), "--baseline", str(known)]
     command += ["--", sys.executable, str(adapter)]
     check = ["adapter", "check", "--", sys.executable, str(adapter)]
-    shown = on_a_terminal([command, check])
+    shown = shown_by([command, check])
     assert_nothing_acts(shown)
     assert re.findall(r"EXIT (\w+)", shown) == ["1", "1"]
     assert "owned" in shown
@@ -181,9 +171,7 @@ def test_the_pages_in_a_browser(store: Path, browser: Browser, tmp_path: Path) -
         ["conform", "--select", "IDX-HASH-*", "--report", str(tmp_path / "suite"), "--", sys.executable, str(adapter)],
         ["conform", "--store", str(store), "--report", str(tmp_path / "verdict")],
     ):  # fmt: skip
-        done = subprocess.run(
-            [sys.executable, "-m", "rocketspec", *arguments], capture_output=True, check=False, timeout=300
-        )
+        done = rocketspec(*arguments)
         assert done.returncode == 1, done.stderr
     pages = sorted(tmp_path.glob("*/*.html"))
     assert len(pages) >= 2

@@ -75,11 +75,6 @@ def is_command(line: str) -> bool:
     return word in {"rocketspec", "mv", "cp", "echo"}
 
 
-def test_a_terminal_of_one_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "1")
-    assert "mixed" in printed("golden list", Terminal(), monkeypatch)
-
-
 @pytest.mark.parametrize("verb", VERBS)
 def test_lines_fit_the_terminal(stores: Path, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
     """A line that holds one word alone may be wider: a path or an ID is never broken."""

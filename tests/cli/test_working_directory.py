@@ -128,6 +128,7 @@ def test_output_that_the_disk_does_not_take_is_reported(store: Path) -> None:
         ("7", "decode --help"),
         ("1", "--help"),
         ("1", "inspect ."),
+        ("1", "golden list"),
         ("0", "audit ."),
         ("1", "query . --topic T --key k"),
     ],

@@ -1,7 +1,12 @@
 """Runs a verb of the command in this process, as the installed `rocketspec` would."""
 
+import contextlib
 import json
+import os
+import pty
+import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import pytest
@@ -31,6 +36,20 @@ class Outcome(NamedTuple):
         assert self.err.startswith("rocketspec: ")
         assert text in self.err
         return True
+
+
+def on_a_terminal(command: Sequence[str], **options: Any) -> tuple[int, str]:
+    """The exit code of a process whose streams are a terminal, but for those of the options, and what the terminal got."""
+    ours, theirs = pty.openpty()
+    streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs, **options}
+    shown = b""
+    with subprocess.Popen(command, **streams) as process:
+        os.close(theirs)
+        with contextlib.suppress(OSError):  # once its other end is closed
+            while data := os.read(ours, 1 << 16):
+                shown += data
+    os.close(ours)
+    return process.returncode, shown.decode("utf-8")
 
 
 class Verb(Protocol):

@@ -1,4 +1,4 @@
-"""How `inspect` shows a store or one of its directories: as JSON, or as one screen of 80 columns."""
+"""How `inspect` shows a store or one of its directories: as one screen of 80 columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len, set_cell_size
 from rocket_columnar.formats import iso
@@ -32,18 +32,6 @@ _KINDS: Final = {
     "several commit-log directories": "store with several commit-log directories",
 }
 _HOW: Final = {"given": "given", "inferred": "inferred", "assumed": "ASSUMED, not verified"}
-
-
-def overview_as_json(
-    seen: Overview, findings: Sequence[Finding] | None, consumers: Progress | None
-) -> dict[str, Any]:
-    """All that `look_at` and `progress` return, and the findings of a quick audit, as one object."""
-    shown = seen.row()
-    if consumers is not None:
-        shown["consumers"] = consumers.row()
-    if findings is not None:
-        shown["findings"] = [finding.row() for finding in findings]
-    return shown
 
 
 def show_overview(

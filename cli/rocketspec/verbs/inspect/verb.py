@@ -119,7 +119,7 @@ def _overview(settings: Settings, *, as_json: bool) -> None:
     from rocket_columnar.report import audit
     from rocket_columnar.store import while_listed
 
-    from rocketspec.verbs.inspect.store_view import overview_as_json, show_overview
+    from rocketspec.verbs.inspect.store_view import show_overview
 
     path, geometry, commitlog = settings.store, settings.geometry, settings.commitlog
     with progress("reading", unit="files") as step:
@@ -132,7 +132,11 @@ def _overview(settings: Settings, *, as_json: bool) -> None:
         queues = {(queue.topic, queue.queue_id): queue for queue in seen.queues}
         consumers = None if seen.clean is None else how_far(path, commitlog=commitlog, queues=queues)
     if as_json:
-        option.write_json(overview_as_json(seen, findings, consumers))
+        parts = {
+            "consumers": None if consumers is None else consumers.row(),
+            "findings": None if findings is None else [finding.row() for finding in findings],
+        }
+        option.write_json(seen.row() | {name: value for name, value in parts.items() if value is not None})
     else:
         show_overview(seen, findings, consumers, options=settings.options)
 
