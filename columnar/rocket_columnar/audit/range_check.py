@@ -205,8 +205,6 @@ def _probe(indexes: Targets, frames: Frames, result: RangeResult) -> None:
         wanted.update(look.ends, () if look.before is None else (look.before,))
         wanted.update((look.header.begin_phy_offset, look.header.end_phy_offset))
     inside = [offset for offset in wanted if result.range.begin <= offset < result.range.end]
-    if inside and frames.all.phy_offset.size:
-        places = np.searchsorted(frames.all.phy_offset, inside)
-        for offset, place in zip(inside, places.tolist(), strict=True):
-            if place < frames.all.phy_offset.size and frames.all.phy_offset[place] == offset:
-                result.times[offset] = int(frames.all.store_timestamp[place])
+    for offset, place in zip(inside, frames.find(np.array(inside, np.int64)).tolist(), strict=True):
+        if place >= 0:
+            result.times[offset] = int(frames.all.store_timestamp[place])
