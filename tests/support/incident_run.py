@@ -231,25 +231,8 @@ def _cell(row: Mapping[str, Any], column: str) -> str:
     return f"{delivered}, {by_key} by key" + "".join(f", {fault}" for fault in faults)
 
 
-_TEXT: Final = """\
-# Broken stores, and what the advice does
-
-Each row breaks a copy of a small store that the real 4.9.3 wrote, starts the real broker on it, and counts what its clients get:
-before the incident, if nothing is done, and after the commands that `audit` prints were run exactly as printed. The first number is
-messages that a new consumer group gets; *by key* are those that the tools find by unique key. A second group had consumed half of
-each queue: it gets the rest, and *twice* or *missed* state where it does not. *No start* is a broker that exits or never comes up.
-`REPLICA` is a copy of the store as it was. Rows of a slave are of a real slave beside its master, which sends what
-the slave lacks; they count no queries by key.
-
-`python tests/support/incident_run.py` measures the rows whose store or printed text changed; tests compare the rows with them.
-
-| incident | what `audit` prints first | advice | before | nothing done | advice followed |
-|---|---|---|---|---|---|
-"""
-
-
 def page() -> str:
-    """The text of the page."""
+    """The text of the page: that of `incident_page.txt`, and the rows of its table."""
     lines = []
     for name, row in recorded().items():
         cause = row["causes"][0] if row["causes"] else "nothing"
@@ -258,7 +241,8 @@ def page() -> str:
         cells = [name, cause, ", ".join(f"`{verb}`" for verb in dict.fromkeys(verbs)) or "none"]
         cells += [_cell(row, column) for column in ("before", "nothing", "after")]
         lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
-    return _TEXT + "\n".join(lines) + "\n"
+    text = Path(__file__).with_name("incident_page.txt").read_text("utf-8")
+    return text + "\n".join(lines) + "\n"
 
 
 def main(names: Sequence[str]) -> None:

@@ -238,72 +238,34 @@ def measure(version: str, java: str) -> dict[str, Any]:
 
 
 def render(results: dict[str, Any]) -> str:
-    """The page."""
-    lines = [
-        "# Stores of other releases",
-        "",
-        "Real brokers of these releases received the workload of `rocketspec workload`, were started again, killed under load and",
-        "started without their consume queues. `conform --rocketmq-profile` ran on their jars, and `conform --store`, `audit --deep`,",
-        "`rebuild` and `audit --restart` on what they wrote, with the release named for 4.x. Made by `python tests/support/release_run.py` from `releases.json`.",
-        "",
-        "| release | cases that differ | clauses held, broken | audit | rebuilt queues, index | starts foretold |",
-        "|---|---|---|---|---|---|",
-    ]
+    """The page: the text of `release_page.txt` with its three tables."""
+    stores, units, later = [], [], []
     for version, row in results["rows"].items():
-        stores = [row["steps"][step] for step in STEPS[:-1]]
-        lines.append(
+        found = [row["steps"][step] for step in STEPS[:-1]]
+        stores.append(
             f"| {version} | {len(row['differ'])} of {row['cases']} "
-            f"| {', '.join(str(one['held']) for one in stores)}; {sum(len(one['broken']) for one in stores)} broken "
-            f"| {sum(len(one['findings']) for one in stores)} findings "
-            f"| {_share(stores, 'queues')}, {_share(stores, 'index')} "
+            f"| {', '.join(str(one['held']) for one in found)}; {sum(len(one['broken']) for one in found)} broken "
+            f"| {sum(len(one['findings']) for one in found)} findings "
+            f"| {_share(found, 'queues')}, {_share(found, 'index')} "
             f"| {_share([row['steps'][step] for step in STEPS[1:]], 'foretold')} |"
         )
-    lines += [
-        "",
-        "The workload leaves one transaction open. In the stores of 4.x `audit` reports it, which is true, as `transaction.unresolved`;",
-        "it is not counted here.",
-        "",
-        "A rebuilt index of the store that was killed differs in the entries that recovery repeats (IDX-SVC-8), which `audit` reports",
-        "as the note `index.double_entry`.",
-        "",
-        "## Started without consume queues",
-        "",
-        "Units of the topic `Load` after a clean stop, the deletion of `consumequeue/` and a start:",
-        "",
-        "| release | units | of |",
-        "|---|---:|---:|",
-    ]
-    for version, row in results["rows"].items():
         last = row["steps"]["without queues"]
-        lines.append(f"| {version} | {last['units']:,} | {last['of']:,} |")
-    return "\n".join([*lines, *render_features(results)]) + "\n"
+        units.append(f"| {version} | {last['units']:,} | {last['of']:,} |")
+        later += [
+            _later_row(version, step, row["steps"][step]) for step in LATER_STEPS if step in row["steps"]
+        ]
+    tables = {"stores": stores, "units": units, "features": later}
+    text = Path(__file__).with_name("release_page.txt").read_text("utf-8")
+    return text.format(**{name: "\n".join(rows) for name, rows in tables.items()})
 
 
-def render_features(results: dict[str, Any]) -> Iterator[str]:
-    """The part about what only clients of 5.x do."""
-    yield from (
-        "",
-        "## POP, timer messages and batch queues",
-        "",
-        "A client of the broker's own release popped messages and acknowledged every other one, sent messages with timers, of which half",
-        "came due, and then sent batches to a topic with `queue.type=BatchCQ`. Afterwards it queried by key, unique key and, since",
-        "5.4.0, tag; `rocketspec query` gave the answers that agree. Batch queues, the timer wheel and its log are",
-        "audited and not rebuilt; the start of a store with batch queues is not predicted.",
-        "",
-        "| release | step | clauses broken | findings | rebuilt queues, index | answers that agree | start |",
-        "|---|---|---:|---:|---|---|---|",
+def _later_row(version: str, step: str, one: dict[str, Any]) -> str:
+    """The row of what only clients of 5.x do."""
+    start = "foretold" if one.get("foretold") else "not predicted" if "refused" in one else "not as foretold"
+    return (
+        f"| {version} | {step} | {len(one['broken'])} | {len(one['findings'])} | {_share([one], 'queues')}, {_share([one], 'index')} "
+        f"| {one['answers'] - len(one['wrong']):,} of {one['answers']:,} | {start} |"
     )
-    for version, step, one in (
-        (version, step, row["steps"][step])
-        for version, row in results["rows"].items()
-        for step in LATER_STEPS
-        if step in row["steps"]
-    ):
-        yield (
-            f"| {version} | {step} | {len(one['broken'])} | {len(one['findings'])} | {_share([one], 'queues')}, {_share([one], 'index')} "
-            f"| {one['answers'] - len(one['wrong']):,} of {one['answers']:,} "
-            f"| {'foretold' if one.get('foretold') else 'not predicted' if 'refused' in one else 'not as foretold'} |"
-        )
 
 
 def _share(found: list[dict[str, Any]], name: str) -> str:
