@@ -13,11 +13,7 @@ BASE_LIMIT = 60_000_000  # bytes of the base install with its dependencies
 pytestmark = pytest.mark.network
 
 DATA = (
-    *(
-        f"spec/{name}.ksy"
-        for name in ("indexfile", "consumequeue", "consumequeue_ext", "commitlog", "checkpoint")
-    ),
-    *(f"spec/{name}.ksy" for name in ("commitlog_lenient", "dledger", "dledger_index")),
+    *(f"spec/{path.name}" for path in sorted((ROOT / "spec").glob("*.ksy"))),
     "spec/SPEC.md",
     "conformance/PROTOCOL.md",
     "conformance/adapters/python/adapter.py",

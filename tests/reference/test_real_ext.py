@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from rocket_reference import ConsumeQueueExt, JavaError, UnspecifiedError, encode_ext_unit, file_name, java
+from store_bytes import contents, overwrite
 
 RealClasses = Callable[[str, Sequence[str]], list[str]]
 T0 = 1700000000000
@@ -67,9 +68,7 @@ class ExtHistory:
             path = self.root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
-            with path.open("r+b") as file:
-                file.seek(position)
-                file.write(data)
+            overwrite(path, position, data)
 
         self.run(f"write {name} {position} {data.hex()}", write)
 
@@ -79,9 +78,7 @@ class ExtHistory:
         return "" if self.ext is None else f"{shown}."
 
     def files(self) -> str:
-        folder = self.root / "consumequeue_ext/T/0"
-        paths = sorted(folder.iterdir()) if folder.is_dir() else ()
-        read = [(path.name, path.read_bytes()) for path in paths]
+        read = sorted(contents(self.root / "consumequeue_ext/T/0").items())
         return "".join(f"{name}={len(data)}:{zlib.crc32(data):x};" for name, data in read)
 
     def drop(self) -> None:
@@ -99,7 +96,7 @@ class ExtHistory:
     def damage(self) -> None:
         choose = self.choose
         folder = self.root / "consumequeue_ext/T/0"
-        names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+        names = sorted(contents(folder))
         if not names:
             name = file_name(choose.choice((0, 3)) * self.size)
             self.write(f"consumequeue_ext/T/0/{name}", 0, self.bytes())

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from rocket_spec.clauses import clauses
+from rocket_spec.data import find_data
 from rocket_spec.later_layouts import (
     BATCH_UNIT,
     LATER_CHECKPOINT,
@@ -28,20 +29,7 @@ from rocket_spec.layout import (
 
 from tools.make_readers import READERS, make_readers
 
-KSY = (
-    "indexfile",
-    "consumequeue",
-    "consumequeue_ext",
-    "commitlog",
-    "commitlog_lenient",
-    "dledger",
-    "dledger_index",
-    "checkpoint",
-    "batchconsumequeue",
-    "timerwheel",
-    "timerlog",
-    "tieredindex",
-)
+KSY = sorted(path.stem for path in find_data("spec/SPEC.md").parent.glob("*.ksy"))
 Tree = dict[str, Any]
 Read = Callable[[str], Tree]
 TYPES = {"s1": "i8", "s2": "i16", "s4": "i32", "s8": "i64"}

@@ -15,9 +15,7 @@ from rocket_spec.kaitai import (
     ValidationFailedError,
     stream,
 )
-from rocket_spec.layout import (
-    Geometry,
-)
+from rocket_spec.layout import Geometry
 from store_bytes import record
 
 HEADER = struct.pack(">qqqqii", 1700000000123, -5, 7, 1 << 40, 2, 4)

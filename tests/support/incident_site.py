@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from free_ports import free_port
 from real_broker import RealBroker
@@ -102,21 +102,15 @@ class Measured:
         return [len(every), self.by_key, again, len(every - consumed - set(rest))]
 
 
-class Site:
+class Site(ExitStack):
     """Real brokers over broken stores, one after the other; use it in a `with` block."""
 
     def __init__(self, folder: Path, java: str) -> None:
-        self._stack = ExitStack()
+        super().__init__()
         self._broker, self._other = (
-            self._stack.enter_context(RealBroker(folder / name, java, {})) for name in ("a", "b")
+            self.enter_context(RealBroker(folder / name, java, {})) for name in ("a", "b")
         )
         self._sound: dict[str, Measured] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stack.close()
 
     def measure(
         self, store: Path, base: str, settings: Mapping[str, str], known: Sequence[Message] = ()

@@ -138,16 +138,8 @@ class RealBroker:
             (conf / f"logback_{part}.xml").write_text(_LOGBACK.format(log=self.log), "utf-8")
         self._environment = {**os.environ, "ROCKETMQ_HOME": str(folder / "home")}
         namesrv = self._save("namesrv", {"listenPort": self._namesrv.rpartition(":")[2]})
-        with (folder / "driver.log").open("ab") as errors:
-            self._driver = subprocess.Popen(
-                [*self._java, *self._class_path, DRIVER.stem, namesrv, self._namesrv, self.address, NAME],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                encoding="utf-8",
-                env=self._environment,
-            )
+        driver = [*self._java, *self._class_path, DRIVER.stem, namesrv, self._namesrv, self.address, NAME]
+        self._driver = self._started("driver", driver)
         self._answer()
 
     @property
@@ -170,6 +162,13 @@ class RealBroker:
             self.kill()
         self._driver.kill()
         self._driver.communicate()
+
+    def _started(self, name: str, command: list[str]) -> subprocess.Popen[str]:
+        with (self.folder / f"{name}.log").open("ab") as errors:
+            return subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                text=True, encoding="utf-8", env=self._environment,
+            )  # fmt: skip
 
     def _save(self, name: str, properties: Mapping[str, str]) -> str:
         path = self.folder / f"{name}.properties"
@@ -209,15 +208,7 @@ class RealBroker:
     def start(self, **config: str) -> None:
         """Starts the broker and waits until it is ready."""
         assert self._broker is None, "it runs"
-        with (self.folder / "broker.log").open("ab") as errors:
-            self._broker = subprocess.Popen(
-                self.command(**config),
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                encoding="utf-8",
-                env=self._environment,
-            )
+        self._broker = self._started("broker", self.command(**config))
         assert self._broker.stdout is not None
         printed = []
         for line in self._broker.stdout:
@@ -299,9 +290,7 @@ class RealBroker:
         return answer
 
     def snapshot(self, name: str) -> dict[str, Path]:
-        """Hard links to every file of the store: a link that is left alone tells of a deletion, even where a
-        file of the same name came after it.
-        """  # noqa: D205
+        """Hard links to every file of the store: one that is left alone shows a deletion, whatever came after under that name."""
         folder = self.folder / name
         links = {}
         for path in (path for path in self.store.rglob("*") if path.is_file()):

@@ -4,9 +4,10 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from planted_faults import Fault, overlay
 from real_broker import RealBroker, generator_jars
@@ -17,7 +18,7 @@ COUNT: Final = 600
 """Plain messages of a run."""
 
 
-class WorkloadRuns:
+class WorkloadRuns(ExitStack):
     """One name server and one client, for as many runs as are wanted; use it in a `with` block.
 
     Each run starts the broker over a store of its own, sends one workload, stops the broker and judges the store.
@@ -29,19 +30,10 @@ class WorkloadRuns:
     """
 
     def __init__(self, folder: Path, java: str, *, jars: Path | None = None) -> None:
+        super().__init__()
         self._folder = folder
-        self._broker = RealBroker(folder / "broker", java, {}, jars=jars)
+        self._broker = self.enter_context(RealBroker(folder / "broker", java, {}, jars=jars))
         self._client: Client | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._client is not None:
-            self._client.__exit__(kind, error, trace)
-        self._broker.__exit__(kind, error, trace)
 
     def run(
         self, name: str, config: Mapping[str, str], *, seed: int, fault: Fault | None = None, kills: int = 0
@@ -66,23 +58,22 @@ class WorkloadRuns:
             return self._crash(seed, kills)
         broker.start()
         if self._client is None:
-            self._client = Client(broker.namesrv, version="4.9.3")
-        sent = run_workload(self._client, seed=seed, count=COUNT, version="4.9.3", store=broker.store)
+            self._client = self.enter_context(Client(broker.namesrv, version="4.9.3"))
+        sent = self._send(self._client, seed)
         broker.stop()
         assert fault is not None or sent.refused == []
         sent.write(manifest)
         return judge_store(broker.store, manifest=read_manifest(manifest))
 
+    def _send(self, client: Client, seed: int) -> Manifest:
+        return run_workload(client, seed=seed, count=COUNT, version="4.9.3", store=self._broker.store)
+
     def _crash(self, seed: int, kills: int) -> StoreVerdict:
         broker = self._broker
-
-        def send(client: Client) -> Manifest:
-            return run_workload(client, seed=seed, count=COUNT, version="4.9.3", store=broker.store)
-
         return judge_crashes(
             Broker(broker.shell_command()),
             lambda: Client(broker.namesrv, version="4.9.3"),
-            send,
+            partial(self._send, seed=seed),
             broker.store,
             kills=kills,
             geometry=None,
