@@ -20,7 +20,7 @@ from rocket_columnar.decode.queue_rows import checkpoint_columns, ext_columns, q
 from rocket_columnar.decode.row_choice import RowChoice
 from rocket_columnar.index import GeometryGuess
 from rocket_columnar.log import Gap
-from rocket_columnar.store import CONFIG_TABLES, LATER_KINDS, Kind, Reader, StoreFile, is_gone
+from rocket_columnar.store import CONFIG_TABLES, LATER_KINDS, Kind, Reader, StoreFile, is_gone, size_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,7 +122,7 @@ class TableDecoder:
         """The batches of all files."""
         after: dict[object, tuple[StoreFile, int]] = {}
         skip, on_progress = self.choice.skip, self._reports.on_progress
-        total = 0 if on_progress is None else sum(map(_size, self.files))
+        total = 0 if on_progress is None else sum(size_of(file) or 0 for file in self.files)
         done = 0
         for number, file, reader in self._opened():
             if file.kind in ("queue", "ext", "log", "batch", "timer_log"):
@@ -210,13 +210,6 @@ class TableDecoder:
             ids = np.full(count, file.queue_id or 0, np.int32)
             columns["queue_id"] = arrow.integers(ids, np.full(count, file.queue_id is not None))
         return arrow.batch(self.schema, columns)
-
-
-def _size(file: StoreFile) -> int:
-    try:
-        return file.size()
-    except FileNotFoundError:
-        return 0
 
 
 def _begins(file: StoreFile) -> bool:
