@@ -5,20 +5,17 @@
 
 import zipfile
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from later_stores import FOLDER
 from release_run import FEATURES, answer, content
-from rocket_columnar.decode import decode
 from rocket_columnar.query import OpenStore
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import audit
-from rocket_columnar.store import ALL_KINDS, find_files
 from rocket_reference import java
 from store_bytes import overwrite
+from table_rows import table_rows
 
 TIMED = 60
 _NAME = b"__CRC32#\1"
@@ -29,11 +26,6 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     with zipfile.ZipFile(FOLDER / f"{request.param}.zip") as packed:
         packed.extractall(tmp_path)
     return tmp_path / "store"
-
-
-def rows(store: Path, table: str) -> Iterator[dict[str, Any]]:
-    for _, batch in decode(find_files(store, kinds=ALL_KINDS), tables=[table]):
-        yield from batch.to_pylist()
 
 
 def test_nothing_is_found_in_it(store: Path) -> None:
@@ -57,8 +49,8 @@ def test_its_queries_are_answered_as_the_broker_answered_them(store: Path) -> No
 
 def test_each_message_with_a_timer_has_a_unit(store: Path) -> None:
     """TIM-1, TIM-3: those that are due in an hour are in the slots. What POP hid comes back by timers, too."""
-    records = {row["phy_offset"]: row for row in rows(store, "commit_log")}
-    units = list(rows(store, "timer_log"))
+    records = {row["phy_offset"]: row for row in table_rows(store, "commit_log")}
+    units = table_rows(store, "timer_log")
     topics = [unit["topic_hash"] for unit in units]
     assert set(topics) == {java.string_hash("Timed"), java.string_hash("rmq_sys_REVIVE_LOG_DefaultCluster")}
     assert topics.count(java.string_hash("Timed")) == TIMED
@@ -67,13 +59,13 @@ def test_each_message_with_a_timer_has_a_unit(store: Path) -> None:
         assert (record["topic"], record["size"]) == ("rmq_sys_wheel_timer", unit["record_size"])
     later = [unit for unit in units if unit["delay"] > 1_000_000]
     ends = {unit["position"] for unit in later}
-    slots = [slot for slot in rows(store, "timer_wheel") if slot["last_position"] in ends]
+    slots = [slot for slot in table_rows(store, "timer_wheel") if slot["last_position"] in ends]
     assert sum(slot["num"] for slot in slots) == len(later) == TIMED // 2
 
 
 def test_each_batch_has_a_unit(store: Path) -> None:
     """BCQ-3: batches of 1 to 4 messages, of which each third is a message that is sent alone."""
-    units = list(rows(store, "batch_consume_queue"))
+    units = table_rows(store, "batch_consume_queue")
     assert sorted(unit["batch_size"] for unit in units) == sorted(
         1 + number % 4 if number % 3 else 1 for number in range(TIMED)
     )
@@ -83,7 +75,7 @@ def test_each_record_ends_in_its_checksum(store: Path) -> None:
     """LOG-PROP-8: the lowest digit comes first."""
     (log,) = (store / "commitlog").iterdir()
     raw = log.read_bytes()
-    for row in rows(store, "commit_log"):
+    for row in table_rows(store, "commit_log"):
         record = raw[row["phy_offset"] :][: row["size"]]
         assert record[-20:-11] == _NAME
         assert int(record[-11:-1][::-1]) == zlib.crc32(record[:-20]) & 0x7FFFFFFF
@@ -106,7 +98,7 @@ def test_a_damaged_unit_of_the_timer_log_is_found(store: Path, field: int, value
 
 
 def test_a_unit_of_another_topic_is_found(store: Path) -> None:
-    other = next(row for row in rows(store, "commit_log") if row["topic"] != "rmq_sys_wheel_timer")
+    other = next(row for row in table_rows(store, "commit_log") if row["topic"] != "rmq_sys_wheel_timer")
     log = store / "timerlog" / f"{0:020}"
     overwrite(log, 28, other["phy_offset"].to_bytes(8) + other["size"].to_bytes(4))
     (found,) = audit(store)
@@ -115,7 +107,7 @@ def test_a_unit_of_another_topic_is_found(store: Path) -> None:
 
 
 def test_a_slot_beyond_the_timer_log_is_found(store: Path) -> None:
-    slot = next(rows(store, "timer_wheel"))["slot"]
+    slot = table_rows(store, "timer_wheel")[0]["slot"]
     overwrite(store / "timerwheel", slot * 32 + 16, (104_000).to_bytes(8))
     (found,) = audit(store)
     assert (found.code, found.clause, found.offset) == ("timer.slot", "TIM-1", slot * 32 + 16)
@@ -130,7 +122,7 @@ def test_a_wheel_that_was_cut_is_found(store: Path) -> None:
 
 def test_a_wheel_with_holes_is_read(store: Path) -> None:
     """A broker writes pages of slots far from each other, and no zeros between them."""
-    before = list(rows(store, "timer_wheel"))
+    before = table_rows(store, "timer_wheel")
     wheel = store / "timerwheel"
     data = wheel.read_bytes()
     places = {row["slot"] * 32: data[row["slot"] * 32 :][:32] for row in before}
@@ -141,7 +133,7 @@ def test_a_wheel_with_holes_is_read(store: Path) -> None:
         for place, slot in places.items():
             file.seek(place)
             file.write(slot)
-    assert len(list(rows(store, "timer_wheel"))) == len(before) + 1
+    assert len(table_rows(store, "timer_wheel")) == len(before) + 1
     assert list(audit(store)) == []
 
 

@@ -10,8 +10,6 @@ from typing import Any, Final
 
 import pytest
 from make_later import make
-from rocket_columnar.decode import decode
-from rocket_columnar.store import ALL_KINDS, find_files
 from rocket_spec import construct_schemas as schemas
 from rocket_spec.kaitai import (
     Batchconsumequeue,
@@ -24,10 +22,10 @@ from rocket_spec.kaitai import (
 )
 from rocket_spec.later_layouts import BATCH_UNIT
 from rocket_spec.layout import Geometry
+from table_rows import table_rows
 
 LATER: Final = Path(__file__).parent / "later"
 BEGIN: Final = 1_700_000_000_000
-Row = dict[str, Any]
 
 
 @pytest.fixture
@@ -48,11 +46,6 @@ def facts(folder: Path, first: str) -> list[list[int]]:
     return [[int(value) for value in line[1:]] for line in lines if line[0] == first]
 
 
-def rows(path: Path, table: str, **options: Any) -> list[Row]:
-    batches = decode(find_files(path, kinds=ALL_KINDS), tables=[table], **options)
-    return [row for _, batch in batches for row in batch.to_pylist()]
-
-
 def picked(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> list[list[Any]]:
     """Some columns of rows."""
     return [[row[name] for name in names] for row in rows]
@@ -70,13 +63,13 @@ def test_checkpoint(opened: Path) -> None:
     """CKP-5."""
     data = (opened / "checkpoint").read_bytes()
     names = ["master_flushed_offset", "confirm_phy_offset", "logics_physical_offset"]
-    (row,) = rows(opened / "checkpoint", "checkpoint")
+    (row,) = table_rows(opened / "checkpoint", "checkpoint")
     read, kaitai = schemas.CHECKPOINT.parse(data), Checkpoint.from_bytes(data)
     for name, value in zip(names, (4, 5, 6), strict=True):
         assert row[name] == read[name] == getattr(kaitai, name) == value
     assert schemas.CHECKPOINT.build(read) == data
     (opened / "checkpoint").write_bytes(data[:24] + bytes(4072))
-    (row,) = rows(opened / "checkpoint", "checkpoint")
+    (row,) = table_rows(opened / "checkpoint", "checkpoint")
     assert [row[name] for name in names] == [None] * 3
     assert row["index_msg_timestamp"] == BEGIN + 3
 
@@ -86,7 +79,7 @@ def test_batch_units(opened: Path) -> None:
     """BCQ-1: what `BatchConsumeQueue` answers for each unit of both queues."""
     wanted = facts(opened, "unit")
     names = ["queue_id", *(field.name for field in BATCH_UNIT.fields[:-1])]
-    assert picked(rows(opened, "batch_consume_queue"), names) == wanted
+    assert picked(table_rows(opened, "batch_consume_queue"), names) == wanted
     queue = sorted((opened / "batchconsumequeue" / "Batched" / "0").iterdir())
     data = b"".join(path.read_bytes() for path in queue)
     units = [vars(unit) for unit in Batchconsumequeue.from_bytes(data).units if unit.is_in_use]
@@ -104,15 +97,17 @@ def test_batch_files(opened: Path) -> None:
     names = {path.name for path in (opened / "batchconsumequeue" / "Batched" / "0").iterdir()}
     assert names == {f"{460 * number:020}" for number in range(4)}
     assert not (opened / "consumequeue" / "Batched").exists()
-    found = rows(opened / "batchconsumequeue" / "Batched" / "0", "batch_consume_queue")
+    found = table_rows(opened / "batchconsumequeue" / "Batched" / "0", "batch_consume_queue")
     assert [row["position"] for row in found] == [46 * number for number in range(len(found))]
 
 
 @of("store")
 def test_batches_of_messages(opened: Path) -> None:
     """BCQ-3: units by INNER_NUM, and one each for the records without it."""
-    records = {row["phy_offset"]: row for row in rows(opened, "commit_log") if row["topic"] == "Batched"}
-    units = rows(opened, "batch_consume_queue")
+    records = {
+        row["phy_offset"]: row for row in table_rows(opened, "commit_log") if row["topic"] == "Batched"
+    }
+    units = table_rows(opened, "batch_consume_queue")
     assert {unit["phy_offset"] for unit in units} == set(records)
     following = {0: 0, 1: 0}
     single = 0
@@ -137,7 +132,7 @@ def test_batch_units_in_use(opened: Path, at: int, value: int) -> None:
     data = path.read_bytes()
     size = {0: 8, 8: 4, 28: 8, 36: 2}[at]
     path.write_bytes(data[: 414 + at] + value.to_bytes(size, signed=True) + data[414 + at + size :])
-    assert len(rows(path, "batch_consume_queue")) == 9
+    assert len(table_rows(path, "batch_consume_queue")) == 9
     assert not Batchconsumequeue.from_bytes(path.read_bytes()).units[9].is_in_use
 
 
@@ -148,8 +143,8 @@ def test_long_topics(opened: Path) -> None:
     frames = [frame for frame in Commitlog.from_bytes(data).frames if frame.is_record]
     found = [frame for frame in frames if frame.is_v2]
     assert [frame.record.topic for frame in found] == [b"L" * 200] * 6
-    assert len(frames) == len(rows(opened, "commit_log"))
-    assert [row["topic"] for row in rows(opened, "commit_log")].count("L" * 200) == 6
+    assert len(frames) == len(table_rows(opened, "commit_log"))
+    assert [row["topic"] for row in table_rows(opened, "commit_log")].count("L" * 200) == 6
     record = data[found[0].record.phy_offset :][: found[0].len_total]
     assert record[4:8].hex() == "daa320ab"
     assert schemas.RECORD.parse(record)["topic"] == b"L" * 200
@@ -159,7 +154,7 @@ def test_long_topics(opened: Path) -> None:
 def test_property_checksums(opened: Path) -> None:
     """LOG-PROP-8: each record of a store with `enabledAppendPropCRC` has it."""
     data = b"".join(path.read_bytes() for path in sorted((opened / "commitlog").iterdir()))
-    found = rows(opened, "commit_log")
+    found = table_rows(opened, "commit_log")
     assert len(found) > 80
     for row in found:
         record = data[row["phy_offset"] :][: row["size"]]
@@ -174,7 +169,7 @@ def test_timer_wheel(opened: Path) -> None:
     names = ("slot", "delayed_time", "first_position", "last_position", "num", "magic")
     wanted = [[line[0], line[1] // 1000, *line[2:]] for line in facts(opened, "slot")]
     for name in ("timerwheel", "timerwheel.123"):
-        assert picked(rows(opened / name, "timer_wheel"), names) == wanted
+        assert picked(table_rows(opened / name, "timer_wheel"), names) == wanted
     data = (opened / "timerwheel").read_bytes()
     slots = Timerwheel.from_bytes(data).slots
     assert [
@@ -189,7 +184,7 @@ def test_timer_wheel(opened: Path) -> None:
 @of("files")
 def test_timer_log(opened: Path) -> None:
     """TIM-3, TIM-4: four units in a file of 238 bytes, of which 30 are left: a blank of 30 bytes."""
-    found = rows(opened / "timerlog", "timer_log")
+    found = table_rows(opened / "timerlog", "timer_log")
     wanted = facts(opened, "unit")
     assert [
         [row["position"], row["prev_position"], row["write_time"] + row["delay"]] for row in found
@@ -210,7 +205,7 @@ def test_timer_log(opened: Path) -> None:
 def test_tiered_index(opened: Path) -> None:
     """TIX-1 to TIX-3: the items that `IndexStoreFile` finds for each key."""
     path = opened / "tiered_index_file" / str(BEGIN)
-    found = rows(path, "tiered_index", geometry=Geometry(7, 20))
+    found = table_rows(path, "tiered_index", geometry=Geometry(7, 20))
     names = ("key_hash", "topic_id", "queue_id", "offset", "size", "time_diff", "prev_item")
     assert [row["item"] for row in found] == list(range(1, 17))
     asked = sorted(line[1:] for line in facts(opened, "item"))
@@ -240,8 +235,8 @@ def test_compacted_tiered_index(opened: Path) -> None:
     """TIX-4: the same items, and the geometry that is in the file."""
     path = opened / "tiered_index_file" / "compacting" / str(BEGIN)
     names = ("key_hash", "topic_id", "queue_id", "offset", "size", "time_diff")
-    plain = rows(opened / "tiered_index_file" / str(BEGIN), "tiered_index", geometry=Geometry(7, 20))
-    found = rows(path, "tiered_index")
+    plain = table_rows(opened / "tiered_index_file" / str(BEGIN), "tiered_index", geometry=Geometry(7, 20))
+    found = table_rows(path, "tiered_index")
     assert sorted(picked(found, names)) == sorted(picked(plain, names))
     data = path.read_bytes()
     assert [len(data)] == facts(opened, "compacted")[0]

@@ -12,7 +12,6 @@ import rocket_reference as reference
 from fuzz_inputs import Samples, Target
 from guarded_memory import guarded_arrays
 from rocket_columnar import fast, formats
-from rocket_columnar.decode import decode
 from rocket_columnar.formats import Bad
 from rocket_columnar.index import IndexFile
 from rocket_columnar.store import Source, StoreFile, placed_file
@@ -32,6 +31,7 @@ from rocket_spec.layout import (
     Layout,
 )
 from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, record, unit
+from table_rows import decoded
 
 GEOMETRY: Final = Geometry(7, 20)
 
@@ -123,14 +123,7 @@ def rows(name: str, data: bytes, **options: Any) -> list[dict[str, Any]]:
     file = placed_file(name, source=Source.of_bytes(name, data))
     assert isinstance(file, StoreFile)
 
-    def decoded() -> tuple[list[dict[str, Any]], list[Any]]:
-        gaps: list[Any] = []
-        found = [
-            row for _, batch in decode([file], on_gap=gaps.append, **options) for row in batch.to_pylist()
-        ]
-        return found, gaps
-
-    known: list[dict[str, Any]] = _both(decoded)[0]
+    known: list[dict[str, Any]] = _both(lambda: decoded([file], **options))[0]
     return known
 
 

@@ -36,10 +36,9 @@ def rows_of(files: Sequence[StoreFile] | Path, **options: Any) -> list[Row]:
     return rows
 
 
-def table_rows(store: Path, table: str) -> list[Row]:
+def table_rows(store: Path, table: str, **options: Any) -> list[Row]:
     """The rows of one table, also of those that `decode` only gives when asked."""
-    files = find_files(store, kinds=ALL_KINDS)
-    return [row for _, batch in decode(files, tables=[table]) for row in batch.to_pylist()]
+    return rows_of(find_files(store, kinds=ALL_KINDS), tables=[table], **options)
 
 
 def part_rows(folder: Path) -> list[Row]:
