@@ -3,7 +3,6 @@
 The time in the archives is that of the last commit (SOURCE_DATE_EPOCH if it is set), so the same commit gives the same bytes.
 """
 
-import argparse
 import hashlib
 import os
 import shutil
@@ -58,15 +57,6 @@ def _digests(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
 
 
-def main() -> int:
-    """Reads the command line; the exit code."""
-    parser = argparse.ArgumentParser(description="Build wheel and sdist reproducibly.")
-    parser.add_argument("out", metavar="OUT", type=Path, nargs="?", default=ROOT / "dist")
-    options = parser.parse_args()
-    for name, digest in build_twice(options.out).items():
-        sys.stdout.write(f"{digest}  {name}\n")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    for name, digest in build_twice(ROOT / "dist").items():
+        sys.stdout.write(f"{digest}  {name}\n")

@@ -90,11 +90,8 @@ def test_a_damaged_unit_of_the_timer_log_is_found(store: Path, field: int, value
     """Unit 1 of 52 bytes: TIM-3 has its fields at these offsets."""
     overwrite(store / "timerlog" / f"{0:020}", 52 + field, value.to_bytes(size))
     (found,) = audit(store)
-    assert (found.code, found.clause, found.offset) == (
-        "timer.unit",
-        "TIM-3",
-        52 + (28 if field == 36 else field),
-    )
+    place = 52 + (28 if field == 36 else field)
+    assert (found.code, found.clause, found.offset) == ("timer.unit", "TIM-3", place)
 
 
 def test_a_unit_of_another_topic_is_found(store: Path) -> None:

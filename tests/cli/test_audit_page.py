@@ -7,9 +7,18 @@ from pathlib import Path
 
 import rocket_golden
 from browser import Browser
+from store_bytes import overwrite
 from verb_run import Run
 
 VERB = "audit"
+
+
+def page_of(run: Run, store: Path, *options: object, code: int = 0) -> str:
+    """The page of an audit, in the folder `page` beside the store."""
+    page = store.parent / "page" / "audit.html"
+    done = run(store, "--report", page.parent, *options)
+    assert (done.code, done.err, done.last) == (code, "", f"page: {page}")
+    return page.read_text("utf-8")
 
 
 def bars(text: str, *kinds: str) -> list[int]:
@@ -17,12 +26,9 @@ def bars(text: str, *kinds: str) -> list[int]:
     return [text.count(f'fill="var(--{kind})"') for kind in kinds]
 
 
-def test_a_page_shows_causes_gaps_index_and_queues(run: Run, store: Path, tmp_path: Path) -> None:
+def test_a_page_shows_causes_gaps_index_and_queues(run: Run, store: Path) -> None:
     (store / "commitlog" / f"{32768:020}").unlink()
-    code, out, _ = run(store, "--report", tmp_path / "page")
-    assert code == 1
-    assert out.splitlines()[-1] == f"page: {tmp_path / 'page' / 'audit.html'}"
-    text = (tmp_path / "page" / "audit.html").read_text("utf-8")
+    text = page_of(run, store, code=1)
     assert text.count("<article") == 1
     assert "18 follow from it: 15 queue.dangling, 3 index.entry_dangling" in text
     # three files of the log, one gap, six index files of which three point into it
@@ -34,21 +40,19 @@ def test_a_page_shows_causes_gaps_index_and_queues(run: Run, store: Path, tmp_pa
     assert "not checked: the bodies of the messages, and that queries reach each key (--deep)" in text
 
 
-def test_a_group_without_a_title_is_headed_by_its_meaning(run: Run, store: Path, tmp_path: Path) -> None:
+def test_a_group_without_a_title_is_headed_by_its_meaning(run: Run, store: Path) -> None:
     """And a queue with findings is marked, one whose units alone are missing has no file to mark."""
     unit = store / "consumequeue/Later/1/00000000000000000000"
-    unit.write_bytes(unit.read_bytes()[:20] + b"\x01" + unit.read_bytes()[21:])
-    assert run(store, "--report", tmp_path / "page", "--deep").code == 1
-    text = (tmp_path / "page" / "audit.html").read_text("utf-8")
+    overwrite(unit, 20, b"\x01")
+    text = page_of(run, store, "--deep", code=1)
     assert "<b>error</b> consumers get no message here; a restart may end the queue" in text
     assert "<b>error</b> \n" not in text
     assert text.count("with findings</span>") == 1
     assert "not checked" not in text
 
 
-def test_a_page_loads_nothing(run: Run, store: Path, tmp_path: Path) -> None:
-    assert run(store, "--report", tmp_path / "page").code == 0
-    text = (tmp_path / "page" / "audit.html").read_text("utf-8")
+def test_a_page_loads_nothing(run: Run, store: Path) -> None:
+    text = page_of(run, store)
     assert not re.search(r"\b(src|href|action)=|<script|url\(", text)
     assert "prefers-color-scheme: dark" in text
     assert "width=device-width" in text
@@ -56,11 +60,10 @@ def test_a_page_loads_nothing(run: Run, store: Path, tmp_path: Path) -> None:
 
 
 def test_a_page_that_exists_is_kept(run: Run, store: Path, tmp_path: Path) -> None:
-    assert run(store, "--report", tmp_path / "page").code == 0
-    code, out, err = run(store, "--report", tmp_path / "page")
-    assert (code, out) == (2, "")
-    assert re.search(r"audit\.html: already exists; --force replaces it\n$", err)
-    assert run(store, "--report", tmp_path / "page", "--force").code == 0
+    page_of(run, store)
+    again = run(store, "--report", tmp_path / "page")
+    assert again.is_one_line(2, "audit.html: already exists; --force replaces it\n")
+    page_of(run, store, "--force")
     assert run(store, "--report", store / "page").code == 2
     assert not (store / "page").exists()
 
@@ -69,16 +72,13 @@ def test_a_page_shows_the_log_of_several_directories(run: Run, tmp_path: Path) -
     """Seven log files in three directories, five index files (golden/rocket_golden/manifest.json)."""
     store = rocket_golden.open_store("many-paths", tmp_path)
     folders = [part for name in "abc" for part in ("--commitlog", store / f"commitlog-{name}")]
-    ended = run(store, *folders, "--report", tmp_path / "page")
-    assert (ended.code, ended.err) == (0, "")
-    text = (tmp_path / "page" / "audit.html").read_text("utf-8")
-    assert bars(text, "log", "gap", "index") == [7, 0, 5]
+    assert bars(page_of(run, store, *folders), "log", "gap", "index") == [7, 0, 5]
 
 
 def test_a_page_on_a_telephone(run: Run, store: Path, tmp_path: Path, browser: Browser) -> None:
     """Nothing is beyond the edge: offsets, times and the ends of commands."""
     (store / "commitlog" / f"{32768:020}").unlink()
-    run(store, "--report", tmp_path / "page")
+    page_of(run, store, code=1)
     browser.open((tmp_path / "page" / "audit.html").as_uri(), width=390)
     wide = "[...document.querySelectorAll('.scroll, pre, body')].filter(item => item.scrollWidth > item.clientWidth).length"
     assert browser.value("document.querySelectorAll('.scroll, pre').length") >= 3

@@ -46,36 +46,26 @@ def test_help_fills_the_lines_of_a_terminal(
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("rocketspec dec", ["decode"]),
-        ("rocketspec con", ["conform", "conform-diff"]),
-        ("rocketspec golden un", ["unpack"]),
-        ("rocketspec decode --only", []),
-        ("rocketspec rebuild --only", ["--only-missing"]),
+        ("rocketspec dec", "decode"),
+        ("rocketspec con", "conform conform-diff"),
+        ("rocketspec golden un", "unpack"),
+        ("rocketspec decode --only", ""),
+        ("rocketspec rebuild --only", "--only-missing"),
         (
             "rocketspec decode --table c",
-            [
-                "consume_queue",
-                "commit_log",
-                "checkpoint",
-                "consume_queue_ext",
-                "consumer_offsets",
-                "consumer_filters",
-            ],
+            "consume_queue commit_log checkpoint consume_queue_ext consumer_offsets consumer_filters",
         ),
-        ("rocketspec decode --format p", ["parquet"]),
+        ("rocketspec decode --format p", "parquet"),
     ],
 )
-def test_a_shell_completes_verbs_options_and_values(words: str, offered: list[str]) -> None:
-    asked = {
-        "_ROCKETSPEC_COMPLETE": "complete_bash",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(words.count(" ")),
-    }
+def test_a_shell_completes_verbs_options_and_values(words: str, offered: str) -> None:
+    place = str(words.count(" "))
+    asked = {"_ROCKETSPEC_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": place}
     code = "import sys; sys.argv[0] = 'rocketspec'; from rocketspec.__main__ import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **asked}
     )
-    assert done.stdout.split() == offered, done.stderr
+    assert done.stdout.split() == offered.split(), done.stderr
 
 
 def test_the_first_page_groups_the_verbs_and_gives_examples(verb: Verb) -> None:
