@@ -23,28 +23,6 @@ _UNPACKED: Final = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
-    """An operation: its place, name and fields, and what is expected and was returned, as text."""
-
-    place: int
-    op: str
-    fields: str
-    expected: str
-    actual: str
-    differs: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DifferingBytes:
-    """A field of a file; each byte in hex, with whether it differs."""
-
-    name: str
-    offset: int
-    expected: list[tuple[str, bool]]
-    actual: list[tuple[str, bool]]
-
-
-@dataclass(frozen=True, slots=True)
 class Counterexample:
     """What is shown of a failed case; without a replay file only the differences.
 
@@ -53,9 +31,9 @@ class Counterexample:
         detail: what happened, in words.
         differences: the first ones, one line each.
         files: the files that exist at the start.
-        operations: the first ones, and each that differs.
+        operations: the first ones, and each that differs: place, name and fields, what is expected and was returned, as text.
         more: the number of operations that are left out.
-        bytes: the first differing fields of files.
+        bytes: the first differing fields of files; each byte in hex, with whether it differs.
         command: a shell command that runs the case again; empty without a replay file.
     """
 
@@ -63,9 +41,9 @@ class Counterexample:
     detail: str
     differences: Sequence[str] = ()
     files: Sequence[str] = ()
-    operations: Sequence[Operation] = ()
+    operations: Sequence[Mapping[str, Any]] = ()
     more: int = 0
-    bytes: Sequence[DifferingBytes] = ()
+    bytes: Sequence[Mapping[str, Any]] = ()
     command: str = ""
 
 
@@ -87,7 +65,7 @@ def counterexample_of(line: CaseLine, folder: Path | None, command: Sequence[str
         return Counterexample(line.id, detail, differences, command=again)
     document = json.loads(path.read_bytes())
     operations = list(_operations(document, {item["op"] for item in line.divergence}))
-    shown = [row for row in operations if row.differs or row.place < _MOST_OPS]
+    shown = [row for row in operations if row["differs"] or row["place"] < _MOST_OPS]
     return Counterexample(
         line.id,
         detail,
@@ -109,13 +87,14 @@ def _command(path: Path, command: Sequence[str]) -> str:
     return f"cd {shell_word(str(Path.cwd()))} && {' '.join(map(shell_word, words))}"
 
 
-def _operations(document: Mapping[str, Any], differing: set[int | None]) -> Iterator[Operation]:
+def _operations(document: Mapping[str, Any], differing: set[int | None]) -> Iterator[Mapping[str, Any]]:
     expected = cast("list[Any]", document["expected"]["results"])
     actual = cast("list[Any]", document["actual"].get("results") or [None] * len(expected))
     for place, (op, want, got) in enumerate(zip(document["ops"], expected, actual, strict=False)):
         fields = {name: value for name, value in op.items() if name != "op"}
         shown = "no answer" if got is None else _compact(got)
-        yield Operation(place, op["op"], _compact(fields), _compact(want), shown, place in differing)
+        texts = {"fields": _compact(fields), "expected": _compact(want), "actual": shown}
+        yield {"place": place, "op": op["op"], **texts, "differs": place in differing}
 
 
 def _compact(value: object) -> str:
@@ -130,7 +109,7 @@ def _compact(value: object) -> str:
 
 def _differing_bytes(
     document: Mapping[str, Any], divergence: Sequence[Mapping[str, Any]]
-) -> Iterator[DifferingBytes]:
+) -> Iterator[Mapping[str, Any]]:
     fields = [item for item in divergence if item["offset"] is not None]
     for item in fields[:_MOST_FIELDS]:
         packed = [document[side].get("files", {}).get(item["file"]) for side in ("expected", "actual")]
@@ -144,9 +123,7 @@ def _differing_bytes(
         _, start, length = locate(item["file"], document["ops"], item["offset"])
         expected, actual = (image.at(start, length).hex(" ").split() for image in (want, got))
         differs = [one != two for one, two in zip(expected, actual, strict=False)]
-        yield DifferingBytes(
-            printable(f"{item['file']} {item['field']}", limit=_LONGEST),
-            start,
-            list(zip(expected, differs, strict=False)),
-            list(zip(actual, differs, strict=False)),
-        )
+        name = printable(f"{item['file']} {item['field']}", limit=_LONGEST)
+        sides = {"expected": expected, "actual": actual}
+        marked = {side: list(zip(found, differs, strict=False)) for side, found in sides.items()}
+        yield {"name": name, "offset": start, **marked}
