@@ -144,6 +144,11 @@ def test_the_geometry_of_a_large_file_with_holes(tmp_path: Path) -> None:
     judged = judge_store(store)
     assert judged.with_outcome("broken") == []
     assert judged.observations.held["IDX-PUT-6"] == 64
+    mutant = next(mutant for mutant in MISREADINGS if mutant.name == "time-diff-in-milliseconds")
+    store = broker_store(tmp_path / "wrong", slots=1_000_000, entries=4_000_000, library=mutant.library())
+    broken = judge_store(store, geometry=Geometry(1_000_000, 4_000_000)).observations.broken
+    assert {place.rule for place in broken.pop(mutant.clause)} == {mutant.words}
+    assert broken == {}
 
 
 def question_of(key: str, most: int, begin: int, end: int, *, asked: int) -> dict[str, object]:

@@ -12,11 +12,15 @@ import pytest
 from browser import Browser
 from rocket_conformance.misreadings import MUTANTS
 from rocket_conformance.pages import render_report
+from rocket_conformance.protocol import Hello
 from rocket_conformance.report import (
+    Baseline,
     CaseLine,
     Report,
     describe_divergence,
     failing_clauses,
+    footer_line,
+    header_line,
     read_report,
     render_junit,
 )
@@ -74,18 +78,10 @@ def hostile_report() -> Report:
     line = CaseLine(
         "IDX-FILE-1/any", ("IDX-FILE-1",), "MUST", "diverged", detail=HOSTILE, divergence=(divergence,)
     )
-    implementation = {
-        "name": HOSTILE, "version": HOSTILE, "language": HOSTILE, "ops": [], "geometry": "any", "features": [HOSTILE],
-    }  # fmt: skip
-    header = {
-        "type": "header", "suite": "0", "protocol": 1, "implementation": implementation, "command": [HOSTILE],
-        "seed": 0, "examples": 1, "started": "2026-01-01T00:00:00+00:00",
-    }  # fmt: skip
-    footer = {
-        "type": "footer", "counts": {"diverged": 1}, "coverage": {}, "stale": [], "missing": [], "cut_short": None,
-        "ops": [], "families": ["index"], "exit_code": 1,
-    }  # fmt: skip
-    return Report(header, (line,), footer)
+    hello = Hello(HOSTILE, HOSTILE, HOSTILE, frozenset(), None, frozenset([HOSTILE]), 1)
+    more = {"ops": [], "families": ["index"]}
+    footer = footer_line([line], Baseline(), missing=[], cut_short=None, more=more)
+    return Report(header_line(hello, [HOSTILE], 0, 1), (line,), footer)
 
 
 def test_the_page_has_the_verdict_then_what_fails_then_the_rest(page: str) -> None:

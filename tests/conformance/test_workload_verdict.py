@@ -85,14 +85,8 @@ def keyed(log: StoredLog) -> tuple[StoredRecord, str, list[StoredRecord]]:
     """A record with a key, that key, and the records of its topic that have it."""
     stored = next(stored for stored in log.records if stored.request.keys and stored.indexed)
     key = (stored.request.keys or "").split(" ")[0]
-    same = [
-        other
-        for other in log.records
-        if other.indexed
-        and other.request.topic == stored.request.topic
-        and key in (other.request.keys or "").split(" ")
-    ]
-    return stored, key, same
+    of_topic = (one for one in log.records if one.indexed and one.request.topic == stored.request.topic)
+    return stored, key, [other for other in of_topic if key in (other.request.keys or "").split(" ")]
 
 
 def query_of(stored: StoredRecord, key: str, *, end: int) -> dict[str, Any]:
@@ -167,33 +161,11 @@ def test_a_message_that_must_be_refused(store: Path, log: StoredLog) -> None:
     assert "LOG-PROP-5" in judged(store, log, {**there, "answer": {"refused": True}}).broken
 
 
-QUERY = {
-    "do": "query",
-    "topic": "T",
-    "key": "k",
-    "begin": 0,
-    "end": 1,
-    "asked": 0,
-    "max": 32,
-    "answer": {"messages": []},
-}
-READ = {
-    "do": "read",
-    "topic": "T",
-    "queue": 0,
-    "begin": 0,
-    "count": 1,
-    "asked": 0,
-    "answer": {"messages": [[0, "T", 0, 0, "", 0]]},
-}
-REFUSED = {
-    "do": "refused",
-    "clause": "LOG-PROP-5",
-    "topic": "T",
-    "key": [1],
-    "asked": 0,
-    "answer": {"refused": True},
-}
+ASKED = {"topic": "T", "asked": 0, "begin": 0}
+ROW = [0, "T", 0, 0, "", 0]
+QUERY = {**ASKED, "do": "query", "key": "k", "end": 1, "max": 32, "answer": {"messages": []}}
+READ = {**ASKED, "do": "read", "queue": 0, "count": 1, "answer": {"messages": [ROW]}}
+REFUSED = {**ASKED, "do": "refused", "clause": "LOG-PROP-5", "key": [1], "answer": {"refused": True}}
 SENT: dict[str, Any] = {
     "topic": "T", "queue": 0, "queue_offset": 0, "phy_offset": 0, "unique_key": "A", "keys": "k", "body_size": 1, "kind": "send",
 }  # fmt: skip

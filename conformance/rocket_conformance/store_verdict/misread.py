@@ -138,7 +138,8 @@ class _Compared:
         whole = files[: small.index(False) if False in small else len(small)]
         self._files = files
         self._log = log
-        self._parts = [(file, 0, file.size) for file in whole] or list(self._first_entries())
+        parts = [(file, 0, max(file.size, file.geometry.file_size)) for file in whole]
+        self._parts = parts or list(self._first_entries())
         self._found = [_bytes_of(*part) for part in self._parts]
 
     def _first_entries(self) -> Iterator[tuple[StoredIndex, int, int]]:
