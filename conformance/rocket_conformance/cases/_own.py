@@ -11,7 +11,7 @@ from rocket_reference import encode_record
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, LONG_TOPIC_MAGIC
 
 from rocket_conformance.cases._case import Case
-from rocket_conformance.files import CHUNK, FileImage
+from rocket_conformance.files import FileImage, SparseFile
 from rocket_conformance.protocol import Op
 
 _FILE: Final = "20260101000000000"
@@ -52,18 +52,12 @@ def _simple(*names: str) -> list[Op]:
 def _nearly_full(missing: int) -> FileImage:
     """A default file with room for `missing` more entries; its newest entry is of our key."""
     count = DEFAULT_GEOMETRY.index_num - missing
-    pieces = {
-        0: pack(">qqqqii", _NOON, _NOON, 0, 0, 1, count),
-        40 + 4 * _HASH: pack(">i", count - 1),
-        DEFAULT_GEOMETRY.entries_offset + INDEX_ENTRY.size * (count - 1): pack(">iqii", _HASH, 7, 0, 0),
-    }
-    chunks: dict[int, bytearray] = {}
-    for start, data in pieces.items():
-        for offset, byte in enumerate(data, start):
-            number, inside = divmod(offset, CHUNK)
-            length = min(CHUNK, DEFAULT_GEOMETRY.file_size - number * CHUNK)
-            chunks.setdefault(number, bytearray(length))[inside] = byte
-    return FileImage(DEFAULT_GEOMETRY.file_size, {number: bytes(chunk) for number, chunk in chunks.items()})
+    file = SparseFile(DEFAULT_GEOMETRY.file_size)
+    file.write(0, pack(">qqqqii", _NOON, _NOON, 0, 0, 1, count))
+    file.write(40 + 4 * _HASH, pack(">i", count - 1))
+    last = DEFAULT_GEOMETRY.entries_offset + INDEX_ENTRY.size * (count - 1)
+    file.write(last, pack(">iqii", _HASH, 7, 0, 0))
+    return file.image()
 
 
 def _case(name: str, ops: list[Op], *also: str, **fields: Any) -> Case:

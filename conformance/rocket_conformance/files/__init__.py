@@ -6,6 +6,7 @@ from rocket_conformance.files.images import (
     MOST_HELD,
     Allowance,
     FileImage,
+    SparseFile,
     data_regions,
     image_from_base64,
     image_of,

@@ -103,6 +103,28 @@ class FileImage:
                         yield start + index
 
 
+class SparseFile:
+    """A file of zeros to write into; one of 420 MB costs what is written."""
+
+    def __init__(self, size: int, begin: FileImage | None = None) -> None:
+        self.size = size
+        held: Mapping[int, bytes] = {} if begin is None else begin.resized(size).chunks
+        self._chunks = {number: bytearray(chunk) for number, chunk in held.items()}
+
+    def write(self, offset: int, data: bytes) -> None:
+        """Writes at a byte offset; bytes beyond the end of the file are dropped."""
+        for index, byte in enumerate(data, offset):
+            if 0 <= index < self.size:
+                number, inside = divmod(index, CHUNK)
+                length = min(CHUNK, self.size - number * CHUNK)
+                self._chunks.setdefault(number, bytearray(length))[inside] = byte
+
+    def image(self) -> FileImage:
+        """What it holds now."""
+        chunks = {number: bytes(chunk) for number, chunk in self._chunks.items() if any(chunk)}
+        return FileImage(self.size, chunks)
+
+
 def image_of(data: bytes) -> FileImage:
     """The image of these bytes."""
     chunks: dict[int, bytes] = {}

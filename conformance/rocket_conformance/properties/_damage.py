@@ -6,7 +6,8 @@ from typing import Final
 
 from rocket_reference import key_hash
 
-from rocket_conformance.properties._drawn import Drawn, SparseFile
+from rocket_conformance.files import SparseFile
+from rocket_conformance.properties._drawn import Drawn
 from rocket_conformance.properties._keys import I32_MAX, I64_MAX, NOON, draw_keys
 from rocket_conformance.properties._lists import FILE, Profile, draw_list
 

@@ -1,4 +1,4 @@
-"""A drawn list with its files, and files of which only a few bytes are not zero."""
+"""A drawn list with its files, and how one grows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from rocket_conformance.files import CHUNK, FileImage
+from rocket_conformance.files import FileImage
 from rocket_conformance.protocol import Op
 
 MOST_OPERATIONS: Final = 200
@@ -20,28 +20,6 @@ class Drawn:
 
     ops: tuple[Op, ...]
     files: Mapping[str, FileImage] = field(default_factory=dict[str, "FileImage"])
-
-
-class SparseFile:
-    """A file of zeros to write into; one of 420 MB costs what is written."""
-
-    def __init__(self, size: int, begin: FileImage | None = None) -> None:
-        self.size = size
-        held: Mapping[int, bytes] = {} if begin is None else begin.resized(size).chunks
-        self._chunks = {number: bytearray(chunk) for number, chunk in held.items()}
-
-    def write(self, offset: int, data: bytes) -> None:
-        """Writes at a byte offset; bytes beyond the end of the file are dropped."""
-        for index, byte in enumerate(data, offset):
-            if 0 <= index < self.size:
-                number, inside = divmod(index, CHUNK)
-                length = min(CHUNK, self.size - number * CHUNK)
-                self._chunks.setdefault(number, bytearray(length))[inside] = byte
-
-    def image(self) -> FileImage:
-        """What it holds now."""
-        chunks = {number: bytes(chunk) for number, chunk in self._chunks.items() if any(chunk)}
-        return FileImage(self.size, chunks)
 
 
 def list_length(rng: Random, mean: int) -> int:

@@ -6,8 +6,7 @@ from struct import pack
 
 from rocket_reference import file_size, key_hash
 
-from rocket_conformance.files import FileImage
-from rocket_conformance.properties._drawn import SparseFile
+from rocket_conformance.files import FileImage, SparseFile
 from rocket_conformance.properties._property import Geometry
 
 
