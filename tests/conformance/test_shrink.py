@@ -1,4 +1,4 @@
-"""A diverging list is made small, and its replay file shows the same again."""
+"""A diverging list is made small, and its replay file shows the same again; so do those of the findings in docs."""
 
 import json
 import random
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+from rocket_columnar.adapter import Adapter
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.counterexamples import read_replay, replay_of, write_replay
 from rocket_conformance.files import image_of
@@ -13,7 +15,10 @@ from rocket_conformance.judging import Judgement
 from rocket_conformance.planning import Planned
 from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.running import Options, run, run_planned
+from rocket_conformance.schema import problems
 from rocket_conformance.transport import open_handler
+
+REPLAYS = sorted((Path(__file__).parents[2] / "docs").glob("findings-*/*.json"))
 
 
 class ForgetsEmoji(ReferenceAdapter):
@@ -81,3 +86,17 @@ def test_a_long_replay_file_leaves_out_the_bytes_that_were_found(tmp_path: Path)
     assert document["actual"]["files"] == {"20260101000000000": {"size": 100_000}}
     write_replay(tmp_path / "replay.json", document)
     assert (tmp_path / "replay.json").stat().st_size < 1 << 16
+
+
+def test_there_are_some() -> None:
+    assert len(REPLAYS) == 5
+
+
+@pytest.mark.parametrize("path", REPLAYS, ids=lambda path: path.stem)
+def test_a_replay_file_passes_on_a_right_implementation(path: Path) -> None:
+    document = json.loads(path.read_bytes())
+    assert problems("case", document) == []
+    assert document["divergence"]
+    with open_handler(Adapter()) as transport:
+        line, _ = run_planned(transport, Planned(read_replay(path)), Options())
+    assert line.verdict == "pass"

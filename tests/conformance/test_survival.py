@@ -1,5 +1,6 @@
 """A run survives its implementation: one restart per hang, whole reports, no process and no scratch left."""
 
+import codecs
 import json
 import re
 import signal
@@ -14,7 +15,13 @@ from adapter_code import GOOD, WRONG, AdapterMaker
 from rocket_conformance.files import scratch
 from rocket_conformance.report import Report, conclusion
 from rocket_conformance.running import Options, run
-from rocket_conformance.transport import Failed, Job, open_command
+from rocket_conformance.transport import (
+    Failed,
+    InterruptedBySignal,
+    Job,
+    open_command,
+    stop_on_signals,
+)
 from rocket_spec.data import find_data
 from rocket_spec.temporary_folders import remove_tree
 
@@ -250,6 +257,27 @@ def test_processes_that_were_there_before_are_left_alone(adapter: AdapterMaker) 
         with open_command(adapter(GOOD)):
             pass
         assert ours.poll() is None
+
+
+def test_a_signal_that_arrives_within_a_codec_keeps_its_name() -> None:
+    """Python gives an exception of one string another text there: "decoding with 'utf-16-be' codec failed (...)"."""
+
+    def interrupted(_data: object, _errors: str = "strict", /) -> tuple[str, int]:
+        signal.raise_signal(signal.SIGTERM)
+        raise AssertionError("the signal did not arrive")
+
+    def search(name: str) -> codecs.CodecInfo | None:
+        return (
+            codecs.CodecInfo(codecs.ascii_encode, interrupted, name=name) if name == "interrupted" else None
+        )
+
+    codecs.register(search)
+    try:
+        with stop_on_signals(), pytest.raises(InterruptedBySignal) as caught:
+            b"x".decode("interrupted")
+    finally:
+        codecs.unregister(search)
+    assert caught.value.name == "SIGTERM"
 
 
 # --- scratch ------------------------------------------------------------------------------------------------
