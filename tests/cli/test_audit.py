@@ -2,11 +2,10 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from one_at_a_time import broker_lock
 from rocket_golden import open_store
 from verb_run import Verb
 
@@ -149,27 +148,16 @@ def test_restart_of_a_killed_store(verb: Verb, tmp_path: Path) -> None:
 
 
 def test_no_start_is_predicted_beside_a_running_broker(verb: Verb, store: Path) -> None:
-    """A running broker has the file `abort`, and locks the first byte of `lock` (DefaultMessageStore 217-232)."""
     (store / "abort").touch()
-    (store / "lock").write_text("lock")
-    held = (
-        "import fcntl, sys; file = open(sys.argv[1], 'r+'); fcntl.lockf(file, fcntl.LOCK_EX, 1, 0); "
-        "print(flush=True); sys.stdin.read()"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", held, str(store / "lock")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as holder:
-        assert holder.stdout is not None
-        holder.stdout.readline()
+    with broker_lock(store) as holder:
         done = verb("audit", store, "--restart")
         listed = verb("audit", store, "--restart", "--json")
-        holder.communicate()
     assert (done.code, listed.code) == (1, 1)
-    assert f"a broker is running (process {holder.pid} holds the lock of " in done.out
+    assert f"a broker is running (process {holder} holds the lock of " in done.out
     said = " ".join(done.out.split())
     assert "is not predicted" in said
     assert "never start a second broker on this store" in said  # STORE-22
-    assert list(json.loads(listed.out)) == ["running"]
+    assert [list(row) for row in listed.rows] == [["running"]]
     assert "the log is read from" in verb("audit", store, "--restart").out
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from rocketspec._options import AsJson, write_json
-from rocketspec._terminal import fitted
+from rocketspec._terminal import say_all
 
 if TYPE_CHECKING:
     from rocket_conformance.planning import Planned
@@ -52,8 +52,7 @@ def show(
     if json:
         write_json(document, indent=1)
         return
-    for line in _lines(planned, document):
-        typer.echo(fitted(line))
+    say_all(_lines(planned, document))
 
 
 def _lines(planned: Planned, document: dict[str, Any]) -> Iterator[str]:

@@ -85,9 +85,7 @@ def show_clause(
             shown["profile"] = {"release": release.version, "differences": found}
         write_json(shown)
         return
-    _print_clause(clause)
-    if release is not None:
-        _print_profile(clause, release)
+    _print_clause(clause, release)
 
 
 @GROUP.command("coverage")
@@ -176,26 +174,7 @@ def _coverage_lines(rows: Sequence[ClauseCoverage]) -> Iterator[str]:
     yield "{:,} directed cases, {:,} seeded ones, {:,} properties, {:,} mutants".format(*totals)
 
 
-def _print_profile(clause: Clause, release: Profile) -> None:
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    console = Console()
-    found = release.of(clause.id)
-    if not found:
-        console.print(f"\n{release.version}: no known difference", highlight=False)
-    for difference in found:
-        releases = " to ".join(dict.fromkeys((difference.first, difference.last)))
-        console.print(f"\n[bold]{release.version} instead[/bold] ({releases})", highlight=False)
-        console.print(Markdown(f"\n{difference.text}\n"))
-        console.print(
-            f"\nSource at {difference.at}: {difference.source}\nEvidence: {difference.evidence}",
-            highlight=False,
-            markup=False,
-        )
-
-
-def _print_clause(clause: Clause) -> None:
+def _print_clause(clause: Clause, release: Profile | None) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
 
@@ -204,3 +183,14 @@ def _print_clause(clause: Clause) -> None:
     console.print(f"[bold]{clause.id}[/bold]  {clause.level} · since {clause.since}", highlight=False)
     console.print(Markdown(f"\n{clause.text}\n"))
     console.print(f"\nSource: {clause.source}\nEvidence: {shown}", highlight=False, markup=False)
+    if release is None:
+        return
+    found = release.of(clause.id)
+    if not found:
+        console.print(f"\n{release.version}: no known difference", highlight=False)
+    for difference in found:
+        releases = " to ".join(dict.fromkeys((difference.first, difference.last)))
+        console.print(f"\n[bold]{release.version} instead[/bold] ({releases})", highlight=False)
+        console.print(Markdown(f"\n{difference.text}\n"))
+        source = f"\nSource at {difference.at}: {difference.source}\nEvidence: {difference.evidence}"
+        console.print(source, highlight=False, markup=False)

@@ -2,13 +2,13 @@
 
 import shutil
 import struct
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 import rocket_golden
+from one_at_a_time import broker_lock
 from rocket_columnar.describe import look_at
 from rocket_spec.errors import UsageError
 from store_bytes import put, record
@@ -84,17 +84,6 @@ def test_a_store_in_use_is_known_by_its_lock(store: Path) -> None:
     """As 4.9.3 locks it: the first byte of the file `lock`, until the process ends."""
     (store / "abort").touch()
     assert (look_at(store).clean, look_at(store).running) == (False, 0)
-    code = (
-        "import fcntl, sys\n"
-        "file = open(sys.argv[1], 'w')\n"
-        "fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)\n"
-        "print('locked', flush=True)\n"
-        "sys.stdin.read()\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", code, store / "lock"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as broker:
-        assert broker.stdout is not None
-        assert broker.stdout.readline() == b"locked\n"
-        assert look_at(store).running == broker.pid
+    with broker_lock(store) as holder:
+        assert look_at(store).running == holder
     assert look_at(store).running == 0

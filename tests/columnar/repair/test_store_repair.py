@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from one_at_a_time import broker_lock
 from rocket_columnar.repair import Target, plan_repair, repair, undo
 from rocket_columnar.report import audit
 from rocket_golden import open_store
@@ -227,21 +228,11 @@ def test_of_two_repairs_at_once_one_is_done(store: Path) -> None:
 @pytest.mark.parametrize("work", [plan_repair, repair])
 def test_a_store_in_use_is_refused(work: object, store: Path) -> None:
     """The lock is that which a broker holds while it runs, byte 0 (`DefaultMessageStore.start` 221)."""
-    (store / "lock").touch()
-    holder = "import fcntl, sys; f = open(sys.argv[1], 'r+b'); fcntl.lockf(f, fcntl.LOCK_EX, 1); print(flush=True); input()"
-    with subprocess.Popen(
-        [sys.executable, "-c", holder, str(store / "lock")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
+    with broker_lock(store) as holder:
         before = content(store)
-        with pytest.raises(UsageError, match=f"process {process.pid} holds its lock"):
+        with pytest.raises(UsageError, match=f"process {holder} holds its lock"):
             (plan_repair if work is plan_repair else repair)(Target(store))
         assert content(store) == before
-        process.communicate("\n")
 
 
 def test_an_undo_after_the_broker_wrote_is_refused(store: Path) -> None:
