@@ -59,17 +59,8 @@ def _log(draw: random.Random, *, light: float) -> tuple[list[bytes], list[tuple[
             files.append(b"")
         place = LOG_FILE * (len(files) - 1) + len(files[-1])
         if number == damaged:
-            changes |= draw.choice(
-                [
-                    {"magic": 0},
-                    {"more": 7},
-                    {"more": 100},
-                    {"more": 5000},
-                    {"more": -5},
-                    {"more": -60},
-                    {"body": b"abc", "crc": 1},
-                ]
-            )
+            sizes: list[dict[str, Any]] = [{"more": more} for more in (7, 100, 5000, -5, -60)]
+            changes |= draw.choice([{"magic": 0}, *sizes, {"body": b"abc", "crc": 1}])
         data = record(place, properties, **changes)
         if len(files[-1]) + len(data) + 8 > LOG_FILE:
             break
