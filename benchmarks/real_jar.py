@@ -4,21 +4,12 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 from rocket_conformance.rocketmq import ORACLE_VERSION, resolve
 from rocket_spec.layout import Geometry
 
-_SOURCE: Final = Path(__file__).with_name("java") / "StoreBench.java"
-
-_FLAGS: Final = (
-    *("--add-opens", "java.base/java.nio=ALL-UNNAMED"),
-    *("--add-opens", "java.base/sun.nio.ch=ALL-UNNAMED"),
-    *("--add-opens", "java.base/jdk.internal.ref=ALL-UNNAMED"),
-    *("--add-exports", "java.base/sun.nio.ch=ALL-UNNAMED"),
-    *("--add-exports", "java.base/jdk.internal.ref=ALL-UNNAMED"),
-)
+_FOLDER: Final = Path(__file__).with_name("java")
 
 _HEAP_BASE: Final = 512
 _HEAP_PER_KEY: Final = 160
@@ -39,29 +30,31 @@ class RealJar:
         jar_set = resolve(ORACLE_VERSION)
         heap = _HEAP_BASE + (_HEAP_PER_KEY * count >> 20)
         classes = os.pathsep.join(map(str, jar_set.jars))
-        command = [java, f"-Xmx{heap}m", *_FLAGS, "-cp", classes, str(_SOURCE)]
+        command = [
+            java,
+            f"-Xmx{heap}m",
+            f"@{_FOLDER / 'flags'}",
+            "-cp",
+            classes,
+            str(_FOLDER / "StoreBench.java"),
+        ]
         self._process = subprocess.Popen(
             [*command, *map(str, (*geometry, count))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        self._expect_ready()
+        assert self._process.stdout is not None
+        if self._process.stdout.readline().strip() != "ready":
+            raise OSError(f"java ended with exit code {self._process.wait()}")
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(timeout=60)
-
-    def _expect_ready(self) -> None:
-        assert self._process.stdout is not None
-        if self._process.stdout.readline().strip() != "ready":
-            raise OSError(f"java ended with exit code {self._process.wait()}")
 
     def _ask(self, line: str) -> list[int]:
         assert self._process.stdin is not None

@@ -12,7 +12,7 @@ from rocket_spark.decode import (
     run_decode,
 )
 from rocket_spark.fleet import Asked, differing, digest_stores, query_stores, restart_stores
-from rocket_spark.frames import kafka_rows
+from rocket_spark.frames import count_times_out_of_range, kafka_rows
 from rocket_spark.rebuild import plan_rebuilds, rebuild_stores, run_rebuild
 from rocket_spark.session import SparkUnavailableError, open_session
 from rocket_spark.sources import SOURCES, register
@@ -31,6 +31,7 @@ __all__ = [
     "StoreStatus",
     "TableSummary",
     "audit_stores",
+    "count_times_out_of_range",
     "decode_stores",
     "differing",
     "digest_stores",

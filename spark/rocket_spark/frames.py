@@ -1,8 +1,10 @@
-"""Frames of the sources as rows of Spark's Kafka source."""
+"""What is done with frames of the sources: records in the columns of Spark's Kafka source, times that became null."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
+
+from rocket_columnar.arrow import is_time
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,3 +44,18 @@ def kafka_rows(records: DataFrame) -> DataFrame:
     is_millis = dict(records.dtypes).get("store_timestamp") == "bigint"
     time = _MILLIS if is_millis else "store_timestamp"
     return records.selectExpr(*(column.format(time=time) for column in _COLUMNS))
+
+
+def count_times_out_of_range(frame: DataFrame) -> dict[str, int]:
+    """For each column of times the number of its values outside the years 1 to 9999, which are null; one action.
+
+    In mode PERMISSIVE the rows that report a problem have no times either, and are counted.
+
+    Args:
+        frame: what a source gave with the option `timestamps` set to `utc`.
+    """
+    from pyspark.sql import functions
+
+    names = [name for name in frame.columns if is_time(name)]
+    counts = [functions.count_if(functions.col(name).isNull()).alias(name) for name in names]
+    return frame.agg(*counts).collect()[0].asDict() if names else {}

@@ -43,14 +43,13 @@ class Store:
         Raises:
             UsageError: a directory with a comma in its path, which separates directories.
         """
-        options = dict(storage or {})
         folders = [_absolute(folder) for folder in self.commitlog]  # tasks run in other directories
         for folder in folders:
             if "," in folder:
                 raise UsageError(
                     f"{folder}: a comma separates directories of a commit log; a path cannot contain one"
                 )
-        return options | {COMMITLOG: ",".join(folders)} if folders else options
+        return {**(storage or {}), **({COMMITLOG: ",".join(folders)} if folders else {})}
 
 
 StorePath = str | Path | Store

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from rocket_columnar.decode import TABLE_KINDS
 from rocket_columnar.store import ALL_KINDS, LATER_KINDS, find_files
-from rocket_spark import DecodeOptions, decode_stores, kafka_rows
+from rocket_spark import DecodeOptions, count_times_out_of_range, decode_stores, kafka_rows
 from rocket_spark.sources import SOURCES, reason
 from rocket_spec.tables import TABLES
 from store_bytes import put, record
@@ -82,12 +82,14 @@ def test_schema_picks_columns(spark: SparkSession, hand_made: Path) -> None:
     assert rows[0]["phy_offset"] == 0
 
 
-def test_timestamps(spark: SparkSession, tmp_path: Path) -> None:
+def test_timestamps_and_how_many_are_out_of_range(spark: SparkSession, tmp_path: Path) -> None:
     times = (1_700_000_000_123, 1 << 62, 0)
     (tmp_path / "checkpoint").write_bytes(struct.pack(">3q", *times).ljust(4096, b"\0"))
     frame = spark.read.format("rocketmq-checkpoint").option("timestamps", "utc").load(str(tmp_path))
-    (row,) = frame.selectExpr("unix_millis(physic_msg_timestamp)", "logics_msg_timestamp").collect()
-    assert tuple(row) == (times[0], None)
+    counts = count_times_out_of_range(frame)
+    assert [counts[f"{name}_msg_timestamp"] for name in ("physic", "logics", "index")] == [0, 1, 0]
+    (row,) = frame.selectExpr("unix_millis(physic_msg_timestamp)").collect()
+    assert row[0] == times[0]
 
 
 def test_tables_of_a_store_far_away(spark: SparkSession, hand_made: Path, s3: Far) -> None:

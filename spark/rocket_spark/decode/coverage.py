@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rocket_columnar.decode import decode
 from rocket_columnar.index import GeometryGuess
 from rocket_columnar.store import StoreFile
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_spark.reading import LogTail, QueueTail
+from rocket_spark.reading import LogTail, QueueTail, entry_count
 
 _OFFSET: Final = "phy_offset"
 
@@ -118,14 +117,3 @@ def _queue_bounds(files: list[StoreFile], before: dict[str, int], bounds: Bounds
             base, count = file.base_offset // QUEUE_UNIT.size, file.size() // QUEUE_UNIT.size
             bounds.rows[file.name] = max(0, begin[name] - base), max(0, min(count, end[name] - base))
     bounds.coverage["queue"] = end
-
-
-def entry_count(file: StoreFile, guess: GeometryGuess) -> int:
-    """The number of entries that the header of an index file counts.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    ((_, header),) = decode([file], tables=["index_headers"], geometry={file: guess})
-    count: int = header.column("index_count")[0].as_py()
-    return max(0, min(count, guess.geometry.index_num) - 1)

@@ -14,9 +14,9 @@ from rocket_columnar.index import GeometryGuess, resolve_each
 from rocket_columnar.store import StoreFile
 from rocket_spec.layout import Geometry
 
-from rocket_spark.decode.coverage import Bounds, bounds_of, entry_count
+from rocket_spark.decode.coverage import Bounds, bounds_of
 from rocket_spark.files import disk_bytes, state_of
-from rocket_spark.reading import FilePart, log_parts
+from rocket_spark.reading import FilePart, entry_count, log_parts
 from rocket_spark.stores import JobStores
 
 WHOLE_LOG: Final = (-(1 << 63), 1 << 62)

@@ -14,6 +14,7 @@ from rocket_spark.reading.partitions import (
     LOG_BYTES,
     FilePart,
     RowsPartition,
+    entry_count,
     grouped,
     log_parts,
     plan_partitions,

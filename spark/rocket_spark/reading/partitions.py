@@ -164,9 +164,15 @@ def _weight(part: FilePart) -> int:
     return end - begin
 
 
-def _ranges(first: int, end: int, step: int) -> Iterator[tuple[int, int]]:
-    for begin in range(first, end, step):
-        yield begin, min(begin + step, end)
+def entry_count(file: StoreFile, guess: GeometryGuess) -> int:
+    """The number of entries that the header of an index file counts.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    ((_, header),) = decode([file], tables=["index_headers"], geometry={file: guess})
+    count: int = header.column("index_count")[0].as_py()
+    return max(0, min(count, guess.geometry.index_num) - 1)
 
 
 def _index_parts(files: list[StoreFile], request: Request, table: str, wanted: Wanted) -> Iterator[FilePart]:
@@ -179,11 +185,9 @@ def _index_parts(files: list[StoreFile], request: Request, table: str, wanted: W
         elif table == "index_headers":
             yield FilePart(file, (0, 1), guess=guesses[file])
         else:
-            guess = guesses[file]
-            ((_, header),) = decode([file], tables=["index_headers"], geometry={file: guess})
-            count = min(header.column("index_count")[0].as_py(), guess.geometry.index_num)
-            for rows in _ranges(0, count - 1, request.max_partition_rows):
-                yield FilePart(file, rows, guess=guess)
+            end, step = entry_count(file, guesses[file]), request.max_partition_rows
+            for begin in range(0, end, step):
+                yield FilePart(file, (begin, min(begin + step, end)), guess=guesses[file])
 
 
 def _geometries(
@@ -205,30 +209,22 @@ def _geometries(
     return guesses, problems
 
 
-def _overlap(before: StoreFile, file: StoreFile) -> MalformedError | None:
-    """The problem if `file` begins inside the one before it."""
-    size = before.size()
-    if before.sequence != file.sequence:
-        return None
-    if file.base_offset >= before.base_offset + size:
-        return None
-    return MalformedError(
-        file=str(before.path) if before.source is None else before.source.name,
-        found=f"{size:,} bytes",
-        expected=f"{file.base_offset - before.base_offset:,}, up to where {file.path.name} begins",
-        clause="CQ-FILE-2" if file.kind != "log" else "LOG-FILE-1",
-    )
-
-
 def _checked(files: list[StoreFile], request: Request) -> dict[StoreFile, str]:
     """Files that overlap the next one, each with its problem; in mode FAILFAST an error."""
     problems = {}
     for before, file in pairwise(files):
-        error = _overlap(before, file)
-        if error is not None:
-            if request.mode == "FAILFAST":
-                raise error
-            problems[before] = str(error)
+        size, room = before.size(), file.base_offset - before.base_offset
+        if before.sequence != file.sequence or size <= room:
+            continue
+        error = MalformedError(
+            file=str(before.path) if before.source is None else before.source.name,
+            found=f"{size:,} bytes",
+            expected=f"{room:,}, up to where {file.path.name} begins",
+            clause="CQ-FILE-2" if file.kind != "log" else "LOG-FILE-1",
+        )
+        if request.mode == "FAILFAST":
+            raise error
+        problems[before] = str(error)
     return problems
 
 

@@ -48,7 +48,7 @@ class QueueTail:
                 if fail_on_loss:
                     raise lost(files[0], f"units of {name} before {first:,} gone", f"all from {at:,} on")
                 begin[name] = first
-            elif at > first and (unit := self._unit(files, at - 1)) is not None:
+            elif at > first and (unit := self.unit(name, at - 1)) is not None:
                 if unit["size"] > 0 and (mark is None or unit["phy_offset"] == mark):
                     continue
                 end = self._end(files, first)
@@ -65,11 +65,7 @@ class QueueTail:
 
     def unit(self, name: str, number: int) -> Any:
         """The unit of a queue by its number: phy_offset, size and tags_code; None if its file is gone."""
-        return self._unit(self.queues[name], number)
-
-    def _unit(self, files: list[StoreFile], number: int) -> Any:
-        """The unit of that number; None if its file is gone."""
-        for file in reversed(files):
+        for file in reversed(self.queues[name]):
             at = number * QUEUE_UNIT.size - file.base_offset
             if at >= 0:
                 with file.open() as reader:
@@ -99,8 +95,8 @@ class QueueTail:
 
     def _marked(self, begin: dict[str, int], end: dict[str, int]) -> dict[str, int]:
         """`end` with the target of the last unit of each queue that continues."""
-        for name, files in self.queues.items():
-            if end[name] > begin[name] and (unit := self._unit(files, end[name] - 1)) is not None:
+        for name in self.queues:
+            if end[name] > begin[name] and (unit := self.unit(name, end[name] - 1)) is not None:
                 end[name + _MARK] = int(unit["phy_offset"])
         return end
 
