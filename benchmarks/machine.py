@@ -13,11 +13,6 @@ def _cpu() -> str:
     return match[1] if match else platform.machine()
 
 
-def _memory() -> str:
-    size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return f"{size / (1 << 30):.0f} GiB"
-
-
 def _java() -> str:
     try:
         text = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr
@@ -30,9 +25,10 @@ def _java() -> str:
 def describe() -> str:
     """CPU, memory, and versions of what took part, a line of Markdown each."""
     packages = ("numpy", "numba", "pyarrow")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     facts = {
         "CPU": f"{_cpu()}, {os.cpu_count()} cores",
-        "Memory": _memory(),
+        "Memory": f"{memory / (1 << 30):.0f} GiB",
         "Load average before the run": f"{os.getloadavg()[0]:.1f}",
         "System": f"{platform.system()} {platform.machine()}",
         "Python": platform.python_version(),

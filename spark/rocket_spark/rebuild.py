@@ -244,7 +244,13 @@ class _Running:
     def make_files(self) -> None:
         """The second phase: index file by index file, and bucket of queues by bucket, which need not wait for each other."""
         plans = {name: plan_indexes(self.dispatched[name], plan.geometry) for name, plan in self._plans()}
-        own = {name: self._own(self.job.plans[name]) for name in plans}
+        own = {  # the store's own files, which are copied or compared
+            name: OwnFiles(
+                index_begins(plan.files) if self.only_missing else {},
+                [file for file in plan.files if file.kind in ("ext", "queue")],
+            )
+            for name, plan in self._plans()
+        }
         tasks = [*self._index_tasks(plans, own), *self._queue_tasks(own)]
         made: dict[str, list[Any]] = {}
         for task, outcome in self._outcomes(file_task, tasks, "index files and queues", own):
@@ -262,11 +268,6 @@ class _Running:
             for (path, _, _), file in zip(mine, settled, strict=True):
                 if file is not None:
                     self.parts[name][_place(name, f"index/{file}")] = path
-
-    def _own(self, plan: RebuildPlan) -> OwnFiles:
-        """The store's own files that the tasks of the second phase copy or compare."""
-        begins = index_begins(plan.files) if self.only_missing else {}
-        return OwnFiles(begins, [file for file in plan.files if file.kind in ("ext", "queue")])
 
     def _index_tasks(
         self, plans: Mapping[str, list[IndexPlan]], own: Mapping[str, OwnFiles]

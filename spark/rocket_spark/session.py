@@ -156,7 +156,9 @@ def open_session(
     settings: dict[str, str] = {}
     if remote is not None:
         where = f"Spark Connect at {remote} does not answer"
-        _require_server(remote, where)
+        server = _SERVER.match(remote)
+        if server is not None:  # a local server has no port yet
+            _require_answer([(server[1], int(server[2] or _CONNECT_PORT))], where)
         builder = builder.remote(remote)
     else:
         where = f"Spark does not start with master {master}"
@@ -173,13 +175,6 @@ def open_session(
             return session
     except (Py4JError, PySparkException, ImportError) as error:
         raise SparkUnavailableError(f"{where}: {_reason(error, log)}") from error
-
-
-def _require_server(remote: str, where: str) -> None:
-    """Checks that a server's port answers. A local server has none yet."""
-    address = _SERVER.match(remote)
-    if address is not None:
-        _require_answer([(address[1], int(address[2] or _CONNECT_PORT))], where)
 
 
 def _require_answer(addresses: Sequence[tuple[str, int]], where: str) -> None:

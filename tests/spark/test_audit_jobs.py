@@ -14,7 +14,7 @@ from rocket_golden import damaged, open_damaged, open_store
 from rocket_spark import Store, audit_stores, decode_stores, rebuild_stores
 from rocket_spark.audit import ranges_by_task
 from rocket_spark.stores import name_stores
-from verb_run import Run, runner
+from verb_run import Run
 
 pytestmark = pytest.mark.spark
 
@@ -112,12 +112,3 @@ def test_stores_with_commit_logs_of_their_own(
     assert {found.store: done[found.store].records for found in status} == {
         found.store: found.rows for found in status
     }
-
-
-def test_a_log_in_several_directories_belongs_to_one_store(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = runner("spark", capfd, monkeypatch)
-    done = run("audit", tmp_path / "a", tmp_path / "b", "--commitlog", tmp_path)
-    assert (done.code, done.err.count("\n")) == (2, 1)
-    assert f"--commitlog {tmp_path}: with several stores, expected STORE=PATH" in done.err

@@ -100,7 +100,7 @@ def logs(store: Path, kept: range) -> None:
 def test_files_that_the_broker_deleted(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: list[int], *, drop: bool
 ) -> None:
-    monkeypatch.setattr(part_tasks, "TASK_BYTES", 1)
+    monkeypatch.setattr(part_tasks, "TASK_BYTES", 200)  # each file is on its own
     store, out = tmp_path / "store", tmp_path / "out"
     logs(store, range(3))
     decode_stores(spark, store, out, options=APPEND)

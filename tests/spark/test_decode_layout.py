@@ -19,16 +19,11 @@ from table_rows import part_rows, table_rows
 pytestmark = pytest.mark.spark
 
 
-def log_of(store: Path, count: int) -> None:
-    """Records of 88 bytes and a body of 12."""
-    length = len(record(0, body=b"0" * 12))
-    log = b"".join(record(number * length, body=b"0" * 12, queue_offset=number) for number in range(count))
-    put(store, f"commitlog/{0:020}", log)
-
-
 def test_row_groups_are_large_and_indexed(spark: SparkSession, tmp_path: Path) -> None:
     """9,000 records, which the engine gives in batches of fewer, make one row group."""
-    log_of(tmp_path / "store", 9000)
+    length = len(record(0))
+    log = b"".join(record(number * length, queue_offset=number) for number in range(9000))
+    put(tmp_path / "store", f"commitlog/{0:020}", log)
     decode_stores(spark, tmp_path / "store", tmp_path / "out")
     (part,) = (tmp_path / "out" / "commit_log").iterdir()
     read = pq.ParquetFile(part).metadata

@@ -61,34 +61,26 @@ def fetched(out: str, far: Far, directory: Path) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("near", [True, False], ids=["near", "far"])
-def test_rebuilt_files_that_stores_lack_are_those_of_one_machine(
-    spark: SparkSession,
-    partly_lost: dict[str, Path],
-    s3: Far,
-    tmp_path: Path,
-    *,
-    near: bool,
-) -> None:
-    stores = [
-        str(store) if near else s3.upload(store, f"rebuild/{name}") for name, store in partly_lost.items()
-    ]
-    out = str(tmp_path / "out") if near else f"{s3.root}/rebuilt"
-    done = rebuild_stores(spark, stores, out, only_missing=True, storage=s3.options)
-    made = tmp_path / "out" if near else fetched(out, s3, tmp_path / "out")
-    for name, store in partly_lost.items():
-        whole = tmp_path / "whole" / name
-        assert done[name] == rebuild(store, whole, only_missing=True)
-        same(made / name, whole)
-        assert 2 <= len(done[name].files) <= 4
-
-
 @pytest.fixture(params=["near", "s3", "hdfs"])
 def far(request: pytest.FixtureRequest, tmp_path: Path) -> Far:
     if request.param == "near":
         return Far(str(tmp_path / "near"))
     found: Far = request.getfixturevalue(request.param)
     return found
+
+
+def test_rebuilt_files_that_stores_lack_are_those_of_one_machine(
+    spark: SparkSession, partly_lost: dict[str, Path], far: Far, tmp_path: Path
+) -> None:
+    stores = [far.upload(store, f"rebuild/{name}") for name, store in partly_lost.items()]
+    out = f"{far.root}/rebuilt"
+    done = rebuild_stores(spark, stores, out, only_missing=True, storage=far.options)
+    made = fetched(out, far, tmp_path / "out")
+    for name, store in partly_lost.items():
+        whole = tmp_path / "whole" / name
+        assert done[name] == rebuild(store, whole, only_missing=True)
+        same(made / name, whole)
+        assert 2 <= len(done[name].files) <= 4
 
 
 def test_a_rebuild_and_an_audit_in_each_storage(

@@ -46,7 +46,7 @@ def write(output: Output, text: str) -> str:
     return f"{path.name}/table"
 
 
-def run(place: Far, work: Callable[[Output], None] = lambda _: None, **options: bool) -> None:
+def run(place: Far, work: Callable[[Output], object] = lambda _: None, **options: bool) -> None:
     """A job."""
     with Output(place.root, place.options, **options) as output:
         work(output)

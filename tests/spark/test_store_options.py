@@ -78,6 +78,8 @@ def test_a_directory_outside_of_the_store_belongs_to_one_store(
 
 
 def test_directories_named_by_store(two: list[Path], planned: Callable[..., Planned]) -> None:
+    said = f"--commitlog {two[0]}: with several stores, expected STORE=PATH"
+    check_refused(planned("decode", *two, "--commitlog", two[0]), said)
     options = [part for folder in folders(two[1]) for part in ("--commitlog", f"{two[1]}={folder}")]
     stores, _ = planned("rebuild", *two, *options)
     assert stores == [Store(str(two[0])), Store(str(two[1]), folders(two[1]))]

@@ -128,12 +128,11 @@ def run_decode(spark: SparkSession, plan: DecodePlan, *, progress: Progress = si
             output.clean(file["path"] for file in plan.before["files"])
         done = _Done(plan, _outcomes(spark, plan, output, progress))
         parts = {place: name for place, (name, _) in done.parts.items()}
-        sizes = {place: output.size(name) for place, name in parts.items()}
         if options.append:
-            output.add(parts, done.facts(), done.kept())
+            files: Sequence[Mapping[str, Any]] = output.add(parts, done.facts(), done.kept())
         else:
-            output.commit(parts, done.facts())
-    return done.summary(sizes)
+            files = output.commit(parts, done.facts())
+    return done.summary({file["path"]: file["bytes"] for file in files})
 
 
 def _outcomes(
@@ -204,7 +203,7 @@ class _Done:
             "job": "decode",
             "stores": plan.before.get("stores", {}) | plan.stores,
             "rows": {place: rows for place, (_, rows) in self.parts.items()},
-            "gaps": [gap for gaps in self._good(self.gaps) for gap in gaps],
+            "gaps": [gap for name, gaps in self.gaps.items() if name not in self.failed for gap in gaps],
             "failed": {name: str(error) for name, error in self.failed.items()},
         }
         if not plan.options.append:
@@ -228,9 +227,6 @@ class _Done:
                 if store.bounds is not None and name not in self.failed
             },
         }
-
-    def _good(self, by_store: Mapping[str, Any]) -> list[Any]:
-        return [value for name, value in by_store.items() if name not in self.failed]
 
     def kept(self) -> list[dict[str, Any]]:
         """Files of earlier runs that stay: not those written anew, nor with `drop_expired` those that expired."""

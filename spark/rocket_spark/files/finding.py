@@ -37,10 +37,6 @@ _HEAD: Final = 4096
 _GLOB: Final = re.compile(r"[*?\[]")
 
 
-def _skip_nothing(name: str, reason: str) -> None:
-    """The default of `on_skip`."""
-
-
 def expand(uri: str, options: Mapping[str, str] | None = None) -> list[str]:
     """The paths that a path or a glob (`*`, `?`, `[...]`, within one name) stands for, in order.
 
@@ -118,7 +114,7 @@ def find_files(
     kind: str | None = None,
     *,
     options: Mapping[str, str] | None = None,
-    on_skip: Callable[[str, str], None] = _skip_nothing,
+    on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
 ) -> list[StoreFile]:
     """As `rocket_columnar.store.find_files`, of a path or a URI.
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from rocket_spec.errors import UsageError
 
 from rocket_spark.files import hdfs, s3
-from rocket_spark.files.storage import LocalStorage, Settings, Storage, scheme_of
+from rocket_spark.files.storage import LocalStorage, Storage, scheme_of
 
 
 def check_settings(options: Mapping[str, str]) -> None:
@@ -24,12 +24,6 @@ def check_settings(options: Mapping[str, str]) -> None:
     for name in options:
         if name.lower() not in known:
             raise UsageError(f"storage option {name}: unknown; there are {', '.join(names)}")
-
-
-def _settings_of(options: Mapping[str, str]) -> Settings:
-    """Those of `options` that are a storage's."""
-    lowered = {name.lower(): value for name, value in options.items()}
-    return tuple(sorted((n, v) for n, v in lowered.items() if n.startswith(("s3.", "hdfs."))))
 
 
 def storage_for(uri: str, options: Mapping[str, str] | None = None) -> tuple[Storage, str]:
@@ -43,7 +37,8 @@ def storage_for(uri: str, options: Mapping[str, str] | None = None) -> tuple[Sto
         UsageError: another scheme, or an option with a value that it cannot have.
     """
     scheme = scheme_of(uri)
-    settings = _settings_of(options or {})
+    lowered = {name.lower(): value for name, value in (options or {}).items()}
+    settings = tuple(sorted((n, v) for n, v in lowered.items() if n.startswith(("s3.", "hdfs."))))
     if not scheme:
         return LocalStorage(), uri
     if scheme == "file":

@@ -189,8 +189,8 @@ class Output:
         except FileNotFoundError as error:
             raise JobError(f"{uri}: written by a task and missing since") from error
 
-    def commit(self, parts: Mapping[str, str], facts: Mapping[str, Any]) -> None:
-        """Moves attempts into place, all or none.
+    def commit(self, parts: Mapping[str, str], facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Moves attempts into place, all or none; path and bytes of each file.
 
         Args:
             parts: by their path in the folder, with `/`, the names of the attempts.
@@ -216,6 +216,7 @@ class Output:
             if not self._taken():
                 self.undo_commit()
             raise
+        return files
 
     def _make_room(self, before: Iterable[str]) -> None:
         """Moves earlier content away. Of a folder `leaving` nothing new has come yet; an `old` one has left as a whole."""
@@ -269,7 +270,7 @@ class Output:
 
     def add(
         self, parts: Mapping[str, str], facts: Mapping[str, Any], kept: Sequence[Mapping[str, Any]]
-    ) -> None:
+    ) -> list[Mapping[str, Any]]:
         """Moves attempts into place beside the files of earlier runs. `_SUCCESS` is absent meanwhile.
 
         A kill leaves files that the manifest does not list; `clean` removes them.
@@ -293,6 +294,7 @@ class Output:
         self.storage.move(f"{self.out}/{COMING}", f"{self.out}/{MANIFEST}")
         self.clean(str(file["path"]) for file in files)
         self._write(SUCCESS, "")
+        return files
 
     def clean(self, listed: Iterable[str]) -> None:
         """Removes the files of tables that are not `listed` by their paths: a killed run left them, or they expired."""

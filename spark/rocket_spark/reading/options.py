@@ -122,13 +122,6 @@ def flag(options: Mapping[str, str], name: str, *, default: bool = False) -> boo
     return text.lower() == "true"
 
 
-def _utc(options: Mapping[str, str]) -> bool:
-    text = options.get("timestamps", "millis")
-    if text not in ("millis", "utc"):
-        raise UsageError(f"option timestamps: {text!r} is neither millis nor utc")
-    return text == "utc"
-
-
 def _columns(options: Mapping[str, str], table: str) -> tuple[str, ...] | None:
     text = options.get("columns")
     if text is None:
@@ -159,6 +152,9 @@ def request(options: Mapping[str, str], table: str, format_name: str) -> Request
     mode = options.get("mode", "FAILFAST").upper()
     if mode not in _MODES:
         raise UsageError(f"option mode: {options['mode']!r} is none of {', '.join(_MODES)}")
+    timestamps = options.get("timestamps", "millis")
+    if timestamps not in ("millis", "utc"):
+        raise UsageError(f"option timestamps: {timestamps!r} is neither millis nor utc")
     corrupt = options.get("columnNameOfCorruptRecord", "_corrupt_record")
     columns = _columns(options, table)
     if corrupt in {column.name for column in TABLES[table]} or not corrupt:
@@ -173,6 +169,6 @@ def request(options: Mapping[str, str], table: str, format_name: str) -> Request
         options.get("pathGlobFilter"),
         flag(options, "recursiveFileLookup"),
         Wanted(conditions(options.get("filters", "[]"), table)),
-        _utc(options),
+        timestamps == "utc",
         tuple((name, value) for name, value in options.items() if "." in name or name.lower() == COMMITLOG),
     )
