@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from rocket_conformance.report import Report, compare_implementations, read_whole_report
 
-RESULTS: Final = Path(__file__).with_name("results.json")
+from website.results import RESULTS
+
 _REFERENCE: Final = Path(__file__).with_name("reference_adapter.py")
 _BUNDLED: Final[tuple[list[str], ...]] = (
     ["--rocketmq", "4.9.3"],

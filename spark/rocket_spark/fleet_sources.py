@@ -65,18 +65,12 @@ def _summary_rows(task: StoreTask, _level: Level) -> Iterator[dict[str, Any]]:
     yield look_at(task.path, geometry=task.geometry, commitlog=task.commitlog).row()
 
 
+@dataclass
 class _Reader(DataSourceReader):
-    def __init__(
-        self,
-        tasks: list[StoreTask],
-        rows: Callable[[StoreTask, Level], Iterator[dict[str, Any]]],
-        level: Level,
-        columns: list[str],
-    ) -> None:
-        self.tasks = tasks
-        self.rows = rows
-        self.level: Level = level
-        self.columns = columns
+    tasks: list[StoreTask]
+    rows: Callable[[StoreTask, Level], Iterator[dict[str, Any]]]
+    level: Level
+    columns: list[str]
 
     def partitions(self) -> list[_Stores]:
         share = -(-len(self.tasks) // _PARTITIONS)

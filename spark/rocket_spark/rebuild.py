@@ -170,13 +170,17 @@ def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = si
         failed = job.job.failed
         good = [name for name in job.plans if name not in failed]
         wrong = {name: str(error) for name, error in failed.items()}
-        parts = {place: made for name in good for place, made in running.parts[name].items()}
+        parts = {
+            f"{name}/{place}" if name else place: made
+            for name in good
+            for place, made in running.parts[name].items()
+        }
         output.commit(parts, {"job": "rebuild", "stores": job.stores, "failed": wrong})
     return {
         name: rebuilt(
             job.plans[name],
             running.dispatched[name],
-            _files(running.parts[name], name),
+            sorted(running.parts[name]),
             running.left_out[name],
         )
         for name in good
@@ -260,14 +264,14 @@ class _Running:
             folder, places, left_out = outcome
             self.left_out[task.store] += (LeftOut(*queue) for queue in left_out)
             for place in places:
-                self.parts[task.store][_place(task.store, place)] = f"{folder}/{place}"
+                self.parts[task.store][place] = f"{folder}/{place}"
         for name, mine in made.items():
             causes = [cause for _, cause, _ in mine]
             names = name_indexes(self.job.plans[name].files, self.dispatched[name], plans[name], causes)
             settled = settled_names(names, [None if twin is None else Twin(*twin) for _, _, twin in mine])
             for (path, _, _), file in zip(mine, settled, strict=True):
                 if file is not None:
-                    self.parts[name][_place(name, f"index/{file}")] = path
+                    self.parts[name][f"index/{file}"] = path
 
     def _index_tasks(
         self, plans: Mapping[str, list[IndexPlan]], own: Mapping[str, OwnFiles]
@@ -291,13 +295,3 @@ class _Running:
                 if units or in_bucket(files.queues, bucket, plan.buckets):
                     part = bucket, plan.buckets
                     yield QueueTask(name, part, units, plan.queue_file_size, holes, self.only_missing, digest)
-
-
-def _place(store: str, place: str) -> str:
-    return f"{store}/{place}" if store else place
-
-
-def _files(parts: Mapping[str, str], store: str) -> list[str]:
-    """The files of one store, relative to its folder."""
-    root = _place(store, "")
-    return sorted(place.removeprefix(root) for place in parts if place.startswith(root))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -26,16 +27,16 @@ if TYPE_CHECKING:
 __all__ = ["SOURCES", "reason", "register"]
 
 
+@dataclass
 class _Reader(DataSourceReader):
     """Plans on the driver, decodes in the tasks.
 
     It takes no filters from Spark: see `rocket_spark.reading.filters`.
     """
 
-    def __init__(self, table: str, asked: Request, columns: list[str]) -> None:
-        self.table = table
-        self.asked = asked
-        self.columns = columns
+    table: str
+    asked: Request
+    columns: list[str]
 
     def partitions(self) -> list[RowsPartition]:  # Spark insists on a list
         return plan_partitions(self.asked, self.table)

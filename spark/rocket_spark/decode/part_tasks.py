@@ -88,24 +88,26 @@ class StorePlan:
     log_begin: int
 
 
-@dataclass(frozen=True, slots=True)
 class TaskCutter:
-    """Cuts stores into tasks: of the wanted tables, `times` as large as usual."""
+    """Cuts a job that decodes these files to the wanted tables into tasks, which grow with the job."""
 
-    tables: Collection[str] | None
-    times: int
+    def __init__(self, chosen: Mapping[str, list[StoreFile]], tables: Collection[str] | None) -> None:
+        total = sum(disk_bytes(file) for files in chosen.values() for file in files)
+        self.chosen = chosen
+        self.tables = tables
+        self.times = min(max(total // (TASK_BYTES * _MANY_TASKS), 1), _LARGEST)
 
     def stores(
-        self, job: JobStores, chosen: Mapping[str, list[StoreFile]], before: Mapping[str, Any]
+        self, job: JobStores, before: Mapping[str, Any]
     ) -> tuple[dict[str, StorePlan], list[PartTask]]:
         """The tasks of all stores of which files were chosen."""
         plans: dict[str, StorePlan] = {}
         tasks: list[PartTask] = []
         number = before.get("next", 0)
-        for name, store in ((store.store, store) for store in job.tasks if store.store in chosen):
+        for name, store in ((store.store, store) for store in job.tasks if store.store in self.chosen):
             covered = before["coverage"].get(name, {}) if "coverage" in before else None
             with job.planning(name):
-                plans[name], mine = self.store(chosen[name], covered, store.geometry)
+                plans[name], mine = self.store(self.chosen[name], covered, store.geometry)
                 tasks += (replace(task, number=number + place, store=name) for place, task in enumerate(mine))
                 number += len(mine)
         return plans, tasks
@@ -255,9 +257,3 @@ def _together(
         return False
     same_queue = file.kind in ("queue", "ext") and before.path.parent == file.path.parent
     return fits or same_queue
-
-
-def task_cutter(stores: Mapping[str, list[StoreFile]], tables: Collection[str] | None) -> TaskCutter:
-    """The cutter for a job that decodes these files, whose tasks grow with the job."""
-    total = sum(disk_bytes(file) for files in stores.values() for file in files)
-    return TaskCutter(tables, min(max(total // (TASK_BYTES * _MANY_TASKS), 1), _LARGEST))

@@ -13,7 +13,7 @@ from rocket_spec.layout import Geometry
 from rocket_spec.tables import TABLES
 
 from rocket_spark.decode.options import DecodeArguments, DecodeOptions, check_options
-from rocket_spark.decode.part_tasks import PartTask, StorePlan, task_cutter
+from rocket_spark.decode.part_tasks import PartTask, StorePlan, TaskCutter
 from rocket_spark.output import check_out, earlier_manifest
 from rocket_spark.stores import JobStores, StorePath, StoreTask
 from rocket_spark.tasks import Failures
@@ -84,8 +84,7 @@ def plan_decode(
         out, job.paths, TABLES, storage, overwrite=overwrite, resume=options.resume, append=options.append
     )
     before = _before(out, job.paths, tables, options, storage)
-    chosen = _select(found, tables, job.paths)
-    plans, tasks = task_cutter(chosen, tables).stores(job, chosen, before)
+    plans, tasks = TaskCutter(_select(found, tables, job.paths), tables).stores(job, before)
     job.good((), ())
     return DecodePlan(out, overwrite, storage, job, plans, tuple(tasks), options, before)
 

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rocket_columnar.store import protected_directories
 from rocket_spec.errors import UsageError
 
 from rocket_spark.files import is_remote, storage_for, stripped
-from rocket_spark.output.manifest import COMING, MANIFEST, SUCCESS, TEMPORARY, parsed_manifest
+from rocket_spark.output.manifest import COMING, MANIFEST, SUCCESS, TEMPORARY
 
 _OWN: Final = frozenset({MANIFEST, COMING, SUCCESS, TEMPORARY})
 
@@ -89,19 +89,3 @@ def _protected(store: Path) -> list[Path]:
         return list(protected_directories(store))
     except OSError:
         return [store]
-
-
-def earlier_manifest(out: str | Path, storage: Mapping[str, str] | None) -> dict[str, Any] | None:
-    """The manifest of an output folder, also of one that a killed `add` left; None if there is none.
-
-    Raises:
-        UsageError: it is damaged, or of another version.
-        OSError: it cannot be read.
-    """
-    files, uri = storage_for(str(out), storage)
-    for name in (MANIFEST, COMING):
-        try:
-            return parsed_manifest(files.read(f"{uri.rstrip('/')}/{name}"), str(out))
-        except FileNotFoundError:
-            continue
-    return None

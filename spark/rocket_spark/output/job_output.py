@@ -9,6 +9,7 @@ On disks, earlier content is moved to `_temporary` meanwhile, and comes back aft
 rename of a folder, and S3 none of an object: there unfinished content is removed, and finished output is not replaced.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -28,7 +29,6 @@ from rocket_spark.output.manifest import (
     TEMPORARY,
     job_id,
     manifest_text,
-    read_entries,
     task_id,
 )
 from rocket_spark.tasks import JobError
@@ -165,10 +165,12 @@ class Output:
         """What tasks of an earlier run returned, by `task_id`."""
         entries = [info for info in self._there.values() if info.name.startswith(ENTRY)]
         with ThreadPoolExecutor(MOVES) as pool:
-            texts = list(
-                pool.map(lambda info: self.storage.read(info.uri).decode("utf-8", "replace"), entries)
-            )
-        return read_entries(dict(zip((info.name for info in entries), texts, strict=True)))
+            texts = list(pool.map(lambda info: self.storage.read(info.uri), entries))
+        found: dict[str, Any] = {}
+        for info, text in zip(entries, texts, strict=True):
+            with suppress(ValueError, KeyError, TypeError):  # cut off by a kill
+                found[info.name.removeprefix(ENTRY)] = json.loads(text)["outcome"]
+        return found
 
     @cached_property
     def _there(self) -> dict[str, FileInfo]:

@@ -9,9 +9,12 @@ import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, Final
 
 from rocket_spec.errors import UsageError
+
+from rocket_spark.files import storage_for
 
 MANIFEST: Final = "_manifest.json"
 """Lists the files that a job wrote, and what it read."""
@@ -39,19 +42,29 @@ def manifest_text(facts: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) 
     return json.dumps({"rocketspec_manifest": _VERSION, **facts, "files": files}, indent=1) + "\n"
 
 
-def parsed_manifest(text: str | bytes, out: str) -> dict[str, Any]:
-    """The manifest in the folder `out`; UsageError if it is damaged, or of another version."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    written = found.get("rocketspec_manifest") if isinstance(found, dict) else None
-    if not isinstance(found, dict) or written != _VERSION:
-        raise UsageError(
-            f"{out}/{MANIFEST}: found {'no manifest' if written is None else f'version {written}'}, "
-            f"expected version {_VERSION}; choose a new directory"
-        )
-    return found
+def earlier_manifest(out: str | Path, storage: Mapping[str, str] | None) -> dict[str, Any] | None:
+    """The manifest of an output folder, also of one that a killed `add` left; None if there is none.
+
+    Raises:
+        UsageError: it is damaged, or of another version.
+        OSError: it cannot be read.
+    """
+    files, uri = storage_for(str(out), storage)
+    for name in (MANIFEST, COMING):
+        try:
+            found = json.loads(files.read(f"{uri.rstrip('/')}/{name}"))
+        except FileNotFoundError:
+            continue
+        except (ValueError, RecursionError):
+            found = None
+        written = found.get("rocketspec_manifest") if isinstance(found, dict) else None
+        if not isinstance(found, dict) or written != _VERSION:
+            raise UsageError(
+                f"{out}/{MANIFEST}: found {'no manifest' if written is None else f'version {written}'}, "
+                f"expected version {_VERSION}; choose a new directory"
+            )
+        return found
+    return None
 
 
 def task_id(task: Any, job: str = "") -> str:
@@ -65,14 +78,3 @@ def job_id(options: Any) -> str:
         return f"{version('rocketspec')} {options!r}"
     except PackageNotFoundError:
         return repr(options)
-
-
-def read_entries(texts: Mapping[str, str]) -> dict[str, Any]:
-    """The outcomes in entries, by the ids of their tasks. What was cut off by a kill is skipped."""
-    found: dict[str, Any] = {}
-    for name, text in texts.items():
-        try:
-            found[name.removeprefix(ENTRY)] = json.loads(text)["outcome"]
-        except (ValueError, KeyError, TypeError):
-            continue
-    return found

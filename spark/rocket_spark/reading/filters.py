@@ -60,10 +60,6 @@ class Condition:
             return self.value + (self.sign == ">"), LONG_MAX
         return LONG_MIN, self.value - (self.sign == "<")
 
-    def names(self) -> set[Any] | None:
-        """The values that pass, if they can be listed."""
-        return set(self.value) if self.sign == "in" else None
-
 
 def conditions(text: str, table: str) -> tuple[Condition, ...]:
     """The comparisons in the option `filters` of a read of `table`; a row passes if all of them are true.
@@ -120,9 +116,8 @@ class Wanted:
         """The values of a column that pass; None if they cannot be listed."""
         found: set[Any] | None = None
         for condition in self.conditions:
-            names = condition.names() if condition.column == column else None
-            if names is not None:
-                found = names if found is None else found & names
+            if condition.column == column and condition.sign == "in":
+                found = set(condition.value) if found is None else found & set(condition.value)
         return found
 
     def file(self, file: StoreFile) -> bool:
