@@ -48,13 +48,8 @@ def _block(cases: list[str], mutants: list[str], releases: list[str], unreached:
         (len(releases), "release differs", "releases differ", _listed("Releases that differ from 4.9.3", releases)),
     )  # fmt: skip
     found = [(f"{count} {one if count == 1 else many}", body) for count, one, many, body in kinds if count]
-    reason = "exercised" if unreached is None else f"not exercised: {unreached}"
-    found.append(
-        (
-            "workload" if unreached is None else "no workload",
-            f"<p>By a broker's workload: {html.escape(reason)}</p>",
-        )
-    )
+    title, reason = ("no workload", f"not exercised: {unreached}") if unreached else ("workload", "exercised")
+    found.append((title, f"<p>By a broker's workload: {html.escape(reason)}</p>"))
     summary = " · ".join(title for title, _ in found)
     return f"<details><summary>{summary}</summary>{''.join(body for _, body in found)}</details>\n\n"
 

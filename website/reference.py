@@ -19,11 +19,7 @@ _VERBATIM: Final = re.compile(r"^\x08?\n?((?:Examples?|Exit codes):\n(?:  .*\n?)
 def write_reference(target: Path) -> None:
     """Writes command.md, tables.md and python.md into the directory `target`."""
     target.mkdir(parents=True, exist_ok=True)
-    for name, text in (
-        ("command", _command()),
-        ("tables", _tables()),
-        ("python", _python()),
-    ):
+    for name, text in (("command", _command()), ("tables", _tables()), ("python", _python())):
         (target / f"{name}.md").write_text(text, "utf-8")
 
 

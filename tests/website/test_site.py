@@ -5,6 +5,7 @@ import sys
 from collections import defaultdict
 from html.parser import HTMLParser
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -48,14 +49,8 @@ def pages(site: Path) -> dict[str, Page]:
 def resolve(page: str, reference: str) -> tuple[str, str]:
     """The file that a reference leads to, relative to the site, and the anchor."""
     parts = urlsplit(reference)
-    path = (Path(page).parent / unquote(parts.path)) if parts.path else Path(page)
-    names: list[str] = []
-    for name in path.as_posix().split("/"):
-        if name == "..":
-            names.pop()
-        elif name != ".":
-            names.append(name)
-    return "/".join(names), unquote(parts.fragment)
+    path = normpath(join(dirname(page), unquote(parts.path))) if parts.path else page
+    return path, unquote(parts.fragment)
 
 
 def test_every_reference_leads_to_a_file_and_an_anchor(site: Path, pages: dict[str, Page]) -> None:
