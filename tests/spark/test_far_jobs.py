@@ -69,6 +69,7 @@ def far(request: pytest.FixtureRequest, tmp_path: Path) -> Far:
     return found
 
 
+@pytest.mark.parametrize("far", ["near", "s3"], indirect=True)
 def test_rebuilt_files_that_stores_lack_are_those_of_one_machine(
     spark: SparkSession, partly_lost: dict[str, Path], far: Far, tmp_path: Path
 ) -> None:
