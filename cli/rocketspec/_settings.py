@@ -99,13 +99,6 @@ def note_release(path: Path, commitlog: Sequence[Path] = ()) -> None:
         note(f"{path}: {later_line(signs)}")
 
 
-def has_files(store: Path, kind: str) -> bool:
-    """Whether the store has any file of a kind."""
-    from rocket_columnar.store import list_kind
-
-    return bool(list_kind(store, kind))
-
-
 def topics_of(store: Path) -> list[str]:
     """The topics that the store has consume queues of, sorted."""
     from rocket_columnar.store import find_files

@@ -1,9 +1,12 @@
 """The verb `inspect`: files, bytes, plots, and one clear line for each bad input."""
 
 import json
+import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from golden_truth import lines
 from matplotlib.figure import Figure
 from store_bytes import BEGIN as T
 from store_bytes import Entry, checkpoint, ext_unit, index_file, put, record, unit
@@ -190,3 +193,80 @@ def test_directories_of_a_store(run: Run, mixed: Path) -> None:
     assert "4 queues of 1 topic, 6 files, 85 messages" in topic
     log = run(mixed / "commitlog").out
     assert "4 files, 131,072 bytes" in log
+
+
+# --- --space: expected values are sums over what the real broker's classes read from the store ---------------
+
+LIVE = 65_536
+
+
+@pytest.fixture
+def aged(mixed: Path) -> Path:
+    """A store of which the two oldest log files are deleted."""
+    for name in ("00000000000000000000", "00000000000000032768"):
+        (mixed / "commitlog" / name).unlink()
+    os.utime(mixed / "commitlog" / f"{LIVE:020}", (1_700_000_000, 1_700_000_000))
+    return mixed
+
+
+def test_bytes_by_queue(run: Run, aged: Path) -> None:
+    found = run(aged, "--space", "--json").rows[0]
+    live: Counter[tuple[str, int]] = Counter()
+    count: Counter[tuple[str, int]] = Counter()
+    gone: Counter[tuple[str, int]] = Counter()
+    for one in lines("mixed")["queue_unit"]:
+        name = one["topic"], one["queue_id"]
+        if one["phy_offset"] < LIVE:
+            gone[name] += 1
+        else:
+            live[name] += one["size"]
+            count[name] += 1
+    files: Counter[tuple[str, int]] = Counter()
+    for file in lines("mixed")["queue_file"]:
+        _, topic, number, _ = file["file"].split("/")
+        files[topic, int(number)] += file["size"]
+    shown = {(queue["topic"], queue["queue_id"]): queue for queue in found["queues"]}
+    assert set(shown) == {(queue["topic"], queue["queue_id"]) for queue in lines("mixed")["queue"]}
+    for name, queue in shown.items():
+        numbers = [queue[field] for field in ("messages", "log_bytes", "expired", "file_bytes")]
+        assert numbers == [count[name], live[name], gone[name], files[name]]
+    last = lines("mixed")["log_record"][-1]
+    assert found["log_bytes"] == last["phy_offset"] + last["size"] - LIVE
+    order = [queue["log_bytes"] for queue in found["queues"]]
+    assert order == sorted(order, reverse=True)
+
+
+def test_what_a_broker_deletes_next(run: Run, aged: Path, tmp_path: Path) -> None:
+    conf = tmp_path / "broker.conf"
+    conf.write_text("fileReservedTime=48\ndeleteWhen=02;14\n")
+    found = run(aged, "--space", "--json", "--broker-conf", conf).rows[0]
+    name = f"commitlog/{LIVE:020}"
+    assert found["aging"] == [
+        {"file": name, "size": 32_768, "modified": 1_700_000_000_000, "expires": 1_700_172_800_000}
+    ]
+    shown = run(aged, "--space", "--broker-conf", conf).out
+    assert (
+        f"{name}, 32,768 bytes: last modified 2023-11-14T22:13:20.000Z, expires 2023-11-16T22:13:20.000Z"
+        in shown
+    )
+    assert "(fileReservedTime 48)" in shown
+    assert "in the hours 02;14 of its local time" in shown
+    assert "expires 2023-11-17T22:13:20.000Z (fileReservedTime 72)" in run(aged, "--space").out
+
+
+def test_index_files_that_can_go(run: Run, aged: Path) -> None:
+    headers = lines("mixed")["index_header"]
+    gone = [header["file"] for header in headers if header["end_phy_offset"] < LIVE]
+    assert 0 < len(gone) < len(headers)
+    assert run(aged, "--space", "--json").rows[0]["spare_indexes"] == gone
+    assert f"their records are gone: {', '.join(gone)}\n" in run(aged, "--space").out
+
+
+def test_the_lines_fit_80_columns_but_for_the_last_three(run: Run, aged: Path) -> None:
+    shown = run(aged, "--space").out.splitlines()
+    assert max(map(len, shown[:-3])) <= 80
+
+
+def test_a_file_has_no_space(run: Run, aged: Path) -> None:
+    done = run(aged / "checkpoint", "--space")
+    assert done.is_one_line(2, f"{aged / 'checkpoint'}: is a file; --space requires a store\n")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rocketspec import _options as option
-from rocketspec._settings import has_files, note_release, read_settings
+from rocketspec._settings import note_release, read_settings
 from rocketspec._terminal import note, progress, say, skipped
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ def rebuild(
 
     from rocket_columnar.rebuild import rebuild as engine
     from rocket_columnar.report import infers_geometry, rebuild_warnings
-    from rocket_columnar.store import Unreadable, despite_unreadable
+    from rocket_columnar.store import Unreadable, despite_unreadable, list_kind
 
     option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     path, given, conf = settings.store, settings.geometry, settings.conf
     note_release(path, settings.commitlog)
     inferred = given is None and despite_unreadable(lambda: infers_geometry(path))
-    has_queues = despite_unreadable(lambda: has_files(path, "queue"))
+    has_queues = despite_unreadable(lambda: bool(list_kind(path, "queue")))
     if conf is not None:
         given = given or (None if inferred else conf.geometry)
         queue_file_size = queue_file_size or (None if has_queues else conf.queue_file_size)

@@ -8,7 +8,7 @@ import typer
 from rocket_spec.errors import UsageError
 
 from rocketspec import _options as option
-from rocketspec._settings import has_files, read_settings, topics_of, warn
+from rocketspec._settings import read_settings, topics_of, warn
 from rocketspec._terminal import note, progress, say, skipped
 
 
@@ -115,6 +115,7 @@ def query(
     )
 
     from rocket_columnar.query import OpenStore
+    from rocket_columnar.store import list_kind
 
     from rocketspec._search import Asked, answer, explained
     from rocketspec.verbs.query.view import as_json as to_json
@@ -141,7 +142,7 @@ def query(
         show(found, walk, asked)
     if not found.messages:
         if walk is None:
-            topics, has_index = topics_of(settings.store), has_files(settings.store, "index")
+            topics, has_index = topics_of(settings.store), bool(list_kind(settings.store, "index"))
             note(nothing_found(found, asked, topics=topics, has_index=has_index))
         raise typer.Exit(option.FINDINGS)
 
