@@ -150,7 +150,7 @@ def layout_of(name: str, clause: str, rows: Iterable[Sequence[str]]) -> Layout:
 
 def read_layouts(path: Path) -> dict[str, Layout]:
     """The layouts of a text file, by name."""
-    found = {}
+    found: dict[str, Layout] = {}
     for part in path.read_text("utf-8").split("\n\n")[1:]:
         heading, *rows = part.rstrip("\n").split("\n")
         name, clause = heading.split(" | ")

@@ -186,8 +186,7 @@ _OF_STORES: Final[dict[str, Callable[..., object]]] = {
     one.__name__: one for one in (next_log, copied_queue, two_indexes, clock_jumped, light_queue_stuck)
 }
 _OF_PATHS: Final[dict[str, Callable[..., object]]] = {
-    one.__name__: one for one in (halve, remove, rename, pack, tear, body_bit, foreign_log, later_magic)
-} | {
+    **{one.__name__: one for one in (halve, remove, rename, pack, tear, body_bit, foreign_log, later_magic)},
     "touch": Path.touch,
     "mkdir": Path.mkdir,
     "truncate": lambda path, size: os.truncate(path, int(size)),
