@@ -54,6 +54,25 @@ def test_construct_reads_and_builds_a_record_of_a_long_topic() -> None:
     assert (again["topic_length"], again["topic"]) == (200, b"L" * 200)
 
 
+def test_numbers_of_a_record_are_signed() -> None:
+    """LOG-REC-1."""
+    fields = {"queue_id": (12, 4), "flag": (16, 4), "born_timestamp": (40, 8), "store_timestamp": (56, 8),
+              "reconsume_times": (72, 4), "prepared_transaction_offset": (76, 8)}  # fmt: skip
+    data = RECORD_V4
+    for at, size in fields.values():
+        data = data[:at] + b"\xff" * size + data[at + size :]
+    for row in (schemas.RECORD.parse(data), vars(Commitlog.from_bytes(data + bytes(8)).frames[0].record)):
+        assert {name for name, value in row.items() if value == -1} == set(fields)
+
+
+def test_an_index_file_with_negative_numbers_and_more_bytes_than_its_geometry_has() -> None:
+    schema, data = schemas.index_file(GEOMETRY), INDEX + b"more"
+    parsed, read = schema.parse(data), index(data)
+    assert (parsed["tail"], schema.build(parsed)) == (b"more", data)
+    assert parsed["header"]["end_timestamp"] == read.header.end_timestamp == -5
+    assert parsed["entries"][3]["phy_offset"] == read.entries[2].phy_offset == -1
+
+
 @pytest.mark.parametrize(
     ("schema", "data", "error", "offset"),
     [
