@@ -14,7 +14,7 @@ from rocket_conformance.comparison import expect
 from rocket_conformance.protocol import OBJECTS, OPERATIONS
 from rocket_conformance.report import conclusion
 from rocket_conformance.running import Options, run
-from rocket_conformance.transport import open_handler
+from rocket_conformance.transport import AdapterError, open_handler
 from rocket_spec.tables import TABLES
 
 STORES = ("ipv6", "lmq", "mixed", "small-roll", "transactions")
@@ -125,6 +125,13 @@ def test_a_tool_that_only_reads_is_conformant_in_part() -> None:
     assert "in part" in conclusion(report)
     for name in READERS:
         assert name in conclusion(report)
+
+
+def test_an_adapter_in_this_process_is_held_to_the_schema() -> None:
+    """Which an operation that is declared twice breaks."""
+    twice = ChangedAdapter({"ops": ["key.hash"] * 2})
+    with open_handler(twice), pytest.raises(AdapterError, match=r"adapter_message\.json"):
+        open_handler(twice, check_schema=True).__enter__()
 
 
 def test_a_wrong_entry_is_named() -> None:

@@ -38,7 +38,7 @@ def test_what_a_session_starts_its_jvm_with(
         os.environ["PYSPARK_GATEWAY_PORT"] = "1"
     settled = driver_settings(master, options)
     assert settled.get("spark.driver.extraJavaOptions", "").split()[1:] == options.split()
-    assert ("spark.python.unix.domain.socket.enabled" in settled) == sockets
+    assert settled.get("spark.python.unix.domain.socket.enabled") == ("true" if sockets else None)
 
 
 def test_a_session_leaves_the_search_path_of_this_process(spark: SparkSession) -> None:
