@@ -31,7 +31,10 @@ def test_claims_about_pairs_hold() -> None:
     "names",
     [
         "murmur3-sign-cut-off file-of-another-length-taken keys-kept-in-memory",  # a hash without collisions hides the third
-        "fnv-1a-absolute count-starts-at-0 header-written-by-a-flush-alone number-written-into-the-entry-and-the-slot",
+        pytest.param(
+            "fnv-1a-absolute count-starts-at-0 header-written-by-a-flush-alone number-written-into-the-entry-and-the-slot",
+            marks=pytest.mark.soak,
+        ),
     ],
 )
 def test_another_hash_is_named_beside_faults_that_nearly_every_case_shows(names: str) -> None:
@@ -46,7 +49,10 @@ def test_another_hash_is_named_beside_faults_that_nearly_every_case_shows(names:
     [
         # the second hides what speaks for the third, until it is found
         "count-is-the-number-of-entries flush-writes-nothing header-fields-read-one-too-early",
-        "crc32-without-a-sign count-starts-at-0 time-diff-is-the-timestamp slot-count-on-every-put header-wiped-when-reopened",
+        pytest.param(
+            "crc32-without-a-sign count-starts-at-0 time-diff-is-the-timestamp slot-count-on-every-put header-wiped-when-reopened",
+            marks=pytest.mark.soak,
+        ),
         "hash-not-compared crc32-absolute expiry-goes-on-behind-a-kept-file",  # one passing case needs both of the first
         "count-starts-at-0 number-written-over-the-key-hash begin-of-the-file-exclusive",
     ],
