@@ -15,6 +15,7 @@ from rocket_columnar.arrow import Array, Columns
 from rocket_columnar.decode.config_rows import config_columns
 from rocket_columnar.decode.index_rows import entry_columns, header_columns
 from rocket_columnar.decode.later_rows import later_columns
+from rocket_columnar.decode.log_columns import Topics
 from rocket_columnar.decode.log_rows import LogState, log_columns
 from rocket_columnar.decode.queue_rows import checkpoint_columns, ext_columns, queue_columns
 from rocket_columnar.decode.row_choice import RowChoice
@@ -96,6 +97,7 @@ class TableDecoder:
         self._names = _Numbers(file.name for file in self.files)
         self._topic_names = _Numbers(file.topic for file in self.files)
         self._log = LogState(choice)
+        self._config_topics = Topics()
 
     def _opened(self) -> Iterator[tuple[int, StoreFile, Reader]]:
         """The files one after the other, open; if there are several, without those deleted since they were listed."""
@@ -189,7 +191,7 @@ class TableDecoder:
         elif self.table == "checkpoint":
             yield 1, checkpoint_columns(reader)
         elif file.kind == "config":
-            yield from config_columns(self.table, reader)
+            yield from config_columns(self.table, reader, self._config_topics)
         elif file.kind in LATER_KINDS:
             yield from later_columns(self.table, reader, file, self.choice)
         else:

@@ -140,6 +140,16 @@ def test_parquet_and_arrow_read_back_as_the_same_rows(
         assert back.to_pylist() == tables(found)[table]
 
 
+def test_arrow_of_topics_and_a_backup_with_other_topics(store: Path, tmp_path: Path) -> None:
+    for name, topics in ("topics.json", "AB"), ("topics.json.bak", "CA"):
+        content = {"topicConfigTable": {topic: {"topicName": topic} for topic in topics}}
+        put(store, f"config/{name}", json.dumps(content).encode())
+    found = decode(find_files(store, kinds=["config"]), tables=["topics"])
+    path = write(found, tmp_path / "out", "arrow")["topics"]
+    rows = pa.ipc.open_file(path.read_bytes()).read_all().to_pylist()
+    assert [row["topic"] for row in rows] == ["A", "B", "C", "A"]
+
+
 @pytest.mark.parametrize("name", ["mixed", "transactions", "lmq", "ipv6"])
 def test_parquet_of_a_log_gives_its_schema_and_values_back(tmp_path: Path, name: str) -> None:
     found = batches(open_store(name, tmp_path / "store"), tables=["commit_log"])
