@@ -40,7 +40,7 @@ _TABLES: Final = {
     "log": ("commit_log", "phy_offset"),
     "checkpoint": ("checkpoint", None),
 }
-"""The table of each kind but the index, and the column with the place of a row."""
+"""The table of each kind but the index, and the column with the place of a row; of other kinds only bytes are compared."""
 
 _DERIVED: Final = {
     "entry": {"file", "slot", "store_timestamp"},
@@ -175,7 +175,7 @@ def _fields(
         yield from _rows(pair, "index_headers", "header", None, geometry)
         yield from _slots(pair, geometry)
         yield from _rows(pair, "index_entries", "entry", "entry", geometry, on_progress)
-    else:
+    elif pair[0].kind in _TABLES:
         table, key = _TABLES[pair[0].kind]
         part = {"queue": "unit", "ext": "unit", "log": "record"}.get(pair[0].kind, "checkpoint")
         yield from _rows(pair, table, part, key, None, on_progress)

@@ -29,6 +29,7 @@ from rocket_columnar.decode import decode, unit_count
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.index import read_header, resolve_each
 from rocket_columnar.store import (
+    KINDS,
     Reader,
     StoreFile,
     WorkDone,
@@ -86,6 +87,11 @@ def digest(
         OSError: a file cannot be read.
     """
     files = find_files(Path(store), commitlog=commitlog, on_skip=on_skip)
+    for file in files:
+        if file.kind not in KINDS:
+            raise UsageError(
+                f"{file.path}: of kind {file.kind}; there are digests of {', '.join(KINDS)} files"
+            )
     guesses = while_there(files, lambda some: _geometries(some, geometry))
     geometries = {file: guess.geometry for file, guess in guesses.items()}
     order = 0

@@ -141,6 +141,16 @@ def test_checkpoints_and_sizes(tmp_path: Path) -> None:
     ]
 
 
+def test_files_of_a_kind_without_fields_by_size_or_byte(tmp_path: Path) -> None:
+    path, data = "config/topics.json", bytes(46)
+    first, same = (put(tmp_path / side, path, data) for side in "ab")
+    other = put(tmp_path / "c", path, changed(data, 5))
+    longer = put(tmp_path / "d", path, data * 2)
+    assert list(diff(first, same)) == []
+    assert list(diff(first, other)) == [Difference("byte", None, "byte", 5, 0, 1)]
+    assert list(diff(first, longer)) == [Difference("size", None, "size", None, 46, 92)]
+
+
 def test_what_cannot_be_compared(tmp_path: Path) -> None:
     one = put(tmp_path, "a/checkpoint", checkpoint(1, 2, 3))
     other = put(tmp_path, f"b/commitlog/{0:020}", record(0).ljust(512, b"\0"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from rocket_columnar.describe import digest, store_digest
 from rocket_golden import open_store, stores
+from rocket_spec.errors import UsageError
 from store_bytes import BEGIN, Entry, checkpoint, index_file, overwrite, put, record, unit
 
 
@@ -44,6 +45,15 @@ def test_the_stores_digest_is_documented(tmp_path: Path) -> None:
     put(tmp_path, f"commitlog/{512:020}", bytes(512))  # made ahead, without content
     lines = f"log\0000\0{sha(record(0))}\nqueue\0T/3/0\0{sha(units)}\n"
     assert whole(tmp_path) == sha(lines.encode())
+
+
+@pytest.mark.parametrize("path", ["config/topics.json", "batchconsumequeue/T/0/00000000000000000000"])
+def test_a_file_of_a_kind_without_a_digest(tmp_path: Path, path: str) -> None:
+    put(tmp_path, path, bytes(46))
+    with pytest.raises(
+        UsageError, match=r"of kind (config|batch); there are digests of index, queue, ext, log"
+    ):
+        list(digest(tmp_path / Path(path).parts[0]))
 
 
 @pytest.mark.parametrize("name", stores())
