@@ -16,7 +16,7 @@ from rocket_spec.kaitai import (
     stream,
 )
 from rocket_spec.layout import Geometry
-from store_bytes import record
+from store_bytes import ext_unit, record
 
 HEADER = struct.pack(">qqqqii", 1700000000123, -5, 7, 1 << 40, 2, 4)
 ENTRY_1 = struct.pack(">iqii", 97, 7, 0, 0)
@@ -63,6 +63,11 @@ def test_numbers_of_a_record_are_signed() -> None:
         data = data[:at] + b"\xff" * size + data[at + size :]
     for row in (schemas.RECORD.parse(data), vars(Commitlog.from_bytes(data + bytes(8)).frames[0].record)):
         assert {name for name, value in row.items() if value == -1} == set(fields)
+
+
+def test_an_ext_file_is_built_with_negative_numbers_and_its_end() -> None:
+    value = {"units": [{"tags_code": -1, "store_timestamp": -2, "bit_map": b"ab"}], "tail": b"rest"}
+    assert schemas.EXT_FILE.build(value) == ext_unit(-1, -2, b"ab") + b"\xff\xffrest"  # CQ-EXT-1, CQ-EXT-3
 
 
 def test_an_index_file_with_negative_numbers_and_more_bytes_than_its_geometry_has() -> None:
