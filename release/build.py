@@ -1,4 +1,4 @@
-"""Builds wheel and sdist into `dist/`, twice, and compares them byte for byte: `make dist`.
+"""Builds wheel and sdist into `dist/`, or another folder that is named, twice, and compares them byte for byte: `make dist`.
 
 The time in the archives is that of the last commit (SOURCE_DATE_EPOCH if it is set), so the same commit gives the same bytes.
 """
@@ -58,5 +58,6 @@ def _digests(folder: Path) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    for name, digest in build_twice(ROOT / "dist").items():
+    folder = Path(sys.argv[1]) if sys.argv[1:] else ROOT / "dist"
+    for name, digest in build_twice(folder).items():
         sys.stdout.write(f"{digest}  {name}\n")

@@ -85,6 +85,7 @@ def _check_owner(
         return
     file = plan.logs[number]
     records, lone = (sum(part.records[which] for part in parts) for which in (0, 1))
+    whole = any(part.last is not None for part in parts)
     astray = sum(
         mark.length
         for part in parts
@@ -92,13 +93,13 @@ def _check_owner(
         if what == "unit.lost"
         for mark in marks
     )
-    foreign = [gap for part in parts for gap in part.gaps if gap.begin == file.base_offset and not records]
+    foreign = [gap for part in parts for gap in part.gaps if gap.begin == file.base_offset and not whole]
     if foreign and _recorded(file) not in (-1, file.base_offset):
         text = f"found a file whose first record states physical offset {_recorded(file):,}: it is another one under this name"
     elif astray and lone > _FOREIGN * records:
         text = (
-            f"no queue points to {lone:,} of the file's {records:,} records, and {astray:,} units point to where none begins: it is "
-            "another store's, or older"
+            f"no queue points to {lone:,} of the file's {records:,} records that belong in one, and {astray:,} units point to where "
+            "none begins: it is another store's, or older"
         )
     else:
         return

@@ -73,7 +73,7 @@ def check_range(
         return result
     result.keys = int(every.key_hash.size)
     result.newest = int(every.store_timestamp.max())
-    result.records = int(every.phy_offset.size), int(np.count_nonzero(queued == 0))
+    result.records = int(every.queued.sum()), int(np.count_nonzero(every.queued & (queued == 0)))
     _look_at_clock(every, result)
     result.last = int(every.phy_offset[-1]), int(every.size[-1])
     result.end = sum(result.last)

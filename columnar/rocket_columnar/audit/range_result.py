@@ -71,7 +71,7 @@ class RangeResult:
         end: physical offset after its last record; None without one.
         last: physical offset and size of its last record.
         newest: greatest store timestamp, ms; None without records.
-        records: number of its records, and of those to which no queue points.
+        records: number of its records that belong in a queue, and of those to which no queue points.
         clock: the greatest step back of the store timestamps: the record after it, and the time before and after it.
         stored: store timestamps of the first and the last record.
         gaps: bytes that do not verify.

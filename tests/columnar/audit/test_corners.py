@@ -105,3 +105,13 @@ def test_last_record_is_longer_than_any_array(size: int, code: str, tmp_path: Pa
     assert (finding.code, finding.file, finding.offset) == (code, f"commitlog/{0:020}", end)
     assert ("OutOfMemoryError" in finding.message) == (code == "log.length")
     assert (finding.clause == "STORE-16") == (code == "log.length")
+
+
+def test_half_messages_before_zeros_are_of_this_store(tmp_path: Path) -> None:
+    """No queue points to them in a sound store either (LOG-DSP-7): only the zeros that follow are a fault of the log."""
+    store = open_store("transactions", tmp_path)
+    log = min((store / "commitlog").iterdir())
+    overwrite(log, 330, bytes(log.stat().st_size - 330))
+    assert [place for place in found(store) if place[0].startswith("log.")] == [
+        ("log.gap", f"commitlog/{log.name}", 330)
+    ]
