@@ -22,11 +22,12 @@ VERBS = (
 def test_help_fills_the_lines_of_a_terminal(
     verb: str, width: int, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No line is wider, none ends before it must, no word is cut, and there is an example."""
+    """No line is wider, none ends before it must, no word is cut, there is an example, and no name of the code."""
     first, *rest = verb.split()
     text = runner(first, capfd, monkeypatch, width=width)(*rest, "--help").out
     assert "rocketspec " + verb in text
     assert "Example" in text
+    assert not re.search(r"\b(jobs|option)\.[A-Z]", text)
     assert all(len(line) <= width for line in text.splitlines())
     assert width < 80 or "…" not in text
     commands = [line for line in text.splitlines() if line.startswith("   rocketspec ")]

@@ -92,7 +92,7 @@ def digest(
 ) -> None:
     """Print the digest of each store, and the replicas that differ.
 
-    jobs.Stores are replicas of each other if a file of their commit logs begins with the same record. Each one that differs is
+    Stores are replicas of each other if a file of their commit logs begins with the same record. Each one that differs is
     compared with the first of those whose content most have, file by file.
 
     Example: `rocketspec spark digest ~/master/store ~/slave/store`
