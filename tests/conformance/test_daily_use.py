@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -130,7 +131,13 @@ HEADER = {
 
 
 def report(
-    code: int, *verdicts: Verdict, families: list[str] | None = None, known: bool = False, level: str = "MUST"
+    code: int,
+    *verdicts: Verdict,
+    families: list[str] | None = None,
+    known: bool = False,
+    level: str = "MUST",
+    ops: Sequence[str] = (),
+    narrowed: Sequence[str] = (),
 ) -> Report:
     """A report of cases with these verdicts, whose failures are in a baseline if `known`."""
     cases = tuple(
@@ -139,7 +146,10 @@ def report(
         )
         for place, verdict in enumerate(verdicts)
     )
-    footer = {"exit_code": code, "families": families or [], "ops": [], "cut_short": None, "stale": []}
+    footer = {
+        "exit_code": code, "families": families or [], "ops": ops, "cut_short": None, "stale": [],
+        "narrowed": narrowed, "suite_cases": {"index": 700, "queue": 300},
+    }  # fmt: skip
     return Report(HEADER, cases, footer)
 
 
@@ -147,7 +157,12 @@ def report(
     ("given", "message", "color"),
     [
         (report(0, "pass", families=["index", "queue"]), "conformant: index, queue", "brightgreen"),
-        (report(0, "pass"), "conformant: in part", "brightgreen"),
+        (report(0, "pass", ops=["key.hash"]), "partial run: 1 of 700 index cases", "lightgrey"),
+        (
+            report(0, "pass", "pass", families=["index"], narrowed=["--select"]),
+            "partial run: 2 of 700 index cases",
+            "lightgrey",
+        ),
         (
             report(0, "pass", "diverged", "crash", families=["index"], known=True),
             "conformant but for 2 known failures in 1 clause",
@@ -172,6 +187,44 @@ def test_badges(given: Report, message: str, color: str) -> None:
     picture = ET.fromstring(badge_svg(given))  # noqa: S314 - our own
     texts = [element.text for element in picture.iter() if element.tag.endswith("text")]
     assert texts == ["RocketMQ 4.9.3 store", message]
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict"),
+    [
+        (
+            report(0, "pass", families=["index"], narrowed=["--select"]),
+            "partial run: 1 of 700 index cases, all as 4.9.3 (--select) (1 of 1 cases applicable)",
+        ),
+        (
+            report(0, "pass", "pass", families=["index"], narrowed=["--level must", "--examples 5"]),
+            (
+                "partial run: 2 of 700 index cases, all as 4.9.3 (--level must, --examples 5; "
+                "OBSERVED behaviour was not tested) (2 of 2 cases applicable)"
+            ),
+        ),
+        (
+            report(0, "pass", "diverged", families=["index"], known=True, narrowed=["--fail-fast"]),
+            (
+                "partial run: 2 of 700 index cases, all as 4.9.3 but for 1 known failure in 1 clause (--fail-fast) "
+                "(2 of 2 cases applicable)"
+            ),
+        ),
+        (
+            report(0, "pass", ops=["key.hash"]),
+            "partial run: 1 of 700 index cases, all as 4.9.3 (key.hash alone) (1 of 1 cases applicable)",
+        ),
+        (
+            report(0, "pass", "not_applicable", families=["index"]),
+            "conformant for index (1 of 2 cases applicable)",
+        ),
+    ],
+)
+def test_only_a_whole_run_is_conformant(given: Report, verdict: str) -> None:
+    assert conclusions(given) == [verdict]
+    tone = "good" if verdict.startswith("conformant") else "unclear"
+    assert f'<p class="verdict {tone}">{verdict}</p>' in render_report(given)
+    assert (badge(given)["color"] == "brightgreen") == verdict.startswith("conformant")
 
 
 @pytest.mark.parametrize("level", ["MUST", "OBSERVED"])
@@ -202,3 +255,6 @@ def test_a_known_must_failure_leaves_the_line_on_levels_out() -> None:
     assert "1 known failure in 1 clause aside" in verdict
     observed = Report(HEADER, (new,), known.footer)
     assert conclusions(observed)[0].startswith("conformant in every MUST clause for index; 1 OBSERVED")
+    narrowed = report(1, families=["index"], narrowed=["--select"])
+    [first, _] = conclusions(Report(HEADER, (new,), narrowed.footer))
+    assert first == "partial run: no MUST clause differs (--select); 1 OBSERVED behaviour differs: IDX-SEL-9"

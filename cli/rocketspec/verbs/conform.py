@@ -113,7 +113,7 @@ def conform(
       rocketspec conform --baseline known.txt -- ./adapter
 
     Exit codes:
-      0 conformant
+      0 conformant, or a partial run without a failure
       1 not conformant
       2 usage
       3 adapter not started

@@ -9,6 +9,7 @@ from rocket_conformance.report.conclusion import (
     conclusion,
     conclusions,
     failing_clauses,
+    family_of,
     family_verdicts,
     known_text,
     release_text,

@@ -9,7 +9,7 @@ from rocket_spec.outputs import write_whole
 from rocket_spec.printable import printable
 
 from rocket_conformance.judging import FAILING
-from rocket_conformance.report.conclusion import known_text
+from rocket_conformance.report.conclusion import known_text, narrowed_by, partial_count
 from rocket_conformance.report.lines import Report
 
 _HEX: Final = {"brightgreen": "#4c1", "red": "#e05d44", "yellow": "#dfb317", "lightgrey": "#9f9f9f"}
@@ -33,11 +33,12 @@ def badge(report: Report) -> dict[str, object]:
 def _message(report: Report) -> tuple[str, str]:
     failed = sum(line.verdict in FAILING and not line.baselined for line in report.cases)
     applicable = sum(line.verdict != "not_applicable" for line in report.cases)
-    families = ", ".join(report.footer["families"]) if report.footer is not None else ""
+    if report.exit_code == 0 and narrowed_by(report):
+        return f"partial run: {partial_count(report)}", "lightgrey"
     if report.exit_code == 0 and (known := known_text(report)):
         return f"conformant but for {known}", "yellow"
     if report.exit_code == 0:
-        return f"conformant: {families or 'in part'}", "brightgreen"
+        return f"conformant: {', '.join(report.footer['families']) if report.footer else ''}", "brightgreen"
     if report.exit_code == 1:
         return f"{failed} of {applicable} cases fail", "red"
     if report.exit_code in {4, 6}:

@@ -10,6 +10,9 @@ from rocket_conformance.judging import FAILING, INTERRUPTED, VERDICTS
 from rocket_conformance.protocol import FAMILIES, OPERATIONS
 from rocket_conformance.report.lines import CaseLine, Report, counted
 
+_MOST_NAMED: Final = 8
+"""Operations that are listed; of more their number is given."""
+
 _FAMILY_OF: Final = {
     "IDX-SVC": "service",
     "IDX": "index",
@@ -52,16 +55,54 @@ def conclusion(report: Report, *, named: bool = True) -> str:
         listed = f": {', '.join(broken)}" if named else f" in {_clauses(len(broken))}"
         cut_short = f"; cut short: {footer['cut_short']}" if footer["cut_short"] else ""
         cut_short += f"; {known} aside" if (known := known_text(report)) else ""
-        return f"not conformant{release_text(report)}: {len(failed)} of {applicable} cases failed{listed} {share}{cut_short}"
+        return f"not conformant{release_text(report)}: {len(failed)} of {applicable} cases failed{listed} {share}{cut_short}{_untested(report)}"
     if code == 6:
         return f"no verdict: the baseline is stale in {len(footer['stale'])} places {share}"
     if code == 5:
         return f"no verdict: nothing ran {share}"
     if code == 4:
         return f"incomplete: {_left_out(report, footer)} {share}"
+    if partial := partial_text(report):
+        return f"{partial} {share}"
     if known := known_text(report):
         return f"conformant{release_text(report)} but for {known}, {_what_for(footer)} {share}"
     return f"conformant{release_text(report)} {_what_for(footer)} {share}"
+
+
+def partial_text(report: Report) -> str:
+    """The verdict of a run without failures that left out part of the suite, and what left it out; empty of a whole run."""
+    if not (narrowed := narrowed_by(report)):
+        return ""
+    release = report.profile
+    same = f"all as {release}" + (f" but for {known}" if (known := known_text(report)) else "")
+    return f"partial run: {partial_count(report)}, {same} ({', '.join(narrowed)}{_untested(report)})"
+
+
+def partial_count(report: Report) -> str:
+    """How much of the suite ran: `5 of 687 index cases`."""
+    ran = [family_of(line.id) for line in report.cases if line.verdict == "pass" or line.verdict in FAILING]
+    families = sorted(set(ran))
+    whole: Mapping[str, int] = report.footer["suite_cases"] if report.footer is not None else {}
+    cases = sum(whole.get(family, 0) for family in families) or len(report.cases)
+    return f"{len(ran):,} of {cases:,} {families[0] + ' ' if len(families) == 1 else ''}cases"
+
+
+def narrowed_by(report: Report) -> list[str]:
+    """What left out part of the suite: options, or an adapter with no family whole; empty of a whole run."""
+    footer = report.footer
+    if footer is None:
+        return []
+    narrowed: list[str] = list(footer["narrowed"])
+    ops: list[str] = footer["ops"]
+    if not footer["families"] and ops:
+        count = f"{len(ops)} operations" if len(ops) > _MOST_NAMED else ", ".join(ops)
+        narrowed.append(f"{count} alone")
+    return narrowed
+
+
+def _untested(report: Report) -> str:
+    is_narrowed = report.footer is not None and "--level must" in report.footer["narrowed"]
+    return "; OBSERVED behaviour was not tested" if is_narrowed else ""
 
 
 def release_text(report: Report) -> str:
@@ -85,7 +126,7 @@ def _clauses(count: int) -> str:
 def tone_of(report: Report) -> str:
     """The style of the verdict: good, bad or unclear; known failures are not good."""
     if report.exit_code == 0:
-        return "unclear" if known_text(report) else "good"
+        return "unclear" if known_text(report) or narrowed_by(report) else "good"
     return "bad" if report.exit_code in {1, 7} else "unclear"
 
 
@@ -108,10 +149,12 @@ def _levels(report: Report, *, named: bool) -> str | None:
         return None
     differing = in_order({line.clauses[0] for line in failed})
     behaviours = "behaviour differs" if len(differing) == 1 else "behaviours differ"
-    return (
-        f"conformant{release_text(report)} in every MUST clause {_what_for(footer)}; {len(differing)} OBSERVED {behaviours}"
-        + (f": {', '.join(differing)}" if named else "")
+    met = (
+        f"partial run: no MUST clause differs ({', '.join(narrowed)})"
+        if (narrowed := narrowed_by(report))
+        else f"conformant{release_text(report)} in every MUST clause {_what_for(footer)}"
     )
+    return f"{met}; {len(differing)} OBSERVED {behaviours}" + (f": {', '.join(differing)}" if named else "")
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -123,8 +166,6 @@ def in_order(names: Iterable[str]) -> list[str]:
 def _what_for(footer: Mapping[str, Any]) -> str:
     families: list[str] = footer["families"]
     others = [op for op in footer["ops"] if op in OPERATIONS and OPERATIONS[op].family not in families]
-    if not families:
-        return f"in part, for {', '.join(others)} only"
     return "for " + ", ".join(families) + (f" and in part {', '.join(others)}" if others else "")
 
 
@@ -232,7 +273,7 @@ def family_verdicts(report: Report) -> list[FamilyVerdict]:
     found: list[FamilyVerdict] = []
     for family in map(str, FAMILIES):
         for level in ("MUST", "OBSERVED"):
-            lines = [line for line in report.cases if _family_of(line) == family and line.level == level]
+            lines = [line for line in report.cases if family_of(line.id) == family and line.level == level]
             failing = [line for line in lines if line.verdict in FAILING]
             known = sum(line.baselined for line in failing)
             passed = sum(line.verdict == "pass" for line in lines)
@@ -245,5 +286,6 @@ def family_verdicts(report: Report) -> list[FamilyVerdict]:
     return sorted(found, key=lambda item: not (item.passed or item.failed or item.known or item.left_out))
 
 
-def _family_of(line: CaseLine) -> str:
-    return next((family for head, family in _FAMILY_OF.items() if line.id.startswith(f"{head}-")), "index")
+def family_of(case: str) -> str:
+    """The part of the format that a case is about, by its id."""
+    return next((family for head, family in _FAMILY_OF.items() if case.startswith(f"{head}-")), "index")

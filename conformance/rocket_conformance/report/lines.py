@@ -29,6 +29,7 @@ _USUAL: Final[Mapping[str, dict[str, Any]]] = {
     "case": {"detail": "", "replay": None},
     "footer": {
         "counts": {}, "coverage": {}, "stale": [], "missing": [], "cut_short": None, "ops": [], "families": [], "exit_code": 0,
+        "narrowed": [], "suite_cases": {},
     },
 }  # fmt: skip
 

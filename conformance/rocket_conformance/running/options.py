@@ -11,6 +11,9 @@ from rocket_spec.profiles import Profile
 from rocket_conformance.planning import Level
 from rocket_conformance.report import Baseline
 
+DEFAULT_EXAMPLES: Final = 100
+"""Lists of a property in a whole run."""
+
 DEFAULT_RESTARTS: Final = 10
 """Crashes and hangs of a family of clauses after which the rest of that family is skipped."""
 
@@ -37,7 +40,7 @@ class Options:
 
     select: Sequence[str] = ()
     level: Level = "observed"
-    examples: int = 100
+    examples: int = DEFAULT_EXAMPLES
     seed: int = 0
     require: Sequence[str] = ()
     baseline: Baseline = field(default_factory=Baseline)
@@ -48,6 +51,17 @@ class Options:
     scratch: Path | None = None
     replays: bool = True
     profile: Profile = field(default_factory=Profile)
+
+    @property
+    def narrowed(self) -> list[str]:
+        """The options that leave out part of the suite, as they are given; empty of a whole run."""
+        given = {
+            "--select": self.select,
+            "--level must": self.level == "must",
+            f"--examples {self.examples}": self.examples < DEFAULT_EXAMPLES,
+            "--fail-fast": self.fail_fast,
+        }
+        return [option for option, is_given in given.items() if is_given]
 
     @property
     def rules(self) -> Rules:

@@ -1,5 +1,6 @@
 """A run: every selected case and property against one implementation, to a whole report."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +14,7 @@ from rocket_conformance.files import scratch
 from rocket_conformance.judging import FAILING, INTERRUPTED, judge
 from rocket_conformance.planning import Planned, plan
 from rocket_conformance.protocol import FAMILIES, OPERATIONS, Hello
-from rocket_conformance.report import CaseLine, Report, ReportWriter, footer_line, header_line
+from rocket_conformance.report import CaseLine, Report, ReportWriter, family_of, footer_line, header_line
 from rocket_conformance.running.case_lines import Concluder, line_of
 from rocket_conformance.running.case_state import CaseState, InFlight
 from rocket_conformance.running.execution import Execution
@@ -213,6 +214,12 @@ def _report(
     }
     missing = {name for family in options.require for name in needed.get(family, {family}) - declared}
     families = [family for family, names in needed.items() if names <= declared]
-    more = {**known, "ops": sorted(declared & OPERATIONS.keys()), "families": families}
+    more = {
+        **known,
+        "ops": sorted(declared & OPERATIONS.keys()),
+        "families": families,
+        "narrowed": options.narrowed,
+        "suite_cases": Counter(family_of(item.id) for item in plan()),
+    }
     footer = footer_line(lines, options.baseline, missing=sorted(missing), cut_short=cut_short, more=more)
     return Report(header, tuple(lines), footer | ({"exit_code": INTERRUPTED} if interrupted else {}))
