@@ -37,6 +37,7 @@ class Case:
         producer: where `expected` comes from.
         features: what an adapter must have declared.
         seed: of the generator that made it; None for a case written by hand.
+        description: what it catches, and what that costs; empty where nobody wrote it.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Case:
     producer: str = "reference"
     features: frozenset[str] = frozenset()
     seed: int | None = None
+    description: str = ""
 
     @property
     def op_names(self) -> frozenset[str]:
@@ -84,6 +86,7 @@ def case_to_json(case: Case, expected: Observation) -> dict[str, Any]:
     return {
         "rocketspec_case": SHAPE,
         "id": case.id,
+        **({"description": case.description} if case.description else {}),
         "clauses": list(case.clauses),
         "geometry": list(geometries[0]) if geometries else None,
         "files": _files_to_json(case.files, with_hash=False),

@@ -13,6 +13,7 @@ from rocket_conformance.protocol import Op, check_operation, check_path, parse_a
 
 _EXPECTED: Final = "a case of protocol 1"
 _LONGEST_ID: Final = 200
+_LONGEST_DESCRIPTION: Final = 1_000
 _CLAUSE: Final = re.compile(r"[A-Z][A-Z0-9]*(-[A-Z0-9]+)*-[1-9][0-9]*")
 _MOST_FILES: Final = 1_000
 
@@ -39,6 +40,7 @@ def case_from_json(value: Any, *, file: str | None = None) -> Case:
         ops = _operations(document.get("ops"))
         expected = document.get("expected")
         name = _text("id", document.get("id"))
+        about = document.get("description")
         return Case(
             id=name,
             clauses=_clauses(document.get("clauses"), name),
@@ -48,6 +50,7 @@ def case_from_json(value: Any, *, file: str | None = None) -> Case:
             producer=_producer(document.get("producer")),
             features=_features(ops),
             seed=_seed(document.get("seed")),
+            description=_text("description", about, most=_LONGEST_DESCRIPTION) if about else "",
         )
 
 
@@ -74,10 +77,10 @@ def _object(name: str, value: object) -> dict[str, object]:
     return cast("dict[str, object]", value)
 
 
-def _text(name: str, value: object) -> str:
+def _text(name: str, value: object, *, most: int = _LONGEST_ID) -> str:
     """A short text of one line, such as an id: it becomes the name of a replay file and is shown."""
-    if not isinstance(value, str) or not value or not value.isprintable() or len(value) > _LONGEST_ID:
-        raise ValueError(f"{name} {value!r:.80}: not a text of 1 to {_LONGEST_ID} printable characters")
+    if not isinstance(value, str) or not value or not value.isprintable() or len(value) > most:
+        raise ValueError(f"{name} {value!r:.80}: not a text of 1 to {most} printable characters")
     return value
 
 

@@ -26,7 +26,7 @@ _USUAL: Final[Mapping[str, dict[str, Any]]] = {
     "header": {
         "suite": "", "protocol": 1, "profile": GROUND, "implementation": {}, "command": [], "seed": 0, "examples": 0, "started": "",
     },
-    "case": {"detail": "", "replay": None},
+    "case": {"detail": "", "replay": None, "description": ""},
     "footer": {
         "counts": {}, "coverage": {}, "stale": [], "missing": [], "cut_short": None, "ops": [], "families": [], "exit_code": 0,
         "narrowed": [], "suite_cases": {},
@@ -49,6 +49,7 @@ class CaseLine:
         detail: why it did not run or what happened, in words.
         divergence: the differences with their clauses, the first one first.
         replay: path of the replay file in the report's folder.
+        description: what the case catches, and what that costs; of a case that failed.
     """
 
     id: str
@@ -61,6 +62,7 @@ class CaseLine:
     detail: str = ""
     divergence: tuple[Mapping[str, Any], ...] = ()
     replay: str | None = None
+    description: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """As the report holds it."""

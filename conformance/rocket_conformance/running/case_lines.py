@@ -22,6 +22,7 @@ from rocket_conformance.counterexamples import replay_name, replay_of, shrink
 from rocket_conformance.judging import FAILING, Judgement, Verdict
 from rocket_conformance.misreadings import Mutant
 from rocket_conformance.planning import Planned
+from rocket_conformance.properties import Property
 from rocket_conformance.protocol import Op
 from rocket_conformance.report import CaseLine
 from rocket_conformance.running.case_state import CaseState, Failing
@@ -202,6 +203,7 @@ class Concluder:
             millis=round(state.millis),
             divergence=tuple(divergence),
             replay=replay,
+            description="" if isinstance(planned.source, Property) else planned.source.description,
         )
 
     # --- the smallest input -------------------------------------------------------------------------------
