@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from rocket_spec.later_layouts import BATCH_UNIT, LATER_CHECKPOINT, TIERED_ITEM, TIMER_SLOT, TIMER_UNIT
+from rocket_spec.later_layouts import BATCH_UNIT, LATER_CHECKPOINT, TIMER_SLOT, TIMER_UNIT
 from rocket_spec.layout import EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT, RECORD, Layout
 from rocket_spec.tables import TABLES
 
@@ -31,7 +31,6 @@ ROWS: Final = {
     "batch_consume_queue": "One row per unit of a batch consume queue of 5.x.",
     "timer_wheel": "One row per slot of the timer wheel of 5.x that was used.",
     "timer_log": "One row per unit of the timer log of 5.x.",
-    "tiered_index": "One row per item of an index file of 5.x's tiered store.",
 }
 
 _LAYOUTS: Final[dict[str, Layout]] = {
@@ -43,7 +42,6 @@ _LAYOUTS: Final[dict[str, Layout]] = {
     "batch_consume_queue": BATCH_UNIT,
     "timer_wheel": TIMER_SLOT,
     "timer_log": TIMER_UNIT,
-    "tiered_index": TIERED_ITEM,
     "consume_queue_ext": EXT_UNIT,
 }
 _FILE: Final = ("path of the file, relative to the store", "")
@@ -67,10 +65,6 @@ _OTHERS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "batch_consume_queue": {**_QUEUE, "position": ("position of the unit in the queue, bytes", "BCQ-2")},
     "timer_wheel": {"slot": ("number of the slot", "TIM-2")},
     "timer_log": {"position": ("position of the unit in the timer log, bytes", "TIM-4")},
-    "tiered_index": {
-        "item": ("number of the item; of a compacted file its place, from 0", "TIX-2"),
-        "store_timestamp": ("begin_timestamp + 1000 * time_diff, ms since the epoch", "TIX-3"),
-    },
     "consume_queue": {
         **_QUEUE,
         "logical_offset": ("logical offset of the unit", "CQ-FILE-4"),

@@ -19,7 +19,7 @@ def decode(
 
     Args:
         path: a file, a directory of a store, or a store.
-        kind: "index", "queue", "ext", "log", "checkpoint", or of 5.x "batch", "timer_wheel", "timer_log" or "tiered"; by default detected from path and content.
+        kind: "index", "queue", "ext", "log", "checkpoint", or of 5.x "batch", "timer_wheel" or "timer_log"; by default detected from path and content.
         options: those of `rocket_columnar.decode.decode`.
 
     Raises:

@@ -28,7 +28,7 @@ INTERRUPTED: Final = 130
 _TIME_FORMS: Final = ("millis", "utc")
 _LONG: Final = range(-(1 << 63), 1 << 63)
 
-KINDS: Final = ("index", "queue", "ext", "log", "checkpoint", "batch", "timer_wheel", "timer_log", "tiered")
+KINDS: Final = ("index", "queue", "ext", "log", "checkpoint", "batch", "timer_wheel", "timer_log")
 
 StorePath = Annotated[
     Path | None,

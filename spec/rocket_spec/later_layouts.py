@@ -1,19 +1,10 @@
-"""The layouts that 5.x adds, as data (`later_layouts.txt`); names of its sources are those of 5.5.1, of the tiered store's those of 5.5.0."""
+"""The layouts that 5.x adds, as data (`later_layouts.txt`); names of its sources are those of 5.5.1."""
 
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from rocket_spec.layout import CHECKPOINT, RECORD, Layout, layout_of, read_layouts
-
-TIERED_MAGICS: Final = (0xBCC50289 - (1 << 32), 0xBCC50285 - (1 << 32))
-"""Magics of a tiered index file: in use, and ended (`IndexStoreFile.BEGIN_MAGIC_CODE`, `END_MAGIC_CODE`)."""
-
-TIERED_SLOT_SIZE: Final = 8
-"""Bytes of a slot of a tiered index file."""
-
-TIERED_COMPACT_SIZE: Final = 28
-"""Bytes of an item of a compacted tiered index file, which has no previous item."""
 
 LONG_TOPIC_RECORD: Final = Layout(
     "commit-log record of a long topic",
@@ -38,5 +29,3 @@ LATER_LAYOUTS: Final = _READ | {LATER_CHECKPOINT.name: LATER_CHECKPOINT}
 BATCH_UNIT: Final = LATER_LAYOUTS["batch consume-queue unit"]
 TIMER_SLOT: Final = LATER_LAYOUTS["timer-wheel slot"]
 TIMER_UNIT: Final = LATER_LAYOUTS["timer-log unit"]
-TIERED_HEADER: Final = LATER_LAYOUTS["tiered index header"]
-TIERED_ITEM: Final = LATER_LAYOUTS["tiered index item"]

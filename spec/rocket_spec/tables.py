@@ -69,8 +69,4 @@ TABLES: Final[dict[str, tuple[Column, ...]]] = {
         "position:int64 size:int32 prev_position:int64 magic:int32 write_time:int64 delay:int32 phy_offset:int64 "
         "record_size:int32 topic_hash:int32 file"
     ),
-    "tiered_index": _columns(
-        "item:int32 key_hash:int32 topic_id:int32 queue_id:int32 offset:int64 size:int32 time_diff:int32 "
-        "prev_item:int32 store_timestamp:int64 file"
-    ),
 }

@@ -162,7 +162,7 @@ def test_assumed_geometry_is_said_once(run: Run, tmp_path: Path) -> None:
     )
 
 
-KINDS = "index|queue|ext|log|checkpoint|batch|timer_wheel|timer_log|tiered"
+KINDS = "index|queue|ext|log|checkpoint|batch|timer_wheel|timer_log"
 
 
 @pytest.mark.parametrize(

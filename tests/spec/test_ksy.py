@@ -11,8 +11,6 @@ from rocket_spec.data import find_data
 from rocket_spec.later_layouts import (
     BATCH_UNIT,
     LATER_CHECKPOINT,
-    TIERED_HEADER,
-    TIERED_ITEM,
     TIMER_SLOT,
     TIMER_UNIT,
 )
@@ -77,9 +75,6 @@ def test_every_member_is_documented_and_refers_to_a_clause(ksy: Read, name: str)
         ("timerwheel", ("types", "slot"), TIMER_SLOT.fields),
         ("timerlog", ("types", "frame"), TIMER_UNIT.fields[:3]),
         ("timerlog", ("types", "unit"), TIMER_UNIT.fields[3:]),
-        ("tieredindex", ("types", "header"), TIERED_HEADER.fields),
-        ("tieredindex", ("types", "item"), TIERED_ITEM.fields),
-        ("tieredindex", ("types", "compacted_item"), TIERED_ITEM.fields[:-1]),
     ],
 )
 def test_fields_are_those_of_the_layout(

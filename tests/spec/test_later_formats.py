@@ -15,13 +15,10 @@ from rocket_spec.kaitai import (
     Batchconsumequeue,
     Checkpoint,
     Commitlog,
-    Tieredindex,
     Timerlog,
     Timerwheel,
-    stream,
 )
 from rocket_spec.later_layouts import BATCH_UNIT
-from rocket_spec.layout import Geometry
 from table_rows import table_rows
 
 LATER: Final = Path(__file__).parent / "later"
@@ -199,50 +196,6 @@ def test_timer_log(opened: Path) -> None:
     assert (blank.is_blank, blank.len_unit) == (True, 30)
     assert data[208:224] == struct.pack(">iqI", 30, 0, 0xCBD43194)
     assert schemas.TIMER_UNIT.parse(data[52:104])["record_size"] == 201
-
-
-@of("files")
-def test_tiered_index(opened: Path) -> None:
-    """TIX-1 to TIX-3: the items that `IndexStoreFile` finds for each key."""
-    path = opened / "tiered_index_file" / str(BEGIN)
-    found = table_rows(path, "tiered_index", geometry=Geometry(7, 20))
-    names = ("key_hash", "topic_id", "queue_id", "offset", "size", "time_diff", "prev_item")
-    assert [row["item"] for row in found] == list(range(1, 17))
-    asked = sorted(line[1:] for line in facts(opened, "item"))
-    assert sorted(picked(found[:15], names)) == asked
-    assert found[8]["store_timestamp"] == BEGIN + 5000
-    data = path.read_bytes()
-    table = Tieredindex.Table(7, 20, stream(data))
-    assert (table.header.begin_timestamp, table.header.num_items) == (BEGIN, 16)
-    assert table.header.num_used_slots == sum(slot.item > 0 for slot in table.slots)
-    for number, row in enumerate(found, 1):
-        item = table.items[number]
-        assert [item.key_hash, item.ofs_record, item.prev_item] == [
-            row[name] for name in ("key_hash", "offset", "prev_item")
-        ]
-        slot = row["key_hash"] % 7
-        chain, at = [], table.slots[slot].item
-        while at:
-            chain.append(at)
-            at = table.items[at].prev_item
-        assert number in chain
-    assert schemas.TIERED_HEADER.parse(data[:28])["item_count"] == 16
-    assert schemas.TIERED_ITEM.parse(data[28 + 56 + 32 :][:32])["offset"] == 0
-
-
-@of("files")
-def test_compacted_tiered_index(opened: Path) -> None:
-    """TIX-4: the same items, and the geometry that is in the file."""
-    path = opened / "tiered_index_file" / "compacting" / str(BEGIN)
-    names = ("key_hash", "topic_id", "queue_id", "offset", "size", "time_diff")
-    plain = table_rows(opened / "tiered_index_file" / str(BEGIN), "tiered_index", geometry=Geometry(7, 20))
-    found = table_rows(path, "tiered_index")
-    assert sorted(picked(found, names)) == sorted(picked(plain, names))
-    data = path.read_bytes()
-    assert [len(data)] == facts(opened, "compacted")[0]
-    file = Tieredindex.Compacted(stream(data))
-    assert len(file.other_slots) == 6
-    assert [item.ofs_record for item in file.items] == [row["offset"] for row in found]
 
 
 def test_recorded_files_are_small() -> None:

@@ -1,22 +1,16 @@
-"""The files that 5.x adds to rows: batch queues, the timer wheel and its log, the tiered store's index files."""
+"""The files that 5.x adds to rows: batch queues, the timer wheel and its log."""
 
 from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.later_layouts import (
     BATCH_UNIT,
-    TIERED_COMPACT_SIZE,
-    TIERED_HEADER,
-    TIERED_ITEM,
-    TIERED_MAGICS,
-    TIERED_SLOT_SIZE,
     TIMER_SLOT,
     TIMER_UNIT,
 )
-from rocket_spec.layout import BLANK_MAGIC, DEFAULT_GEOMETRY, Geometry
+from rocket_spec.layout import BLANK_MAGIC
 
 from rocket_columnar import arrow
 from rocket_columnar.arrow import Columns
@@ -27,7 +21,6 @@ from rocket_columnar.decode.fixed_units import (
     unit_batches,
 )
 from rocket_columnar.decode.row_choice import RowChoice
-from rocket_columnar.formats import dtype_of
 from rocket_columnar.store import Reader, StoreFile
 
 
@@ -68,11 +61,10 @@ def later_columns(
     counted over all files of the queue or log.
 
     Raises:
-        MalformedError: a file of another length or magic.
-        UsageError: a tiered index file whose number of slots is not known.
+        MalformedError: a file of another length.
     """
-    if table in ("tiered_index", "timer_wheel"):
-        yield from (_tiered if table == "tiered_index" else _wheel)(reader, choice)
+    if table == "timer_wheel":
+        yield from _wheel(reader, choice)
         return
     form, names = _FORMS[table], choice.names
     for numbers, units in unit_batches(reader, form, choice):
@@ -95,54 +87,3 @@ def _wheel(reader: Reader, choice: RowChoice) -> Iterator[tuple[int, Columns]]:
             if "slot" in choice.names:
                 columns["slot"] = arrow.integers((start + rows).astype(np.int32))
             yield rows.size, columns
-
-
-def _tiered(reader: Reader, choice: RowChoice) -> Iterator[tuple[int, Columns]]:
-    head = reader.read(0, min(reader.size, TIERED_HEADER.size))
-    header = head.view(dtype_of(TIERED_HEADER)) if head.size == TIERED_HEADER.size else None
-    if header is None or int(header["magic"][0]) not in TIERED_MAGICS:
-        raise MalformedError(
-            file=reader.name,
-            offset=0,
-            found=f"{head[:4].tobytes().hex() or 'an empty file'}",
-            expected=" or ".join(f"{magic & 0xFFFFFFFF:x}" for magic in TIERED_MAGICS),
-            clause="TIX-1",
-        )
-    slots, width = _tiered_shape(reader, choice.geometry)
-    begin = TIERED_HEADER.size + TIERED_SLOT_SIZE * slots
-    count, first = int(header["item_count"][0]), 0
-    if width == TIERED_ITEM.size:
-        begin, first = begin + width, 1  # item 0 is never written
-    reader.require_held(begin, begin + count * width, f"{count:,} items", "TIX-3")
-    kind = dtype_of(TIERED_ITEM)
-    for start in range(0, count, choice.batch_rows):
-        stop = min(start + choice.batch_rows, count)
-        raw = reader.read(begin + start * width, (stop - start) * width).reshape(-1, width)
-        items = np.zeros((len(raw), TIERED_ITEM.size), np.uint8)
-        items[:, :width] = raw
-        units = items.view(kind).ravel()
-        times = units["time_diff"].astype(np.int64) * 1000 + int(header["begin_timestamp"][0])
-        columns = field_columns(units, choice.names)
-        if "item" in choice.names:
-            columns["item"] = arrow.integers(np.arange(start + first, stop + first, dtype=np.int32))
-        if "store_timestamp" in choice.names:
-            columns["store_timestamp"] = arrow.integers(times)
-        yield len(units), columns
-
-
-def _tiered_shape(reader: Reader, geometry: Geometry | None) -> tuple[int, int]:
-    """The number of slots, and the length of an item: 28 bytes in a compacted file, whose first slot contains where items begin."""
-    raw = reader.read(TIERED_HEADER.size, min(8, reader.size - TIERED_HEADER.size)).tobytes()
-    place = int.from_bytes(raw[:4], signed=True) - TIERED_HEADER.size
-    slots, odd = divmod(place, TIERED_SLOT_SIZE)
-    left = reader.size - TIERED_HEADER.size - place
-    if slots > 0 and not odd and left >= 0 and not left % TIERED_COMPACT_SIZE:
-        return slots, TIERED_COMPACT_SIZE
-    known = geometry or DEFAULT_GEOMETRY
-    size = TIERED_HEADER.size + TIERED_SLOT_SIZE * known.hash_slot_num + TIERED_ITEM.size * known.index_num
-    if size != reader.size:
-        raise UsageError(
-            f"{reader.name}: {reader.size:,} bytes; a tiered index file of geometry {known.hash_slot_num},{known.index_num} "
-            f"has {size:,}; give its geometry with --geometry"
-        )
-    return known.hash_slot_num, TIERED_ITEM.size

@@ -37,7 +37,6 @@ TABLE_KINDS: Final[dict[str, Kind]] = {
     "batch_consume_queue": "batch",
     "timer_wheel": "timer_wheel",
     "timer_log": "timer_log",
-    "tiered_index": "tiered",
 }
 """The kind of file that each table is decoded from, in the order in which tables come."""
 

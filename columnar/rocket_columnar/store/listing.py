@@ -19,7 +19,6 @@ from rocket_spec.layout import ENTRY, RECORD_MAGICS
 from rocket_columnar.formats import parse_int, parse_long
 from rocket_columnar.store.detection import detect, entry_position
 from rocket_columnar.store.places import (
-    COMPACTED,
     Place,
     entries_of,
     is_store,
@@ -55,7 +54,6 @@ _NAMES: Final = {
     "batch": "batch consume-queue file",
     "timer_wheel": "timer wheel",
     "timer_log": "timer-log file",
-    "tiered": "index file of the tiered store",
 }
 
 
@@ -131,14 +129,12 @@ class _Finder:
             name = shown_name(entry.name)
             name = name if folder == "." else f"{folder}/{name}"
             number = parse_long(entry.name)
-            if kind == "tiered" and entry.name == COMPACTED:
-                continue
             reason = NO_NUMBER if number is None else _irregular(entry)
             if number is None or reason is not None:
                 if reason:
                     self.skipped.append((name, reason))
                 continue
-            base = 0 if kind in ("index", "tiered") else number
+            base = 0 if kind == "index" else number
             found.append((base, StoreFile(kind, directory / entry.name, name, topic, queue_id, base)))
         # Index files stay in name order, in which 4.9.3 loads them.
         yield from (file for _, file in sorted(found, key=lambda pair: pair[0]))
@@ -173,7 +169,6 @@ class _Finder:
             "batch": lambda: self.topics(self.path / "batchconsumequeue", "batch"),
             "timer_wheel": lambda: self.named(self.path, "timer_wheel", is_timer_wheel),
             "timer_log": lambda: self.files(self.path / "timerlog", "timer_log"),
-            "tiered": lambda: self.tiered(self.path / "tiered_index_file"),
         }
         for kind, listed in parts.items():
             if kind in kinds:
@@ -194,11 +189,6 @@ class _Finder:
         for entry in entries_of(directory):
             if accepts(entry.name) and _irregular(entry) is None:
                 yield StoreFile(kind, directory / entry.name, self.name(directory / entry.name))
-
-    def tiered(self, directory: Path) -> Iterator[StoreFile]:
-        """The index files of the tiered store, then those of them that were compacted."""
-        yield from self.files(directory, "tiered")
-        yield from self.files(directory / COMPACTED, "tiered")
 
     def config(self, directory: Path) -> Iterator[StoreFile]:
         """The files of a broker's configuration that have tables, each with the `.bak` beside it (CFG-1)."""
@@ -230,8 +220,6 @@ class _Finder:
         """The files of a folder whose place in a store is known."""
         if place.kind == "config":
             yield from self.config(self.path)
-        elif place.kind == "tiered":
-            yield from self.tiered(self.path)
         elif place.kind in ("index", "log", "timer_log"):
             yield from self.files(self.path, place.kind)
         elif place.topic is None:

@@ -23,12 +23,9 @@ _PLACES: Final[dict[str, Kind]] = {
     "batchconsumequeue": "batch",
     "timerwheel": "timer_wheel",
     "timerlog": "timer_log",
-    "tiered_index_file": "tiered",
 }
 _QUEUES: Final = ("consumequeue", "consumequeue_ext", "batchconsumequeue")
-_FOLDERS: Final = ("index", "commitlog", "timerlog", "tiered_index_file")
-COMPACTED: Final = "compacting"
-"""The folder in `tiered_index_file` of files that were compacted."""
+_FOLDERS: Final = ("index", "commitlog", "timerlog")
 
 _PARTS: Final = ("commitlog", "consumequeue")
 _OWN: Final = ("index", "checkpoint", "currterm")
@@ -64,8 +61,6 @@ def place_of(path: Path, *, is_file: bool) -> Place | None:
             return Place(_PLACES[parts[-1 - depth]], root, *below)
     if parts and parts[-1] in (MEMBER_LOG, *_OWN) and _is_member(folder.parent):
         return Place("log", folder.parent.parent) if parts[-1] == MEMBER_LOG else None
-    if parts[-2:] == ("tiered_index_file", COMPACTED):
-        return Place("tiered", folder.parent.parent)
     if parts and parts[-1] in _FOLDERS:
         return Place(_PLACES[parts[-1]], folder.parent)
     if is_file and whole.name == "checkpoint":

@@ -12,9 +12,7 @@ from typing import Final, Literal, TypeVar, get_args
 from rocket_columnar.store.reader import Reader, Source, open_reader, settled
 
 _T = TypeVar("_T")
-Kind = Literal[
-    "index", "queue", "ext", "log", "checkpoint", "config", "batch", "timer_wheel", "timer_log", "tiered"
-]
+Kind = Literal["index", "queue", "ext", "log", "checkpoint", "config", "batch", "timer_wheel", "timer_log"]
 
 ALL_KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 """The kinds of files, in the order in which `find_files` lists them."""
@@ -23,7 +21,7 @@ KINDS: Final = ALL_KINDS[:5]
 """Those of the store itself as 4.9.3 writes it, without the broker's configuration."""
 
 LATER_KINDS: Final = ALL_KINDS[6:]
-"""Those that 5.x adds: batch queues, the timer wheel and its log, index files of the tiered store."""
+"""Those that 5.x adds: batch queues, the timer wheel and its log."""
 
 CONFIG_TABLES: Final = {
     "consumerOffset.json": "consumer_offsets",

@@ -20,8 +20,6 @@ from rocket_spec.construct_schemas._fixed import (
     INDEX_SLOT,
     QUEUE_FILE,
     QUEUE_UNIT,
-    TIERED_HEADER,
-    TIERED_ITEM,
     TIMER_UNIT,
     TIMER_WHEEL,
     index_file,

@@ -29,8 +29,6 @@ BATCH_FILE = Schema(
 )
 TIMER_WHEEL = Schema("timer wheel", c.GreedyRange(struct_of(later_layouts.TIMER_SLOT)), "TIM-2")
 TIMER_UNIT = Schema("timer-log unit", struct_of(later_layouts.TIMER_UNIT), "TIM-3")
-TIERED_HEADER = Schema("header of a tiered index file", struct_of(later_layouts.TIERED_HEADER), "TIX-1")
-TIERED_ITEM = Schema("item of a tiered index file", struct_of(later_layouts.TIERED_ITEM), "TIX-3")
 
 
 def index_file(geometry: layout.Geometry) -> Schema:

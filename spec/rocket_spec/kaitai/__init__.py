@@ -15,7 +15,6 @@ from rocket_spec.kaitai._generated.consumequeue_ext import ConsumequeueExt
 from rocket_spec.kaitai._generated.dledger import Dledger
 from rocket_spec.kaitai._generated.dledger_index import DledgerIndex
 from rocket_spec.kaitai._generated.indexfile import Indexfile
-from rocket_spec.kaitai._generated.tieredindex import Tieredindex
 from rocket_spec.kaitai._generated.timerlog import Timerlog
 from rocket_spec.kaitai._generated.timerwheel import Timerwheel
 from rocket_spec.kaitai._stream import ValidationFailedError, stream

@@ -111,7 +111,7 @@ def test_directory_without_a_place_is_told_file_by_file(tmp_path: Path) -> None:
     assert skipped == [
         (
             "readme",
-            "of no known kind (use --kind index|queue|ext|log|checkpoint|batch|timer_wheel|timer_log|tiered)",
+            "of no known kind (use --kind index|queue|ext|log|checkpoint|batch|timer_wheel|timer_log)",
         )
     ]
 
@@ -193,7 +193,7 @@ def test_directory_of_other_files_is_one_error_and_no_notes(tmp_path: Path) -> N
     with pytest.raises(UsageError) as caught:
         find_files(tmp_path, on_skip=lambda name, _: skipped.append(name))
     assert str(caught.value) == (
-        f"{tmp_path}: contains no store among 3 files (or use --kind index|queue|ext|log|checkpoint|batch|timer_wheel|timer_log|tiered)"
+        f"{tmp_path}: contains no store among 3 files (or use --kind index|queue|ext|log|checkpoint|batch|timer_wheel|timer_log)"
     )
     assert skipped == []
 
@@ -205,7 +205,7 @@ def test_directory_of_other_files_is_one_error_and_no_notes(tmp_path: Path) -> N
         (
             "empty",
             None,
-            "contains no store (or use --kind index|queue|ext|log|checkpoint|batch|timer_wheel|timer_log|tiered)",
+            "contains no store (or use --kind index|queue|ext|log|checkpoint|batch|timer_wheel|timer_log)",
         ),
         ("empty", "queue", "contains no consume-queue file"),
         ("empty", "checkpoint", "a directory; a checkpoint is one file"),

@@ -1,14 +1,9 @@
 package org.apache.rocketmq.store;
 
 import java.nio.ByteBuffer;
-import java.util.List;
-import java.util.Set;
 import org.apache.rocketmq.store.timer.Slot;
 import org.apache.rocketmq.store.timer.TimerLog;
 import org.apache.rocketmq.store.timer.TimerWheel;
-import org.apache.rocketmq.tieredstore.MessageStoreConfig;
-import org.apache.rocketmq.tieredstore.index.IndexItem;
-import org.apache.rocketmq.tieredstore.index.IndexStoreFile;
 
 /** Files that single classes of a later release wrote, from fixed values; prints what the same classes read in them. */
 public class LaterFiles {
@@ -18,7 +13,6 @@ public class LaterFiles {
         String folder = args[0];
         checkpoint(folder + "/checkpoint");
         timer(folder);
-        tiered(folder);
         System.exit(0);
     }
 
@@ -57,27 +51,5 @@ public class LaterFiles {
         wheel.backup(123);
         wheel.shutdown();
         log.shutdown();
-    }
-
-    static void tiered(String folder) throws Exception {
-        MessageStoreConfig config = new MessageStoreConfig();
-        config.setStorePathRootDir(folder);
-        config.setTieredStoreIndexFileMaxHashSlotNum(7);
-        config.setTieredStoreIndexFileMaxIndexNum(20);
-        IndexStoreFile index = new IndexStoreFile(config, BEGIN);
-        for (int n = 0; n < 15; n++) {
-            index.putKey("Topic", 3, n % 2, Set.of("key" + n % 6), 100L * n, 100 + n, BEGIN + 700 * n);
-        }
-        index.putKey("Topic", 3, 0, Set.of("polygenelubricants"), 1500, 115, BEGIN + 9000);
-        for (int key = 0; key < 6; key++) {
-            List<IndexItem> found = index.queryAsync("Topic", "key" + key, 32, BEGIN, BEGIN + 60_000).get();
-            for (IndexItem item : found) {
-                System.out.println("item " + key + " " + item.getHashCode() + " " + item.getTopicId() + " " + item.getQueueId() + " "
-                    + item.getOffset() + " " + item.getSize() + " " + item.getTimeDiff() + " " + item.getItemIndex());
-            }
-        }
-        ByteBuffer compacted = index.doCompaction();
-        System.out.println("compacted " + compacted.limit());
-        index.shutdown();
     }
 }
