@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +31,7 @@ from rocket_columnar.store import StoreFile
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 
-from rocket_spark.files import state_of
-from rocket_spark.output import Output, check_out, task_id
+from rocket_spark.output import Output, check_out
 from rocket_spark.rebuild_tasks import (
     IndexTask,
     LogTask,
@@ -56,7 +55,6 @@ class RebuildOptions(TypedDict, total=False):
         queue_file_size: bytes; else that of each store's own queues, else 4.9.3's default.
         only_missing: skips the files that a store already has, byte for byte.
         overwrite: replaces what an earlier job wrote to `out`, once everything is written.
-        resume: keeps the work of tasks that finished when the job fails, and uses what a killed or failed run kept.
         storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
         failed: receives the error of each store that cannot be rebuilt, instead of raising it; a job with a single store
             raises it in any case.
@@ -66,7 +64,6 @@ class RebuildOptions(TypedDict, total=False):
     queue_file_size: int | None
     only_missing: bool
     overwrite: bool
-    resume: bool
     storage: Mapping[str, str] | None
     failed: Failures | None
 
@@ -144,8 +141,7 @@ def plan_rebuilds(
             plans[task.store] = plan_rebuild(task.path, task.geometry, size, files=usable, skipped=skipped)
     job.good((), ())
     owned = FOLDERS if "" in plans else {name.partition("/")[0] for name in job.paths}
-    overwrite, resume = options.get("overwrite", False), options.get("resume", False)
-    out = check_out(out, job.paths, owned, storage, overwrite=overwrite, resume=resume)
+    out = check_out(out, job.paths.values(), owned, storage, overwrite=options.get("overwrite", False))
     return RebuildJob(out, options, job, plans, unused)
 
 
@@ -162,20 +158,18 @@ def _usable(files: Sequence[StoreFile]) -> tuple[list[StoreFile], tuple[str, ...
 
 def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = silent) -> dict[str, Rebuilt]:
     """The second half of `rebuild_stores`; arguments and errors as there."""
-    overwrite, resume = job.options.get("overwrite", False), job.options.get("resume", False)
-    with Output(job.out, job.options.get("storage"), overwrite=overwrite, resume=resume) as output:
+    with Output(job.out, job.options.get("storage")) as output:
         running = _Running(spark, job, output, progress)
         running.dispatch()
         running.make_files()
         failed = job.job.failed
         good = [name for name in job.plans if name not in failed]
-        wrong = {name: str(error) for name, error in failed.items()}
         parts = {
             f"{name}/{place}" if name else place: made
             for name in good
             for place, made in running.parts[name].items()
         }
-        output.commit(parts, {"job": "rebuild", "stores": job.stores, "failed": wrong})
+        output.commit(parts)
     return {
         name: rebuilt(
             job.plans[name],
@@ -187,12 +181,6 @@ def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = si
     }
 
 
-def _names(outcome: Any) -> list[str]:
-    """What a task wrote; a commit that was killed has moved some of it."""
-    made, rest = outcome[:2]
-    return [f"{made}/{place}" for place in rest] if isinstance(rest, list) else [made]
-
-
 class _Running:
     """A job between its phases: what the tasks of each store wrote."""
 
@@ -202,7 +190,6 @@ class _Running:
         self.output = output
         self.progress = progress
         self.only_missing = job.options.get("only_missing", False)
-        self.resume = job.options.get("resume", False)
         self.logs: dict[str, list[str]] = {name: [] for name in job.plans}
         self.dispatched: dict[str, list[Dispatched]] = {name: [] for name in job.plans}
         self.left_out: dict[str, list[LeftOut]] = {name: [] for name in job.plans}
@@ -219,25 +206,19 @@ class _Running:
         what: str,
         common: Mapping[str, Any] | None = None,
     ) -> list[tuple[Any, Any]]:
-        """Tasks with what they returned, in this run or in one that was killed; those of stores that failed skipped."""
+        """Tasks with what they returned; those of stores that failed skipped."""
         attempts, stores = self.output.folder, self.job.job
 
         def in_task(task: Any, *shared: Any) -> Any:
             return work(task, attempts, *shared)
 
-        def run(in_task: Callable[..., Any], rest: list[Any]) -> list[Any]:
-            return stores.run(self.spark, in_task, rest, what=what, progress=self.progress, common=common)
-
-        return stores.good(tasks, self.output.run(run, in_task, tasks, _names))
-
-    def _digest(self, files: Iterable[StoreFile]) -> str:
-        """A digest of files that tasks read beside the log, for a job that can be resumed."""
-        return task_id([(file, state_of(file)) for file in files]) if self.resume else ""
+        results = stores.run(self.spark, in_task, tasks, what=what, progress=self.progress, common=common)
+        return stores.good(tasks, results)
 
     def dispatch(self) -> None:
         """The first phase, log file by log file."""
         tasks = [
-            LogTask(name, file, state_of(file), file is plan.logs[-1], plan.buckets, plan.rules, self.resume)
+            LogTask(name, file, file is plan.logs[-1], plan.buckets, plan.rules)
             for name, plan in self._plans()
             for file in plan.logs
         ]
@@ -255,7 +236,7 @@ class _Running:
             )
             for name, plan in self._plans()
         }
-        tasks = [*self._index_tasks(plans, own), *self._queue_tasks(own)]
+        tasks = [*self._index_tasks(plans), *self._queue_tasks(own)]
         made: dict[str, list[Any]] = {}
         for task, outcome in self._outcomes(file_task, tasks, "index files and queues", own):
             if isinstance(task, IndexTask):
@@ -273,25 +254,21 @@ class _Running:
                 if file is not None:
                     self.parts[name][f"index/{file}"] = path
 
-    def _index_tasks(
-        self, plans: Mapping[str, list[IndexPlan]], own: Mapping[str, OwnFiles]
-    ) -> Iterator[IndexTask]:
+    def _index_tasks(self, plans: Mapping[str, list[IndexPlan]]) -> Iterator[IndexTask]:
         for name, indexes in plans.items():
             folders = [Path(log) for log in self.logs[name]]
-            digest = self._digest(own[name].begins.values())
             geometry, only_missing = self.job.plans[name].geometry, self.only_missing
             for index in indexes:
                 keys = tuple(keys_of(index, folders, self.dispatched[name]))
-                yield IndexTask(name, index, keys, geometry, only_missing, digest)
+                yield IndexTask(name, index, keys, geometry, only_missing)
 
     def _queue_tasks(self, own: Mapping[str, OwnFiles]) -> Iterator[QueueTask]:
         for name, files in own.items():
             plan = self.job.plans[name]
-            digest = self._digest(files.queues)
             holes = log_holes(plan.logs, (hole for part in self.dispatched[name] for hole in part.holes))
             for bucket in range(plan.buckets):
                 ranges = (tuple(part.unit_ranges(bucket)) for part in self.dispatched[name])
                 units = tuple((log, held) for log, held in zip(self.logs[name], ranges, strict=True) if held)
                 if units or in_bucket(files.queues, bucket, plan.buckets):
                     part = bucket, plan.buckets
-                    yield QueueTask(name, part, units, plan.queue_file_size, holes, self.only_missing, digest)
+                    yield QueueTask(name, part, units, plan.queue_file_size, holes, self.only_missing)

@@ -1,6 +1,6 @@
 """The tasks of a rebuild: one for each log file, each index file, and each group of queues.
 
-The outcome of a task can be kept as JSON, and begins with the name of what it wrote.
+The outcome of a task begins with the name of what it wrote.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from rocket_columnar.rebuild import (
     write_index,
     write_queues,
 )
-from rocket_columnar.store import StoreFile
+from rocket_columnar.store import StoreFile, size_of
 from rocket_spec.layout import Geometry
 
 from rocket_spark.output import WHOLE, Folder, attempt, fetched
@@ -41,37 +41,32 @@ class LogTask:
     Attributes:
         store: its name.
         file: of the log.
-        state: as of `rocket_spark.files.state_of`.
         last: whether no other file follows.
         buckets: of the store's `RebuildPlan`.
         rules: of the store's `RebuildPlan`.
-        kept: whether a later run may use the columns: they are then synced to disk.
     """
 
     store: str
     file: StoreFile
-    state: tuple[int, int]
     last: bool
     buckets: int
     rules: BrokerRules
-    kept: bool
 
     @property
     def weight(self) -> int:
         """Bytes of the file."""
-        return max(self.state[0], 0)
+        return size_of(self.file) or 0
 
 
 @dataclass(frozen=True, slots=True)
 class IndexTask:
-    """One index file to build; `own` is a digest of the store's files that it is compared with."""
+    """One index file to build."""
 
     store: str
     plan: IndexPlan
     keys: tuple[LogKeys, ...]
     geometry: Geometry
     only_missing: bool
-    own: str
 
     @property
     def weight(self) -> int:
@@ -81,7 +76,7 @@ class IndexTask:
 
 @dataclass(frozen=True, slots=True)
 class QueueTask:
-    """The queues of one bucket, with its number and how many there are; `own` is a digest of the store's files that are copied or compared, `holes` are the log's."""
+    """The queues of one bucket, with its number and how many there are; `holes` are the log's."""
 
     store: str
     bucket: tuple[int, int]
@@ -89,7 +84,6 @@ class QueueTask:
     queue_file_size: int
     holes: Holes
     only_missing: bool
-    own: str
 
     @property
     def weight(self) -> int:
@@ -105,8 +99,8 @@ class OwnFiles(NamedTuple):
 
 
 def dispatch_task(task: LogTask, attempts: Folder) -> tuple[str, dict[str, Any]]:
-    """In a task: one log file. The outcome of each task can be kept as JSON, and begins with a name in `attempts`."""
-    with attempt(attempts, "log", synced=task.kept) as folder:
+    """In a task: one log file. The outcome begins with a name in `attempts`."""
+    with attempt(attempts, "log") as folder:
         done = dispatch_log(task.file, folder, last=task.last, buckets=task.buckets, rules=task.rules)
     return folder.name, done.as_plain()
 

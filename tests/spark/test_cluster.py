@@ -68,9 +68,7 @@ def test_rows_equal_decode(ran: tuple[Path, dict[str, Any]], kind: str) -> None:
     for name in STORES:
         found = {folder.parent.name: part_rows(folder) for folder in out.glob(f"*/store={name}")}
         assert found == engine_rows(directory / "golden" / name)
-    there = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
-    named = {file["path"] for file in json.loads((out / "_manifest.json").read_bytes())["files"]}
-    assert there == named | {"_manifest.json", "_SUCCESS"}
+    assert {path.name for path in out.iterdir() if path.name.startswith("_")} == {"_SUCCESS"}
 
 
 def test_the_faults_did_happen(ran: tuple[Path, dict[str, Any]]) -> None:

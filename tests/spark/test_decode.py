@@ -57,7 +57,7 @@ def test_overwrite_replaces_when_all_is_written(spark: SparkSession, hand_made: 
     shutil.copy(hand_made / "checkpoint", store)
     plan = plan_decode(store, out, overwrite=True)
     run_decode(spark, plan)
-    assert {path.name for path in out.iterdir()} == {"checkpoint", "_manifest.json", "_SUCCESS"}
+    assert {path.name for path in out.iterdir()} == {"checkpoint", "_SUCCESS"}
 
 
 def test_large_files_are_divided(

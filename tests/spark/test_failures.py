@@ -45,20 +45,6 @@ def a_full_disk(task: PartTask, folder: Folder, *_rest: Any) -> dict[str, Any]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def a_disk_that_is_full_when_a_part_is_made_durable(
-    task: PartTask, folder: Folder, *_rest: Any
-) -> dict[str, Any]:
-    import errno
-    import os
-    from unittest.mock import patch
-
-    from rocket_spark.decode import run_part
-
-    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder.uri)
-    with patch("rocket_spark.files.storage.os.fsync", side_effect=error):
-        return run_part(task, folder)
-
-
 def a_worker_process_that_dies(task: PartTask, folder: Folder, *_rest: Any) -> dict[str, Any]:
     """On one machine a task is not run again."""
     import os
@@ -105,7 +91,6 @@ def a_file_that_grows_while_it_is_read(task: PartTask, folder: Folder, *_rest: A
     ("work", "kind", "said"),
     [
         (a_full_disk, OSError, "File too large"),
-        (a_disk_that_is_full_when_a_part_is_made_durable, OSError, r"\[Errno 28\] No space left on device"),
         (
             a_worker_process_that_dies,
             JobError,

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from rocket_spec.layout import Geometry
 from rocket_spec.tables import TABLES
 
-from rocket_spark.decode.coverage import REPLACED
 from rocket_spark.decode.options import DecodeArguments
 from rocket_spark.decode.part import run_part
 from rocket_spark.decode.part_tasks import PartTask
 from rocket_spark.decode.part_writer import folder_value
-from rocket_spark.decode.plan import DecodePlan, plan_decode, request_of
+from rocket_spark.decode.plan import DecodePlan, plan_decode
 from rocket_spark.output import Output
 from rocket_spark.stores import StorePath
 from rocket_spark.tasks import Progress, run_tasks, silent
@@ -47,7 +46,7 @@ class StoreStatus:
         files: the number of files decoded.
         size: bytes on disk of these files.
         rows: the number of rows written.
-        gaps: gaps in the commit log, and what was deleted before it was decoded.
+        gaps: gaps in the commit log.
     """
 
     store: str
@@ -120,40 +119,24 @@ def decode_stores(
 
 def run_decode(spark: SparkSession, plan: DecodePlan, *, progress: Progress = silent) -> DecodeSummary:
     """The second half of `decode_stores`; arguments and errors as there."""
-    options = plan.options
-    with Output(
-        plan.out, plan.storage, overwrite=plan.overwrite, resume=options.resume, append=options.append
-    ) as output:
-        if plan.before.get("files"):
-            output.clean(file["path"] for file in plan.before["files"])
+    with Output(plan.out, plan.storage) as output:
         done = _Done(plan, _outcomes(spark, plan, output, progress))
-        parts = {place: name for place, (name, _) in done.parts.items()}
-        if options.append:
-            files: Sequence[Mapping[str, Any]] = output.add(parts, done.facts(), done.kept())
-        else:
-            files = output.commit(parts, done.facts())
-    return done.summary({file["path"]: file["bytes"] for file in files})
+        sizes = output.commit({place: name for place, (name, _) in done.parts.items()})
+    return done.summary(sizes)
 
 
 def _outcomes(
     spark: SparkSession, plan: DecodePlan, output: Output, progress: Progress
 ) -> list[tuple[PartTask, dict[str, Any]]]:
-    """Each task with what it returned, in this run or in one that was killed; those of stores that failed skipped."""
+    """Each task with what it returned; those of stores that failed skipped."""
     directory, options, work = output.folder, plan.options, run_part
-    request = request_of(None, options)  # the tables are the task's
 
     def decoded(task: PartTask) -> dict[str, Any]:
         return work(task, directory, options)
 
-    def run(decoded: Callable[..., Any], tasks: list[Any]) -> list[Any]:
-        return plan.job.run(spark, decoded, tasks, what="decode", progress=progress)
-
-    done = plan.job.good(plan.tasks, output.run(run, decoded, plan.tasks, _names, options=request))
+    results = plan.job.run(spark, decoded, plan.tasks, what="decode", progress=progress)
+    done = plan.job.good(plan.tasks, results)
     return _joined(done, lambda task: run_tasks(spark, decoded, [task], what="decode")[0])
-
-
-def _names(outcome: Mapping[str, Any]) -> list[str]:
-    return [name for files in outcome["parts"].values() for name, _ in files.values()]
 
 
 def _joined(
@@ -181,69 +164,16 @@ class _Done:
         self.plan = plan
         self.failed = plan.failed
         self.parts: dict[str, tuple[str, int]] = {}
-        self.sources: dict[str, dict[str, Any]] = {}
-        self.gaps: dict[str, list[str]] = {
-            name: [] if store.bounds is None else list(store.bounds.lost)
-            for name, store in plan.plans.items()
-        }
+        self.rows_of: Counter[str] = Counter()
+        self.gaps: dict[str, list[str]] = {name: [] for name in plan.plans}
         self.nulled = 0
         for task, outcome in done:
             self.gaps[task.store] += [gap for gap in outcome["gaps"] if gap not in self.gaps[task.store]]
             self.nulled += outcome["nulled"]
             for table, files in outcome["parts"].items():
                 for path, (name, rows) in files.items():
-                    place = f"{_folder(table, task.store)}/{path}"
-                    self.parts[place] = name, rows
-                    self.sources[place] = _source(task, table, rows)
-
-    def facts(self) -> dict[str, Any]:
-        """For the manifest."""
-        plan = self.plan
-        facts: dict[str, Any] = {
-            "job": "decode",
-            "stores": plan.before.get("stores", {}) | plan.stores,
-            "rows": {place: rows for place, (_, rows) in self.parts.items()},
-            "gaps": [gap for name, gaps in self.gaps.items() if name not in self.failed for gap in gaps],
-            "failed": {name: str(error) for name, error in self.failed.items()},
-        }
-        if not plan.options.append:
-            return facts
-        kept = {file["path"] for file in self.kept()}
-        before = plan.before
-        sources = {place: source for place, source in before.get("parts", {}).items() if place in kept}
-        return facts | {
-            "request": before["request"],
-            "rows": {place: source["rows"] for place, source in (sources | self.sources).items()},
-            "gaps": [
-                *before.get("gaps", []),
-                *(gap for gap in facts["gaps"] if gap not in before.get("gaps", [])),
-            ],
-            "next": before.get("next", 0) + len(plan.tasks),
-            "parts": sources | self.sources,
-            "coverage": before.get("coverage", {})
-            | {
-                name: store.bounds.coverage
-                for name, store in plan.plans.items()
-                if store.bounds is not None and name not in self.failed
-            },
-        }
-
-    def kept(self) -> list[dict[str, Any]]:
-        """Files of earlier runs that stay: not those written anew, nor with `drop_expired` those that expired."""
-        sources = self.plan.before.get("parts", {})
-        return [file for file in self.plan.before.get("files", []) if not self._leaves(sources[file["path"]])]
-
-    def _leaves(self, source: Mapping[str, Any]) -> bool:
-        plan = self.plan.plans.get(source["store"])
-        if plan is None or source["store"] in self.failed:
-            return False
-        if source["table"] in REPLACED:
-            return True
-        if not self.plan.options.drop_expired:
-            return False
-        if source["log"] is not None:
-            return bool(source["log"][1] <= plan.log_begin)
-        return plan.present.isdisjoint(source["files"])
+                    self.parts[f"{_folder(table, task.store)}/{path}"] = name, rows
+                    self.rows_of[task.store] += rows
 
     def summary(self, sizes: Mapping[str, int]) -> DecodeSummary:
         """What the job did; `sizes` are those of the files written."""
@@ -254,10 +184,7 @@ class _Done:
             if places:
                 rows = sum(self.parts[place][1] for place in places)
                 tables.append(TableSummary(table, rows, len(places), sum(sizes[place] for place in places)))
-        rows_of: Counter[str] = Counter()
-        for place, (_, rows) in self.parts.items():
-            rows_of[self.sources[place]["store"]] += rows
-        status = tuple(self._status(name, path, rows_of[name]) for name, path in plan.stores.items())
+        status = tuple(self._status(name, path, self.rows_of[name]) for name, path in plan.stores.items())
         good = [store for store in status if store.status == "decoded"]
         return DecodeSummary(
             len(good),
@@ -274,17 +201,6 @@ class _Done:
             return StoreStatus(name, path, "failed", str(self.failed[name]), 0, 0, 0, ())
         store = self.plan.plans[name]
         return StoreStatus(name, path, "decoded", "", store.files, store.size, rows, tuple(self.gaps[name]))
-
-
-def _source(task: PartTask, table: str, rows: int) -> dict[str, Any]:
-    """What a file was decoded from, for later runs."""
-    return {
-        "store": task.store,
-        "table": table,
-        "rows": rows,
-        "files": [file.name for file in task.files],
-        "log": list(task.log_range) if table == "commit_log" else None,
-    }
 
 
 def _folder(table: str, store: str) -> str:

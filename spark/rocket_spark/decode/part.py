@@ -82,17 +82,12 @@ def batches(task: PartTask, on_gap: Callable[[Gap], None]) -> Iterator[tuple[str
     """Pairs of table and batch of a task's files; `on_gap` takes what the log lacks."""
     guesses = None if task.guess is None else dict.fromkeys(task.files, task.guess)
     if not task.rows:
-
-        def within(gap: Gap) -> None:
-            if not task.closed or gap.begin < task.log_range[1]:
-                on_gap(gap)
-
         yield from engine.decode(
             [*task.files, *task.following],
             tables=task.tables,
             geometry=guesses,
             batch_rows=BATCH_ROWS,
-            on_gap=within,
+            on_gap=on_gap,
             log_range=task.log_range,
         )
         return

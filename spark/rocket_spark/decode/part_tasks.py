@@ -14,8 +14,7 @@ from rocket_columnar.index import GeometryGuess, resolve_each
 from rocket_columnar.store import StoreFile
 from rocket_spec.layout import Geometry
 
-from rocket_spark.decode.coverage import Bounds, bounds_of
-from rocket_spark.files import disk_bytes, state_of
+from rocket_spark.files import disk_bytes
 from rocket_spark.reading import FilePart, entry_count, log_parts
 from rocket_spark.stores import JobStores
 
@@ -53,8 +52,6 @@ class PartTask:
         guess: the geometry of index files.
         rows: of each file, the first row and the one after the last; empty for all.
         log_range: of commit logs, the physical offsets from the first on, before the second.
-        closed: whether what is at the end of `log_range` is left to a later run.
-        states: of `files` and `following`, as of `state_of`: a resumed job runs the task again if any differs.
     """
 
     number: int
@@ -67,25 +64,19 @@ class PartTask:
     guess: GeometryGuess | None = None
     rows: tuple[tuple[int, int], ...] = ()
     log_range: tuple[int, int] = WHOLE_LOG
-    closed: bool = False
-    states: tuple[tuple[int, int], ...] = ()
 
     @property
     def name(self) -> str:
-        """Name of the files that the task writes: the number of the part, and where it begins."""
-        begin = self.rows[0][0] if self.rows else max(self.log_range[0], 0)
-        return f"part-{self.number:05}-{begin}.parquet"
+        """Name of the files that the task writes: the number of the part."""
+        return f"part-{self.number:05}.parquet"
 
 
 @dataclass(frozen=True, slots=True)
 class StorePlan:
-    """What there is to decode of one store: files and bytes on disk, and with `append` the bounds and files there."""
+    """What there is to decode of one store: files, and their bytes on disk."""
 
     files: int
     size: int
-    bounds: Bounds | None
-    present: frozenset[str]
-    log_begin: int
 
 
 class TaskCutter:
@@ -97,47 +88,30 @@ class TaskCutter:
         self.tables = tables
         self.times = min(max(total // (TASK_BYTES * _MANY_TASKS), 1), _LARGEST)
 
-    def stores(
-        self, job: JobStores, before: Mapping[str, Any]
-    ) -> tuple[dict[str, StorePlan], list[PartTask]]:
+    def stores(self, job: JobStores) -> tuple[dict[str, StorePlan], list[PartTask]]:
         """The tasks of all stores of which files were chosen."""
         plans: dict[str, StorePlan] = {}
         tasks: list[PartTask] = []
-        number = before.get("next", 0)
         for name, store in ((store.store, store) for store in job.tasks if store.store in self.chosen):
-            covered = before["coverage"].get(name, {}) if "coverage" in before else None
             with job.planning(name):
-                plans[name], mine = self.store(self.chosen[name], covered, store.geometry)
-                tasks += (replace(task, number=number + place, store=name) for place, task in enumerate(mine))
-                number += len(mine)
+                plans[name], mine = self.store(self.chosen[name], store.geometry)
+                tasks += (
+                    replace(task, number=number, store=name) for number, task in enumerate(mine, len(tasks))
+                )
         return plans, tasks
 
-    def store(
-        self, files: list[StoreFile], before: Mapping[str, Any] | None, geometry: Geometry | None
-    ) -> tuple[StorePlan, list[PartTask]]:
-        """The tasks of one store, in the order of its files; only what is not in `before` if that is given."""
-        if before is not None:
-            files = [file for file in files if file.size()]  # 0: made, not yet laid out
+    def store(self, files: list[StoreFile], geometry: Geometry | None) -> tuple[StorePlan, list[PartTask]]:
+        """The tasks of one store, in the order of its files."""
         guesses = resolve_each(files, geometry)
-        bounds = None if before is None else bounds_of(files, guesses, before)
         tasks: list[PartTask] = []
-        used: set[StoreFile] = set()
         for kind, some in groupby(files, key=lambda file: file.kind):
             if kind == "log":
-                tasks += self._log_parts(list(some), bounds)
+                tasks += self._log_parts(list(some))
                 continue
-            for group in self._groups(list(some), guesses, bounds):
-                used |= set(group)
-                tasks += self._divided(group, guesses.get(group[0]), bounds)
-        used |= {file for task in tasks for file in task.files}
-        plan = StorePlan(
-            len(used),
-            sum(map(disk_bytes, used)),
-            bounds,
-            frozenset(file.name for file in files),
-            min((file.base_offset for file in files if file.kind == "log"), default=0),
-        )
-        return plan, tasks
+            for group in self._groups(list(some), guesses):
+                tasks += self._divided(group, guesses.get(group[0]))
+        used = {file for task in tasks for file in task.files}
+        return StorePlan(len(used), sum(map(disk_bytes, used))), tasks
 
     def _task(self, files: Sequence[StoreFile], **more: Any) -> PartTask:
         """A task for all of these files, which is numbered later."""
@@ -149,11 +123,10 @@ class TaskCutter:
             tuple(file.size() for file in files),
             sum(map(disk_bytes, files)),
             tables=tuple(table for table in wanted if self.tables is None or table in self.tables),
-            states=tuple(map(state_of, (*files, *more.get("following", ())))),
             **more,
         )
 
-    def _log_parts(self, files: list[StoreFile], bounds: Bounds | None) -> Iterator[PartTask]:
+    def _log_parts(self, files: list[StoreFile]) -> Iterator[PartTask]:
         """Ranges of a log: small neighbours together, parts of a large file alone."""
         step = TASK_BYTES * self.times
         held: list[FilePart] = []
@@ -165,14 +138,11 @@ class TaskCutter:
                 list(dict.fromkeys(part.file for part in held)),
                 following=held[-1].following,
                 log_range=(begin, end),
-                closed=bounds is not None,
             )
             return replace(task, weight=min(task.weight, end - begin))
 
         for _, log in groupby(files, key=lambda file: file.sequence):
-            for part in log_parts(list(log), step, (bounds and bounds.log) or WHOLE_LOG):
-                if bounds is not None and not bounds.wanted(part.file):
-                    continue
+            for part in log_parts(list(log), step, WHOLE_LOG):
                 weight = min(disk_bytes(part.file), step) + _FILE_COST
                 if held and (weight > room or held[-1].file.sequence != part.file.sequence):
                     yield joined()
@@ -185,22 +155,18 @@ class TaskCutter:
             yield joined()
 
     def _groups(
-        self, files: list[StoreFile], guesses: Mapping[StoreFile, GeometryGuess], bounds: Bounds | None
+        self, files: list[StoreFile], guesses: Mapping[StoreFile, GeometryGuess]
     ) -> Iterator[list[StoreFile]]:
         """Neighbours up to `times` `TASK_BYTES`, larger files alone.
 
-        The files of one queue stay together, since the engine compares their offsets; with bounds, each index file is
-        on its own.
+        The files of one queue stay together, since the engine compares their offsets.
         """
         geometries = {file: guess.geometry for file, guess in guesses.items()}
         held: list[StoreFile] = []
         room = 0
         for file in files:
-            if bounds is not None and file.kind != "index" and not bounds.wanted(file):
-                continue
             size = disk_bytes(file) + _FILE_COST
-            alone = bounds is not None and file.kind == "index"
-            if held and (alone or not _together(held[-1], file, geometries, fits=size <= room)):
+            if held and not _together(held[-1], file, geometries, fits=size <= room):
                 yield held
                 held = []
             if not held:
@@ -210,35 +176,19 @@ class TaskCutter:
         if held:
             yield held
 
-    def _divided(
-        self, files: list[StoreFile], guess: GeometryGuess | None, bounds: Bounds | None
-    ) -> Iterator[PartTask]:
+    def _divided(self, files: list[StoreFile], guess: GeometryGuess | None) -> Iterator[PartTask]:
         """The task of these files, or the parts of one large index file; the first part has the header too."""
         task = self._task(files, guess=guess)
-        if guess is not None and len(files) == 1:
-            yield from self._index_parts(task, guess, bounds)
-        elif bounds is not None and files[0].kind == "queue":
-            yield replace(task, rows=tuple(bounds.rows[file.name] for file in files))
-        else:
-            yield task
-
-    def _index_parts(self, task: PartTask, guess: GeometryGuess, bounds: Bounds | None) -> Iterator[PartTask]:
         entries = "index_entries"
-        (file,) = task.files
-        first, end = (0, entry_count(file, guess)) if bounds is None else bounds.rows[file.name]
-        shares = _row_shares(first, end, TASK_ENTRIES * self.times)
-        if entries not in task.tables or (bounds is None and len(shares) == 1):
+        if guess is None or len(files) != 1 or entries not in task.tables:
             yield task
             return
-        others = tuple(table for table in task.tables if table != entries)
-        if bounds is not None:
-            if others:
-                yield replace(task, tables=others, weight=0)
-            if first == end:
-                return
-            others = ()
+        shares = _row_shares(0, entry_count(files[0], guess), TASK_ENTRIES * self.times)
+        if len(shares) == 1:
+            yield task
+            return
         for share in shares:
-            tables = (*others, entries) if share[0] == first else (entries,)
+            tables = (entries,) if share[0] else task.tables
             yield replace(task, rows=(share,), tables=tables, weight=task.weight // len(shares))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Unpack
+from typing import Final, Unpack
 
 from rocket_columnar.decode import TABLE_KINDS
 from rocket_columnar.store import StoreFile
@@ -14,7 +14,7 @@ from rocket_spec.tables import TABLES
 
 from rocket_spark.decode.options import DecodeArguments, DecodeOptions, check_options
 from rocket_spark.decode.part_tasks import PartTask, StorePlan, TaskCutter
-from rocket_spark.output import check_out, earlier_manifest
+from rocket_spark.output import check_out
 from rocket_spark.stores import JobStores, StorePath, StoreTask
 from rocket_spark.tasks import Failures
 
@@ -30,23 +30,19 @@ class DecodePlan:
 
     Attributes:
         out: the output folder.
-        overwrite: whether its content is replaced.
         storage: options of S3 and HDFS.
         job: the stores, and those that failed.
         plans: of the stores that can be decoded.
         tasks: what is decoded.
-        options: how the output is treated.
-        before: the manifest of the runs before, with `append`.
+        options: how the output is laid out.
     """
 
     out: str | Path
-    overwrite: bool
     storage: Mapping[str, str] | None
     job: JobStores
     plans: dict[str, StorePlan]
     tasks: tuple[PartTask, ...]
     options: DecodeOptions
-    before: Mapping[str, Any]
 
     @property
     def stores(self) -> dict[str, str]:
@@ -73,20 +69,17 @@ def plan_decode(
 ) -> DecodePlan:
     """The first half of `decode_stores`, without Spark; arguments and errors as there."""
     overwrite, storage, options = how.get("overwrite", False), how.get("storage"), how.get("options", _USUAL)
-    check_options(options, overwrite=overwrite)
+    check_options(options)
     job = JobStores(stores, geometry=geometry, storage=storage, failed=None if options.fail_fast else {})
     for table in tables or ():
         if table not in TABLES:
             raise UsageError(f"table {table}: unknown; choose from {', '.join(TABLES)}")
     found = _found(job, how.get("on_skip"))
     job.good((), ())
-    out = check_out(
-        out, job.paths, TABLES, storage, overwrite=overwrite, resume=options.resume, append=options.append
-    )
-    before = _before(out, job.paths, tables, options, storage)
-    plans, tasks = TaskCutter(_select(found, tables, job.paths), tables).stores(job, before)
+    out = check_out(out, job.paths.values(), TABLES, storage, overwrite=overwrite)
+    plans, tasks = TaskCutter(_select(found, tables, job.paths), tables).stores(job)
     job.good((), ())
-    return DecodePlan(out, overwrite, storage, job, plans, tuple(tasks), options, before)
+    return DecodePlan(out, storage, job, plans, tuple(tasks), options)
 
 
 def _found(job: JobStores, on_skip: Callable[[str, str], None] | None) -> dict[str, list[StoreFile]]:
@@ -104,45 +97,6 @@ def _found(job: JobStores, on_skip: Callable[[str, str], None] | None) -> dict[s
         if on_skip is not None:
             on_skip(name, reason)
     return {task.store: found[task.store] for task in job.tasks if task.store in found}
-
-
-def _before(
-    out: str | Path,
-    named: Mapping[str, str],
-    tables: Collection[str] | None,
-    options: DecodeOptions,
-    storage: Mapping[str, str] | None,
-) -> dict[str, Any]:
-    """The manifest that a run appends to; UsageError if that run was another job."""
-    found = earlier_manifest(out, storage) if options.append else None
-    if not options.append:
-        return {}
-    if found is None:
-        return {"request": request_of(tables, options), "coverage": {}}
-    if found.get("job") != "decode" or "coverage" not in found:
-        raise UsageError(f"{out}: was not written with --append; choose a new directory")
-    if found["request"] != request_of(tables, options):
-        raise UsageError(f"{out}: was written with other tables or options; choose a new directory")
-    if ("" in named) != ("" in found["stores"]):
-        raise UsageError(
-            f"{out}: one store cannot be appended to the output of several, nor several to that of one"
-        )
-    for name, path in named.items():
-        if found["stores"].get(name, path) != path:
-            raise UsageError(
-                f"{out}: {name or 'the store'} was {found['stores'][name]}, now {path}; choose a new directory"
-            )
-    return found
-
-
-def request_of(tables: Collection[str] | None, options: DecodeOptions) -> dict[str, Any]:
-    """What has to be the same in every run that appends, or uses what a killed run kept."""
-    return {
-        "tables": None if tables is None else sorted(tables),
-        "utc": options.utc,
-        "key_list": options.key_list,
-        "partition_by": list(options.partition_by),
-    }
 
 
 def _select(

@@ -21,7 +21,6 @@ class RangeRead:
     storage: Storage
     uri: str
     size: int
-    changed: int = 0
     _opened: Callable[[int, int], bytes] | None = field(default=None, repr=False)
 
     def __call__(self, offset: int, length: int) -> bytes:
@@ -36,7 +35,7 @@ class RangeRead:
 
 def range_source(storage: Storage, info: FileInfo) -> Source:
     """The file as what the engine reads in place of a path."""
-    return Source(info.uri, info.size, RangeRead(storage, info.uri, info.size, info.changed))
+    return Source(info.uri, info.size, RangeRead(storage, info.uri, info.size))
 
 
 def disk_bytes(file: StoreFile) -> int:
@@ -51,20 +50,6 @@ def size_now(file: StoreFile) -> int:
     """Bytes of the file as it is now, far away too; OSError if it is gone."""
     read = None if file.source is None else file.source.read
     return read.storage.stat(read.uri).size if isinstance(read, RangeRead) else file.size()
-
-
-def state_of(file: StoreFile) -> tuple[int, int]:
-    """Length and time of the last change of a file: a resumed job reads it again if either differs.
-
-    Of a file that is gone (-1, 0): its task fails, with its store alone.
-    """
-    if file.source is not None:
-        return file.source.size, getattr(file.source.read, "changed", 0)
-    try:
-        status = file.path.stat()
-    except OSError:
-        return -1, 0
-    return status.st_size, status.st_mtime_ns
 
 
 def local_copy(

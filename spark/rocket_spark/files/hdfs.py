@@ -70,7 +70,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _found(uri: str, info: Any) -> FileInfo:
-    return FileInfo(uri, info["size"], info["type"] == "directory", info.get("modificationTime", 0))
+    return FileInfo(uri, info["size"], info["type"] == "directory")
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ class S3Storage(Storage):
         info = self._asked(uri, self._path(uri))
         if info.type == FileType.NotFound:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri)
-        return FileInfo(uri, info.size or 0, info.type == FileType.Directory, info.mtime_ns or 0)
+        return FileInfo(uri, info.size or 0, info.type == FileType.Directory)
 
     def list(self, uri: str) -> list[FileInfo]:
         """As `Storage.list`."""
@@ -89,9 +89,7 @@ class S3Storage(Storage):
         for info in self._asked(uri, FileSelector(path, recursive=recursive)):
             if info.type in (FileType.File, FileType.Directory):
                 is_directory = info.type == FileType.Directory
-                yield FileInfo(
-                    prefix + info.path[len(path) :], info.size or 0, is_directory, info.mtime_ns or 0
-                )
+                yield FileInfo(prefix + info.path[len(path) :], info.size or 0, is_directory)
 
     def _asked(self, uri: str, what: Any) -> Any:
         with _named(uri):

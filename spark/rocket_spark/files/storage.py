@@ -20,15 +20,11 @@ Settings = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class FileInfo:
-    """One file or directory: `uri` as the user's path began, size in bytes (0 of a directory), time of the last change.
-
-    The time is in the storage's own unit, 0 if it is unknown.
-    """
+    """One file or directory: `uri` as the user's path began, size in bytes (0 of a directory)."""
 
     uri: str
     size: int
     is_directory: bool
-    changed: int = 0
 
     @property
     def name(self) -> str:
@@ -116,8 +112,7 @@ class LocalStorage(Storage):
         return read
 
     def upload(self, path: Path, uri: str) -> None:
-        """As `Storage.upload`: moves the file, with its bytes on the disk."""
-        sync(path)
+        """As `Storage.upload`: moves the file."""
         self.move(str(path), uri)
 
     def move(self, uri: str, target: str) -> None:
@@ -132,20 +127,6 @@ class LocalStorage(Storage):
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
-
-
-def sync(path: Path, *, below: bool = True) -> None:
-    """Syncs a file, or a folder, with all that is `below` it, to disk."""
-    is_directory = path.is_dir()
-    for inside in sorted(path.iterdir()) if is_directory and below else ():
-        sync(inside)
-    if is_directory and os.name == "nt":  # a folder cannot be opened there
-        return
-    descriptor = os.open(path, os.O_RDONLY if is_directory else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def join(uri: str, name: str) -> str:

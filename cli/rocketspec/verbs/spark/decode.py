@@ -38,17 +38,6 @@ def decode(
     table: option.TableNames = None,
     geometry: option.GeometryText = None,
     overwrite: jobs.Overwrite = False,
-    append: Annotated[
-        bool,
-        typer.Option(
-            "--append", help="Only decode what is new since the last run with --append; add it to OUT."
-        ),
-    ] = False,
-    drop_expired: Annotated[
-        bool,
-        typer.Option("--drop-expired", help="With --append, remove rows of files that the broker deleted."),
-    ] = False,
-    resume: jobs.Resume = False,
     fail_fast: jobs.FailFast = False,
     timestamps: option.Timestamps = "millis",
     key_list: Annotated[
@@ -65,7 +54,7 @@ def decode(
     """Decode stores into Parquet on Spark; the engine runs inside the tasks.
 
     STORE may be a file, a directory of one kind, or a whole store. With several stores, each is written to
-    OUT/TABLE/store=NAME/. OUT is complete, with a manifest and _SUCCESS, or it is not written. Stores that cannot be
+    OUT/TABLE/store=NAME/. OUT is complete when it contains _SUCCESS. Stores that cannot be
     decoded are listed; the others are decoded.
 
     Example: `rocketspec spark decode ~/store -o tables`
@@ -74,9 +63,6 @@ def decode(
     from rocket_spark import DecodeOptions, plan_decode, run_decode
 
     options = DecodeOptions(
-        resume=resume,
-        append=append,
-        drop_expired=drop_expired,
         fail_fast=fail_fast,
         utc=option.in_utc(timestamps),
         key_list=key_list,

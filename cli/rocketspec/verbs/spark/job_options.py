@@ -67,13 +67,6 @@ Overwrite = Annotated[
 FailFast = Annotated[
     bool, typer.Option("--fail-fast", help="Fail at the first store that cannot be processed; write nothing.")
 ]
-Resume = Annotated[
-    bool,
-    typer.Option(
-        "--resume",
-        help="Keep finished work when the job fails or is killed, and start from the work that an earlier run kept.",
-    ),
-]
 
 
 @contextmanager

@@ -35,7 +35,6 @@ def rebuild(
     queue_file_size: option.QueueFileSize = None,
     only_missing: option.OnlyMissing = False,
     overwrite: jobs.Overwrite = False,
-    resume: jobs.Resume = False,
     fail_fast: jobs.FailFast = False,
     as_json: option.JsonLines = False,
 ) -> None:
@@ -62,7 +61,6 @@ def rebuild(
             queue_file_size=queue_file_size,
             only_missing=only_missing,
             overwrite=overwrite,
-            resume=resume,
             storage=settings,
             failed=None if fail_fast else failed,
         )
