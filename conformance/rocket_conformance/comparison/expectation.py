@@ -12,7 +12,12 @@ from rocket_reference import RULES_4_9_3, Rules
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.files import CHUNK, MOST_HELD, FileImage, open_inside, read_image
 from rocket_conformance.protocol import Result, check_path
-from rocket_conformance.reference_adapter import UnspecifiedOperationError, run_operations
+from rocket_conformance.reference_adapter import (
+    REFERENCE,
+    Library,
+    UnspecifiedOperationError,
+    run_operations,
+)
 
 _SERVICE_FOLDER: Final = "index"
 _SERVICE_NAME: Final = re.compile(r"[0-9]{17}\Z")
@@ -133,15 +138,17 @@ def _is_new(case: Case, path: str) -> bool:
     )
 
 
-def expect(case: Case, directory: Path, rules: Rules = RULES_4_9_3) -> Observation:
-    """What the reference makes of the case by the rules of a release; `directory` is made, and removed again.
+def expect(
+    case: Case, directory: Path, rules: Rules = RULES_4_9_3, library: Library = REFERENCE
+) -> Observation:
+    """What the reference, or a mutant of it, makes of the case; `directory` is made, and removed again.
 
     Raises:
         UnspecifiedOperationError: when an operation is one that is never sent.
     """
     fill_directory(directory, case.files)
     try:
-        results, _ = run_operations(case.ops, directory, rules=rules)
+        results, _ = run_operations(case.ops, directory, library=library, rules=rules)
         return Observation(tuple(results), collect_files(case, directory, results))
     finally:
         shutil.rmtree(directory, ignore_errors=True)

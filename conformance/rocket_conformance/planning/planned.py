@@ -13,6 +13,7 @@ from rocket_spec.layout import Geometry
 from rocket_conformance.cases import Case, directed_cases, geometries_of
 from rocket_conformance.planning.fitting import fit_drawn, limit_broken
 from rocket_conformance.planning.geometry_variants import variant_of
+from rocket_conformance.planning.must_level import is_beyond_must, must_lists
 from rocket_conformance.properties import PROPERTIES, Property, examples
 from rocket_conformance.protocol import Hello
 
@@ -41,12 +42,13 @@ class Planned:
 
     @property
     def level(self) -> str:
-        """MUST or OBSERVED: that of its first clause; OBSERVED if it asks for a geometry that no broker has.
+        """MUST or OBSERVED: that of its first clause; OBSERVED for a case that a misreading of an OBSERVED clause answers differently.
 
-        4.9.3 accepts 0 and negative numbers of slots and entries in its own classes, but never sets them.
+        It is OBSERVED too if it asks for a geometry that no broker has: 4.9.3 accepts 0 and negative numbers of slots
+        and entries in its own classes, but never sets them.
         """
         ops = () if isinstance(self.source, Property) else self.source.ops
-        if any(min(pair) <= 0 for pair in geometries_of(ops)):
+        if is_beyond_must(self.id) or any(min(pair) <= 0 for pair in geometries_of(ops)):
             return "OBSERVED"
         return level_of(self.clauses[0])
 
@@ -91,12 +93,13 @@ class Planned:
         results = self.source.expected.results if self.source.expected is not None else ()
         return limit_broken(self.source, results, features)
 
-    def instances(self, *, seed: int, count: int, hello: Hello) -> Iterator[Case]:
-        """The case itself, or its variant for a fixed geometry, or the lists of the property."""
+    def instances(self, *, seed: int, count: int, hello: Hello, level: Level = "observed") -> Iterator[Case]:
+        """The case itself, or its variant for a fixed geometry, or the lists of the property: at `must` those within MUST clauses."""
         if isinstance(self.source, Property):
             if any(Geometry(*pair).file_size > _BIG for pair in hello.geometries or ()):
                 count = min(count, _BIG_EXAMPLES)
-            for drawn in examples(self.source, seed=seed, count=count, geometries=hello.geometries):
+            lists = must_lists if level == "must" else examples
+            for drawn in lists(self.source, seed=seed, count=count, geometries=hello.geometries):
                 fitted = fit_drawn(drawn, hello)
                 if fitted is not None:
                     yield fitted

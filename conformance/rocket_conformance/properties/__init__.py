@@ -2,6 +2,6 @@
 
 from rocket_conformance.properties._catalogue import PROPERTIES
 from rocket_conformance.properties._drawn import MOST_OPERATIONS
-from rocket_conformance.properties._property import Property, examples
+from rocket_conformance.properties._property import Property, example, examples
 
-__all__ = ["MOST_OPERATIONS", "PROPERTIES", "Property", "examples"]
+__all__ = ["MOST_OPERATIONS", "PROPERTIES", "Property", "example", "examples"]

@@ -50,20 +50,27 @@ def operations(
     return frozenset(names), frozenset(f"{family}.{name}" for name in ("open", heaviest, *needs))
 
 
+def example(
+    wanted: Property, *, seed: int, number: int, geometries: Sequence[Geometry] | None = None
+) -> Case:
+    """One list of a property; the same for the same arguments, on any machine."""
+    rng = Random(f"{seed}/{wanted.id}/{number}")  # noqa: S311 - not for secrets
+    geometry = rng.choice(list(geometries)) if geometries else None
+    drawn = wanted.draw(rng, geometry)
+    return Case(
+        id=wanted.id,
+        clauses=wanted.clauses,
+        ops=drawn.ops,
+        files=drawn.files,
+        producer=f"generated, example {number}",
+        features=wanted.features,
+        seed=seed,
+    )
+
+
 def examples(
     wanted: Property, *, seed: int, count: int, geometries: Sequence[Geometry] | None = None
 ) -> Iterator[Case]:
-    """The lists of a property; the same for the same arguments, on any machine."""
+    """The first lists of a property."""
     for number in range(count):
-        rng = Random(f"{seed}/{wanted.id}/{number}")  # noqa: S311 - not for secrets
-        geometry = rng.choice(list(geometries)) if geometries else None
-        drawn = wanted.draw(rng, geometry)
-        yield Case(
-            id=wanted.id,
-            clauses=wanted.clauses,
-            ops=drawn.ops,
-            files=drawn.files,
-            producer=f"generated, example {number}",
-            features=wanted.features,
-            seed=seed,
-        )
+        yield example(wanted, seed=seed, number=number, geometries=geometries)

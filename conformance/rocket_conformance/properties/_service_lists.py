@@ -79,6 +79,9 @@ class _Builder(ListBuilder):
         self.geometry = geometry or (rng.choice(profile.slots), rng.choice(profile.entries))
         self.topics = rng.sample(_TOPICS, rng.choice((1, 1, 2)))
         self.words = rng.sample(list(profile.words), min(len(profile.words), rng.choice((1, 2, 3, 5))))
+        is_odd = rng.random() < 0.5  # half of the lists stay within what MUST clauses govern
+        self.unique = (*self.words, "", "id 1 2") if is_odd else tuple(self.words)
+        self.limits = _LIMITS if is_odd else tuple(limit for limit in _LIMITS if limit >= 0)
         self.offset = rng.choice((0, 0, 100))
         self.now = NOON if rng.random() < 0.9 else rng.choice((1, 1_000, 0, -5_000))
         self.times = [self.now]
@@ -166,7 +169,7 @@ class _Builder(ListBuilder):
         rng = self.rng
         uniq_key: str | None = None
         if most > 1 and rng.random() < 0.4:
-            uniq_key = rng.choice((*self.words, "", "id 1 2"))
+            uniq_key = rng.choice(self.unique)
             most -= 1
         if rng.random() < 0.12:
             return uniq_key, rng.choice((None, "", " ", "  "))
@@ -223,7 +226,7 @@ class _Builder(ListBuilder):
 
     def query(self) -> None:
         rng = self.rng
-        limit = rng.choice(_LIMITS) if rng.random() < self.profile.limits else 32
+        limit = rng.choice(self.limits) if rng.random() < self.profile.limits else 32
         begin, end = self.window()
         key = rng.choice(self.words) if rng.random() < 0.9 else rng.choice(("", "none", "id 1 2"))
         self.add(

@@ -92,8 +92,9 @@ class Execution:
     def _jobs_of(self, state: CaseState) -> Iterator[Job]:
         if self.obstacle(state.family) is not None:
             return
+        options, hello = self.options, self.transport.hello
         for drawn in state.planned.instances(
-            seed=self.options.seed, count=self.options.examples, hello=self.transport.hello
+            seed=options.seed, count=options.examples, hello=hello, level=options.level
         ):
             case, expected = specified(drawn, self.private(), self.options.rules)
             if limit_broken(case, expected.results, self.transport.hello.features) is not None:

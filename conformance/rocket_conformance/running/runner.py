@@ -178,7 +178,9 @@ def _disputes(
     def jobs() -> Generator[Job]:
         for item in planned:
             if item.obstacle(hello) is None and item.obstacle(oracle.hello) is None:
-                for drawn in item.instances(seed=options.seed, count=options.examples, hello=hello):
+                for drawn in item.instances(
+                    seed=options.seed, count=options.examples, hello=hello, level=options.level
+                ):
                     case, expected = specified(drawn, execution.private(), options.rules)
                     directory = execution.directory()
                     job = Job(directory.name, directory, case.ops, case.files)

@@ -1,0 +1,59 @@
+"""`--level must` asks for nothing that only an OBSERVED clause governs: a port that differs there alone passes."""
+
+import json
+from collections import Counter
+
+import pytest
+from rocket_conformance.cases import directed_cases
+from rocket_conformance.misreadings import MISREADINGS, Mutant
+from rocket_conformance.planning import LISTS, level_of, plan
+from rocket_conformance.properties import PROPERTIES
+from rocket_conformance.running import Options, run
+
+from tools.must_level import TARGET, inputs_digest
+
+AGAIN = "make it again: python -m tools.must_level"
+OBSERVED = [item for item in MISREADINGS if level_of(item.clause) == "OBSERVED"]
+TABLE = json.loads(TARGET.read_bytes())
+ONE_A_MODULE = {item.module: item for item in OBSERVED}.values()
+
+
+def failing_at_must(mutant: Mutant, *, examples: int) -> list[str]:
+    with mutant.open() as transport:
+        report = run(transport, Options(level="must", examples=examples, shrink_seconds=0, replays=False))
+    assert Counter(line.verdict for line in report.cases)["pass"] > 500
+    return [line.id for line in report.cases if line.verdict not in {"pass", "not_applicable"}]
+
+
+def test_table_is_of_these_cases_properties_and_misreadings() -> None:
+    assert TABLE["inputs"] == inputs_digest(), AGAIN
+    assert TABLE["lists"].keys() == {item.id for item in PROPERTIES if level_of(item.clauses[0]) == "MUST"}
+    assert {name: len(numbers) for name, numbers in TABLE["lists"].items() if len(numbers) < LISTS} == {}
+
+
+def test_every_must_clause_keeps_a_directed_case_of_its_own() -> None:
+    directed = [item for item in plan() if item.is_directed]
+    clauses = {item.clauses[0] for item in directed if level_of(item.clauses[0]) == "MUST"}
+    kept = {item.clauses[0] for item in directed if item.level == "MUST"}
+    assert clauses - kept == set()
+    assert {case.id for case in directed_cases()} >= set(TABLE["cases"])
+
+
+@pytest.mark.parametrize("mutant", ONE_A_MODULE, ids=lambda item: item.name)
+def test_a_port_that_misreads_an_observed_clause_passes(mutant: Mutant) -> None:
+    assert failing_at_must(mutant, examples=2) == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("mutant", OBSERVED, ids=lambda item: item.name)
+def test_each_misreading_of_an_observed_clause_passes(mutant: Mutant) -> None:
+    assert failing_at_must(mutant, examples=LISTS) == []
+
+
+def test_lists_of_another_seed_are_judged_when_drawn() -> None:
+    [gap] = [item for item in OBSERVED if item.name == "gap-refused"]
+    options = {"select": ["CQ-PUT-2/prop-*"], "examples": 5, "seed": 1, "shrink_seconds": 0}
+    for level, verdict in (("observed", "diverged"), ("must", "pass")):
+        with gap.open() as transport:
+            report = run(transport, Options(level=level, **options))
+        assert [(line.verdict, line.examples) for line in report.cases] == [(verdict, 5)]
