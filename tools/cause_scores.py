@@ -48,6 +48,7 @@ class Score:
     Attributes:
         planted: the names of the misreadings.
         shown: those of them that more than one failing case needs.
+        first: the clause of the first cause; empty without any.
         named: all misreadings that a cause names.
         others: the number of misreadings that a cause names, of which none is planted.
         failing: the number of cases that fail.
@@ -57,6 +58,7 @@ class Score:
 
     planted: tuple[str, ...]
     shown: frozenset[str]
+    first: str
     named: frozenset[str]
     others: int
     failing: int
@@ -131,6 +133,7 @@ def score(
     """
     failures: list[Failure] = []
     passed: dict[str, list[str]] = {}
+    drawn: list[str] = []
     parts = {part_of(mutant.clause) for mutant in planted}
     near = [entry for entry in _cases() if part_of(entry[0].clauses[0]) in parts]
     everything = frozenset(planted)
@@ -144,7 +147,9 @@ def score(
             failures.append(Failure(item.id, item.clauses, item.is_directed, case, expected, judgement))
         elif item.is_directed:
             passed.setdefault(item.clauses[0], []).append(item.id)
-    evidence = Evidence(failures, simulation, passed, _by_id().__getitem__, misreadings)
+        else:
+            drawn.append(item.id)
+    evidence = Evidence(failures, simulation, passed, drawn, _by_id().__getitem__, misreadings)
     causes = find_causes(evidence, most_runs=most_runs)
 
     def still_fails(failure: Failure, mended: Sequence[Mutant]) -> bool:
@@ -155,13 +160,12 @@ def score(
         shown = simulation.observe(everything - {mutant}, failure.case, failure.expected)
         return shown != failure.judgement.actual
 
-    named = {alike for cause in causes for alike in cause.misreadings}
-    false = [
-        failure.id
-        for cause in causes
-        for failure in cause.failures
-        if still_fails(failure, [*cause.hidden, *(mutant for alike in cause.misreadings for mutant in alike)])
-    ]
+    claimed: dict[str, tuple[Failure, list[Mutant]]] = {}
+    for cause in causes:
+        for failure in cause.failures:
+            _, mended = claimed.setdefault(failure.id, (failure, []))
+            mended += [*cause.misreadings, *cause.hidden]
+    false = [name for name, (failure, mended) in claimed.items() if still_fails(failure, mended)]
     return Score(
         planted=tuple(mutant.name for mutant in planted),
         shown=frozenset(
@@ -169,10 +173,11 @@ def score(
             for mutant in planted
             if sum(islice((True for item in failures if is_needed(mutant, item)), 2)) == 2
         ),
-        named=frozenset(mutant.name for alike in named for mutant in alike),
-        others=sum(everything.isdisjoint(alike) for alike in named),
+        first=causes[0].misreadings[0].clause if causes else "",
+        named=frozenset(mutant.name for cause in causes for mutant in cause.misreadings),
+        others=sum(everything.isdisjoint(cause.misreadings) for cause in causes),
         failing=len(failures),
-        claimed=sum(len(cause.failures) for cause in causes),
+        claimed=len(claimed),
         false=tuple(false),
     )
 

@@ -110,7 +110,10 @@ def _differs(report: Report) -> tuple[int, dict[str, Differs]]:
     which a claimed case does; any other one counts for its own clause. Lists that are drawn count for a clause of their own
     only if a directed case of it does.
     """
-    claimed = {name: cause["clauses"] for cause in causes_of(report) for name in cause["cases"]}
+    claimed: dict[str, list[str]] = {}
+    for cause in causes_of(report):
+        for name in cause["cases"]:
+            claimed.setdefault(name, []).append(cause["clause"])
     first = {line.id: _field(line) for line in report.cases if line.divergence}
     by_field = {first[name]: of for name, of in claimed.items() if name in first}
     claimed = {name: by_field[field] for name, field in first.items() if field in by_field} | claimed

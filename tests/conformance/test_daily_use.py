@@ -235,7 +235,7 @@ def test_known_failures_are_counted_in_every_form(level: str) -> None:
     assert f"**{verdict}**" in render_markdown(given)
     assert f'<p class="verdict unclear">{verdict}</p>' in render_report(given)
     root = ET.fromstring(render_junit(given))  # noqa: S314 - our own
-    assert [item.attrib["value"] for item in root.iter("property")] == [verdict]
+    assert [item.attrib["value"] for item in root.iter("property")][-1] == verdict
     messages = [element.attrib["message"] for element in root.iter("skipped")]
     assert all(message.startswith("known failure, ") for message in messages)
     assert len(messages) == 2

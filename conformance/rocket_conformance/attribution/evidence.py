@@ -47,6 +47,7 @@ class Evidence:
         failures: all that failed.
         simulation: runs misreadings.
         passed: by clause, the ids of its own directed cases that passed.
+        drawn: the ids of vectors drawn from a seed that passed.
         passed_case: gives one of those by its id, and what is expected of it.
         misreadings: those that are tried.
     """
@@ -54,5 +55,6 @@ class Evidence:
     failures: Sequence[Failure]
     simulation: Simulation
     passed: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
+    drawn: Sequence[str] = ()
     passed_case: Callable[[str], tuple[Case, Observation]] | None = None
     misreadings: Sequence[Mutant] = MISREADINGS

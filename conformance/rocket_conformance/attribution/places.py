@@ -74,15 +74,12 @@ def elsewhere(failures: Sequence[Failure]) -> list[str]:
     return [str(place) for place, _ in Counter(map(_first_place, failures)).most_common(_MOST_PLACES)]
 
 
-def example_of(failures: Iterable[Failure]) -> Failure:
-    """The failure, of at least one of a clause, that shows it best.
-
-    It is one whose first difference is of the clause's own, written for it, and small.
-    """
+def example_of(failures: Iterable[Failure], clause: str = "") -> Failure:
+    """The failure, of at least one, that a person can read: of the clause and different in what it is about, and small."""
 
     def order(failure: Failure) -> tuple[Any, ...]:
         found, case = failure.judgement.found, failure.case
-        size = bool(case.files), len(case.ops), failure.id
-        return not _is_shown(failure), not found, not failure.directed, *size
+        size = len(case.files), len(case.ops), not failure.directed, len(repr(case.ops)), failure.id
+        return clause not in {"", failure.clauses[0]}, not _is_shown(failure), not found, *size
 
     return min(failures, key=order)

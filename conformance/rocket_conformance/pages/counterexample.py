@@ -11,7 +11,7 @@ from rocket_spec.printable import printable, shell_word
 
 from rocket_conformance.comparison import locate
 from rocket_conformance.files import Allowance, image_from_base64
-from rocket_conformance.report import CaseLine, describe_divergence
+from rocket_conformance.report import CaseLine, describe_divergence, happened
 
 _MOST_OPS: Final = 12
 _MOST_FIELDS: Final = 8
@@ -55,7 +55,7 @@ def counterexample_of(line: CaseLine, folder: Path | None, command: Sequence[str
         folder: the report's folder, which holds the replay files; None shows what the line holds alone.
         command: of the adapter, as the report's header has it.
     """
-    detail = printable(line.detail, limit=_LONGEST)
+    detail = happened(line)[0]
     differences = describe_divergence(line.divergence[:_MOST_DIFFERENCES])
     path = folder / line.replay if folder is not None and line.replay is not None else None
     if path is None or not path.is_file():

@@ -1,4 +1,4 @@
-"""The page of one report: the verdict, the failing clauses with an example each, then everything else.
+"""The page of one report: the verdict, what to mend in order with an example each, then everything else.
 
 Every text is escaped by the templates; what an adapter chose is made printable before (`rocket_spec.printable`). The
 policy of the page admits its one style and its one script by their hashes, and no address at all.
@@ -7,7 +7,7 @@ policy of the page admits its one style and its one script by their hashes, and 
 import base64
 import hashlib
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -19,14 +19,11 @@ from rocket_spec.printable import printable
 
 from rocket_conformance.pages.counterexample import counterexample_of
 from rocket_conformance.report import (
+    Account,
     CaseLine,
     Report,
-    cause_lines,
-    causes_of,
-    clause_title,
-    conclusions,
+    account_of,
     describe_divergence,
-    failing_clauses,
     family_verdicts,
     render_junit,
     render_markdown,
@@ -69,6 +66,7 @@ def render_report(report: Report, folder: Path | None = None) -> str:
     implementation = report.header["implementation"]
     geometry = implementation["geometry"]
     families = family_verdicts(report)
+    account = account_of(report, named=False)
     return _render(
         {
             "header": report.header,
@@ -82,7 +80,7 @@ def render_report(report: Report, folder: Path | None = None) -> str:
             if geometry == "any"
             else ", ".join(f"{s} slots, {n} entries" for s, n in geometry),
             "features": printable(", ".join(implementation["features"]) or "none"),
-            "conclusions": [printable(text) for text in conclusions(report, named=False)],
+            "conclusions": [printable(text) for text in account.verdict],
             "tone": tone_of(report),
             "cut_off": report.footer is None,
             "stale": (report.footer or {}).get("stale", []),
@@ -90,33 +88,29 @@ def render_report(report: Report, folder: Path | None = None) -> str:
             "columns": [
                 column for column in _COLUMNS if any(getattr(row, column["field"]) for row in families)
             ],
-            "failing": list(_failing(report, folder)),
-            "causes": [
-                printable(text)
-                for text in cause_lines(causes_of(report), sum(row.failed + row.known for row in families))
-            ],
+            "items": list(_items(account, folder, report.header["command"])),
             "others": list(_others(report)),
         },
     )
 
 
-def _failing(report: Report, folder: Path | None) -> Iterator[Mapping[str, Any]]:
+def _items(account: Account, folder: Path | None, command: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     known = clauses()
-    failing = failing_clauses(report)
-    opened = [item.clause for item in failing if not item.elsewhere][:_MOST_OPEN]
-    for item in failing:
+    for place, item in enumerate(account.items):
         clause = known.get(item.clause)
-        first = [difference_of(line.id, line.divergence[0]) for line in item.cases if line.divergence]
+        cases = item.cases or [item.example]
+        first = [difference_of(line.id, line.divergence[0]) for line in cases if line.divergence]
         yield {
-            "clause": item.clause,
-            "title": clause_title(item),
+            "anchor": f"clause-{item.clause}" if item.kind in {"clause", "follows"} else f"item-{place}",
+            "title": item.title,
+            "notes": item.notes,
+            "kind": item.kind,
             "text": clause.summary.split("`") if clause is not None else [],
             "source": clause.source if clause is not None else "",
             "releases": releases_alike(first),
             "known": item.known,
-            "open": item.clause in opened,
-            "elsewhere": printable(", ".join(item.elsewhere)),
-            "example": counterexample_of(item.cases[0], folder, report.header["command"]),
+            "open": place < _MOST_OPEN and item.kind != "follows",
+            "example": counterexample_of(item.example, folder, command),
             "cases": [_case(line) for line in item.cases],
         }
 

@@ -1,11 +1,11 @@
 """Reports: JSON Lines first, everything else is rendered from them."""
 # pyright: reportUnusedImport=false
 
+from rocket_conformance.report.account import Account, Item, account_of, cause_title, causes_of
 from rocket_conformance.report.badges import badge, badge_picture, badge_svg, write_badges
 from rocket_conformance.report.baseline import Baseline, Excuse, baseline_text, read_baseline
 from rocket_conformance.report.comparison import compare_implementations
 from rocket_conformance.report.conclusion import (
-    causes_of,
     conclusion,
     conclusions,
     failing_clauses,
@@ -22,9 +22,8 @@ from rocket_conformance.report.lines import CaseLine, Report, ReportWriter, head
 from rocket_conformance.report.markdown import render_markdown
 from rocket_conformance.report.terminal import print_summary
 from rocket_conformance.report.wording import (
-    cause_lines,
-    clause_title,
     describe_divergence,
     describe_operations,
     failure_text,
+    happened,
 )

@@ -229,12 +229,6 @@ def failing_clauses(report: Report) -> list[FailingClause]:
     return found
 
 
-def causes_of(report: Report) -> list[Mapping[str, Any]]:
-    """The misreadings that were proved, as the footer holds them; none of a report without them."""
-    causes: list[Mapping[str, Any]] = (report.footer or {}).get("causes", [])
-    return [cause for cause in causes if "misreadings" in cause]
-
-
 # --- families -----------------------------------------------------------------------------------------
 
 

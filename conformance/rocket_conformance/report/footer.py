@@ -35,6 +35,8 @@ def footer_line(
         "stale": stale,
         "missing": missing,
         "cut_short": cut_short,
+        "narrowed": [],
+        "suite_cases": {},
         **more,
         "exit_code": exit_code(
             counts,

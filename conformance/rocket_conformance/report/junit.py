@@ -1,30 +1,33 @@
 """JUnit XML, for the dashboards that read it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from rocket_spec.printable import printable
 
 from rocket_conformance.judging import FAILING
-from rocket_conformance.report.conclusion import causes_of, conclusions
+from rocket_conformance.report.account import Account, account_of
 from rocket_conformance.report.lines import CaseLine, Report
-from rocket_conformance.report.wording import cause_title, describe_divergence
+from rocket_conformance.report.wording import describe_divergence
 
 
 def render_junit(report: Report) -> bytes:
     """One test suite per family of clauses, one test case per case."""
     root = ET.Element("testsuites", _counts(report.cases), name="rocketspec")
-    causes = {name: cause_title(cause) for cause in causes_of(report) for name in cause["cases"]}
-    verdict = printable("; ".join(conclusions(report)))
+    account = account_of(report)
+    verdict = printable("; ".join(account.verdict))
     suites: dict[str, list[CaseLine]] = {}
     for line in report.cases:
         suites.setdefault(line.clauses[0].rpartition("-")[0], []).append(line)
     for family, lines in sorted(suites.items()):
         suite = ET.SubElement(root, "testsuite", _counts(lines), name=family)
         properties = ET.SubElement(suite, "properties")
+        for item in account.items:
+            if item.clause.rpartition("-")[0] == family:
+                ET.SubElement(properties, "property", name=item.kind, value=printable(item.title))
         ET.SubElement(properties, "property", name="verdict", value=verdict)
         for line in lines:
-            _case(suite, line, causes)
+            _case(suite, line, account)
     ET.indent(root)
     document: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return document
@@ -48,7 +51,7 @@ def _failed(line: CaseLine) -> bool:
     return line.verdict in FAILING and not line.baselined
 
 
-def _case(suite: ET.Element, line: CaseLine, causes: Mapping[str, str]) -> None:
+def _case(suite: ET.Element, line: CaseLine, account: Account) -> None:
     clause, _, slug = line.id.partition("/")
     case = ET.SubElement(suite, "testcase", classname=clause, name=slug, time=f"{line.millis / 1000:.3f}")
     differences = describe_divergence(line.divergence)
@@ -57,8 +60,8 @@ def _case(suite: ET.Element, line: CaseLine, causes: Mapping[str, str]) -> None:
         element = ET.SubElement(case, "failure", type=line.verdict, message=message)
         texts = [printable(line.detail, lines=True)] if line.detail and differences else []
         texts += differences
-        if line.id in causes:
-            texts.append(causes[line.id])
+        texts += [item.title for item in account.items_of(line.id) if item.kind == "cause"]
+        texts += [printable(line.description, limit=None)] if line.description else []
         if line.replay is not None:
             texts.append(f"replay: {line.replay}")
         element.text = "\n".join(texts)

@@ -6,18 +6,19 @@ from typing import Any
 from rocket_spec.printable import printable
 
 from rocket_conformance.judging import FAILING
-from rocket_conformance.report.conclusion import causes_of, conclusions, failing_clauses, family_table
+from rocket_conformance.report.account import account_of
+from rocket_conformance.report.conclusion import family_table
 from rocket_conformance.report.lines import Report
-from rocket_conformance.report.wording import cause_lines, clause_line
 
 
 def render_markdown(report: Report) -> str:
-    """The verdict, counts per family of clauses, the failing clauses, and every case that failed."""
+    """The verdict, counts per family of clauses, what to mend in order, and every case that failed."""
     name, version = (report.header["implementation"][field] for field in ("name", "version"))
+    account = account_of(report, named=False)
     lines = [
         f"# {_cell(f'{name} {version}'.rstrip())}",
         "",
-        *(f"**{text}**\n" for text in conclusions(report, named=False)),
+        *(f"**{text}**\n" for text in account.verdict),
         (
             f"Suite {report.header['suite']}, protocol {report.header['protocol']}, seed {report.header['seed']}, "
             f"{report.header['examples']} lists per property, {report.header['started']}."
@@ -27,10 +28,14 @@ def render_markdown(report: Report) -> str:
     shown, rows = family_table(report)
     lines += ["| clauses | " + " | ".join(shown) + " |", "|---|" + "---:|" * len(shown)]
     lines += [f"| {name} | " + " | ".join(counts) + " |" for name, counts in rows.items()]
-    clauses = failing_clauses(report)
-    lines += ["", *(f"- {_cell(clause_line(item), 400)}" for item in clauses)]
-    count = sum(len(item.cases) for item in clauses)
-    lines += ["", *(f"- {_cell(text, 400)}" for text in cause_lines(causes_of(report), count))]
+    for item in account.items:
+        first = [f"`{item.example.id}`, {_cell(item.first, 400)}"] if item.first else []
+        follows = "may follow: " if item.kind == "follows" else ""
+        lines += [
+            "",
+            f"- {follows}{_cell(item.title, 400)}",
+            *(f"  {_cell(text, 400)}" for text in (*item.notes, *first)),
+        ]
     failed = [line for line in report.cases if line.verdict in FAILING or line.verdict == "disputed"]
     if failed:
         lines += [

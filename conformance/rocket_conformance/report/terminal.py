@@ -1,4 +1,4 @@
-"""The summary on a terminal: counts per family, a line for each failing clause, what is proved, the verdict last."""
+"""The summary on a terminal: counts per family, what to mend in order, the verdict last."""
 
 from __future__ import annotations
 
@@ -11,28 +11,17 @@ from rich.table import Table
 from rich.text import Text
 from rocket_spec.printable import printable
 
-from rocket_conformance.judging import FAILING
-from rocket_conformance.report.conclusion import (
-    FailingClause,
-    causes_of,
-    conclusions,
-    failing_clauses,
-    family_table,
-    tone_of,
-)
-from rocket_conformance.report.lines import CaseLine, Report
-from rocket_conformance.report.wording import (
-    cause_lines,
-    clause_line,
-    describe_divergence,
-    describe_operations,
-)
+from rocket_conformance.report.account import Item, account_of
+from rocket_conformance.report.conclusion import failing_clauses, family_table, tone_of
+from rocket_conformance.report.lines import Report
+from rocket_conformance.report.wording import describe_divergence, describe_operations, happened
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _MOST_OPS: Final = 12
-_LONGEST_DETAIL: Final = 600
+_MOST_SHOWN: Final = 4
+"""Items of which the example is shown; of others a line."""
 _MOST_NAMED: Final = 8
 """Failing clauses that the verdict names; of more it gives the number, and each has its own line."""
 
@@ -46,21 +35,8 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
         folder: the report's folder, whose replay files hold the inputs; None leaves them out.
     """
     console.print(_table(report))
-    failing = [item for item in failing_clauses(report) if not item.known]
-    if failing:
-        console.print()
-    for item in failing:
-        console.print(
-            Text(clause_line(item)),
-            no_wrap=True,
-            overflow="ellipsis" if console.is_terminal else "ignore",
-            crop=False,
-        )
-    failed = sum(line.verdict in FAILING for line in report.cases)
-    for text in cause_lines(causes_of(report), failed):
-        console.print(Text(text, style="bold"), soft_wrap=True)
-    if failing:
-        _print_example(_example(report, failing), console, folder)
+    account = account_of(report, named=sum(not item.known for item in failing_clauses(report)) <= _MOST_NAMED)
+    _print_items([item for item in account.items if not item.known], console, folder)
     for line in report.cases:
         if line.verdict == "disputed":
             console.print(Text(f"\ndisputed {line.id}: {printable(line.detail)}"))
@@ -69,14 +45,8 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
             console.print(Text(f"stale baseline line: {text}"), soft_wrap=True)
     style = {"good": "bold green", "bad": "bold red", "unclear": "bold yellow"}[tone_of(report)]
     console.print()
-    for text in conclusions(report, named=len(failing) <= _MOST_NAMED):
+    for text in account.verdict:
         console.print(Text(text, style=style), soft_wrap=True)
-
-
-def _example(report: Report, failing: Sequence[FailingClause]) -> CaseLine:
-    """The example of the first clause; if that differs first elsewhere, the smallest case of the first cause."""
-    names = {cause["cases"][0] for cause in causes_of(report)[:1]} if failing[0].elsewhere else set[str]()
-    return next((line for line in report.cases if line.id in names), failing[0].cases[0])
 
 
 def _table(report: Report) -> Table:
@@ -90,17 +60,37 @@ def _table(report: Report) -> Table:
     return table
 
 
-def _print_example(line: CaseLine, console: Console, folder: Path | None) -> None:
-    """A case: its first differences and its input."""
-    console.print(Text(f"\nfor example, {line.verdict} {line.id}"))
-    if line.detail:
-        console.print(Text(f"  {printable(line.detail, limit=_LONGEST_DETAIL, lines=True)}"), soft_wrap=True)
-    for text in describe_divergence(line.divergence[:2]):
+def _print_items(items: Sequence[Item], console: Console, folder: Path | None) -> None:
+    """What fails, first things first; what may follow is one line."""
+    for place, item in enumerate(items):
+        if item.kind == "follows":
+            break
+        console.print(
+            Text(f"\n{item.title}" if place < _MOST_SHOWN else item.title, style="bold"), soft_wrap=True
+        )
+        if place < _MOST_SHOWN:
+            _print_item(item, console, folder)
+        elif item.first:
+            console.print(Text(f"  {item.first}"), soft_wrap=True)
+    if follow := [item for item in items if item.kind == "follows"]:
+        listed = ", ".join(f"{item.clause} ({len(item.cases)})" for item in follow)
+        console.print(Text(f"\nmay follow from the above, by clause and cases: {listed}"), soft_wrap=True)
+
+
+def _print_item(item: Item, console: Console, folder: Path | None) -> None:
+    """What an item costs, and its example: the first differences and the input."""
+    line = item.example
+    for text in item.notes:
         console.print(Text(f"  {text}"), soft_wrap=True)
+    console.print(Text(f"  for example, {line.verdict} {line.id}"))
+    for text in happened(line):
+        console.print(Text(f"    {text}"), soft_wrap=True)
+    for text in describe_divergence(line.divergence[:2]):
+        console.print(Text(f"    {text}"), soft_wrap=True)
     if folder is None or line.replay is None:
         return
     path = folder / line.replay
     if line.divergence and path.is_file():
         for text in describe_operations(json.loads(path.read_bytes()), most=_MOST_OPS):
-            console.print(Text(f"  {text}", style="dim"), soft_wrap=True)
+            console.print(Text(f"    {text}", style="dim"), soft_wrap=True)
     console.print(Text(printable(f"  replay: {path}"), style="dim"), soft_wrap=True)

@@ -119,11 +119,15 @@ class Concluder:
 
     def _causes(self, failures: Sequence[Failure], passed: Iterable[CaseState]) -> list[dict[str, Any]]:
         own: dict[str, list[str]] = {}
-        by_id: dict[str, Planned] = {}
-        for state in passed:
-            if state.verdict == "pass" and state.planned.is_directed:
-                own.setdefault(state.planned.clauses[0], []).append(state.planned.id)
-                by_id[state.planned.id] = state.planned
+        by_id = {
+            state.planned.id: state.planned
+            for state in passed
+            if state.verdict == "pass" and not state.planned.is_property
+        }
+        for name, planned in by_id.items():
+            if planned.is_directed:
+                own.setdefault(planned.clauses[0], []).append(name)
+        drawn = [name for name, planned in by_id.items() if not planned.is_directed]
 
         @cache
         def passed_case(name: str) -> tuple[Case, Observation]:
@@ -131,20 +135,19 @@ class Concluder:
 
         features, rules = self._execution.transport.hello.features, self._options.rules
         simulation = Simulation(self._execution.private, features, rules)
-        found = find_causes(Evidence(failures, simulation, own, passed_case), most_runs=self._most_runs)
+        found = find_causes(
+            Evidence(failures, simulation, own, drawn, passed_case), most_runs=self._most_runs
+        )
         return [
             {
-                "misreadings": [
-                    " or ".join(mutant.name for mutant in alike if mutant.clause == alike[0].clause)
-                    for alike in cause.misreadings
-                ],
-                "clauses": [alike[0].clause for alike in cause.misreadings],
-                "alternatives": [
-                    [_titled(mutant) for mutant in alike if mutant.clause != alike[0].clause]
-                    for alike in cause.misreadings
-                ],
-                "hidden": [_titled(mutant) for mutant in cause.hidden],
+                "clause": cause.misreadings[0].clause,
+                "misreadings": [_titled(mutant) for mutant in cause.misreadings],
+                "shows": cause.shows,
                 "cases": [failure.id for failure in cause.failures],
+                "properties": list(cause.sampled),
+                "together": [_titled(mutant) for mutant in cause.together],
+                "hidden": [_titled(mutant) for mutant in cause.hidden],
+                "example": example_of(cause.failures, cause.misreadings[0].clause).id,
             }
             for cause in found
         ]
