@@ -169,7 +169,7 @@ def _known(lines: Sequence[CaseLine]) -> str:
 
 
 def _costs(lines: Sequence[CaseLine], example: CaseLine, *, of: str = "") -> list[str]:
-    """What the example, or else the first of the cases that say so, catches and costs; of a cause, what its clause costs alone."""
+    """What the example or one of the cases catches and costs; of a cause, what its clause costs alone."""
     line = next((line for line in (example, *lines) if line.description), example)
     text = printable(line.description, limit=None)
     if of:
