@@ -90,19 +90,31 @@ def test_what_comes_goes_changes_and_stays(
 
 def test_the_verb_tells_what_broke_and_why(verb: Verb, tmp_path: Path) -> None:
     old = write(tmp_path / "old", report(a="pass", b="crash", c="pass", d="diverged"))
-    new = write(tmp_path / "new", report(seed=3, a="diverged", b="pass", e="crash", f="pass", d="crash"))
+    found = report(seed=3, a="diverged", b="pass", c="diverged", e="crash", f="pass", d="crash")
+    cause = {
+        "clause": "IDX-PUT-1", "misreadings": ["a line left out (IDX-PUT-1)"], "shows": 1, "cases": ["IDX-PUT-1/a"],
+        "properties": [], "together": [], "hidden": [], "example": "IDX-PUT-1/a",
+    }  # fmt: skip
+    other = cause | {
+        "misreadings": ["of another case (IDX-PUT-1)"],
+        "cases": ["IDX-PUT-1/e"],
+        "example": "IDX-PUT-1/e",
+    }
+    footer = dict(found.footer or {}) | {"causes": [cause, other]}
+    new = write(tmp_path / "new", Report(found.header, found.cases, footer))
     run = verb("conform-diff", old, new / "report.jsonl")
     assert run.code == 1
     assert run.out.splitlines() == [
         "note: the runs differ in seed: 0 and 3",
-        "broken   IDX-PUT-1/a: pass -> diverged",
+        "broken   2 cases of IDX-PUT-1, such as IDX-PUT-1/a: pass -> diverged",
         "         IDX-PUT-1: operation 2, put: wrong value, expected true, actual false",
         "fixed    IDX-PUT-1/b: crash -> pass",
         "changed  IDX-PUT-1/d: diverged -> crash",
         "         it exited with code 9",
         "added    IDX-PUT-1/e: absent -> crash",
         "         it exited with code 9",
-        "1 broken, 1 fixed, 1 changed, 2 added (1 of them fail), 1 removed",
+        "exactly as: a line left out (IDX-PUT-1): same answers and bytes in all 1 cases in which it would show",
+        "2 broken, 1 fixed, 1 changed, 2 added (1 of them fail), 0 removed",
     ]
 
 
@@ -119,7 +131,9 @@ def test_json(verb: Verb, tmp_path: Path) -> None:
         "why": why,
         "replay": None,
     }
-    empty: dict[str, list[object]] = {name: [] for name in ("fixed", "changed", "added", "removed", "notes")}
+    empty: dict[str, list[object]] = {
+        name: [] for name in ("fixed", "changed", "added", "removed", "notes", "causes")
+    }
     assert json.loads(run.out) == {"broken": [change], **empty}
 
 

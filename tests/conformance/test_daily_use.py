@@ -46,8 +46,13 @@ def test_a_written_baseline_excuses_what_failed(
     lines = read_baseline(known).lines
     assert {line.verdict for line in lines} == {"diverged"}
     assert {line.reason for line in lines} <= {"IDX-HASH-1: hash", "IDX-HASH-2: hash"}
+    assert {line.first for line in lines} == {"hash:wrong-value"}
     again = verb(*select, "--baseline", known, "--", *adapter(WRONG))
     assert again.code == 0, again.out
+    known.write_text(known.read_text("utf-8").replace(":wrong-value", ":wrongly-rejected"), encoding="utf-8")
+    other = verb(*select, "--baseline", known, "--", *adapter(WRONG))
+    assert other.code == 1
+    assert "first differs in hash:wrong-value, not in hash:wrongly-rejected" in other.out
     assert list((tmp_path / "here").iterdir()) == []
 
 
@@ -65,6 +70,17 @@ def test_an_existing_file_is_replaced_only_if_it_is_the_baseline(
     reasons = {line.glob: line.reason for line in read_baseline(known).lines}
     assert reasons[CASE] == "https://example.org/1"
     assert len(reasons) > 1
+
+
+def test_the_cases_that_would_run_are_listed(verb: Verb) -> None:
+    listed = verb("case", "list", "IDX-FILE-3/negative-[bk]*")
+    assert listed.out.splitlines() == [
+        "IDX-FILE-3/negative-by-entries (OBSERVED)", "IDX-FILE-3/negative-by-slots (OBSERVED)",
+        "IDX-FILE-3/negative-keeps-existing (OBSERVED)",
+    ]  # fmt: skip
+    both = ("--select", "IDX-FILE-3/neg*", "--select", "IDX-FILE-1/folder-made")
+    assert verb("conform", "--list", *both).out.splitlines()[0] == "IDX-FILE-1/folder-made (MUST)"
+    assert verb("conform", "--list", "--level", "must", *both).out == "IDX-FILE-1/folder-made (MUST)\n"
 
 
 # --- one case -----------------------------------------------------------------------------------------------

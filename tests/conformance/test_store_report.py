@@ -72,7 +72,9 @@ def test_the_command_writes_a_baseline_and_json(tmp_path: Path, verb: Verb) -> N
     store = open_damaged("mixed-index-slot-hash", tmp_path)
     known = tmp_path / "known.txt"
     assert verb("conform", "--store", store, "--write-baseline", known).code == 1
-    assert known.read_text("utf-8").splitlines()[1:] == ["IDX-PUT-7/store-slot  diverged  IDX-PUT-7: slot 41"]
+    assert known.read_text("utf-8").splitlines()[1:] == [
+        "IDX-PUT-7/store-slot  diverged:slot[]:wrong-bytes  IDX-PUT-7: slot 41"
+    ]
     done = verb("conform", "--store", store, "--baseline", known, "--json")
     assert done.code == 0
     lines = [json.loads(line) for line in done.out.splitlines()]

@@ -1,4 +1,4 @@
-"""The verb `case show`: what a case sends, and what is expected of it."""
+"""The verbs `case list` and `case show`: which cases there are, what one sends, and what is expected of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,28 @@ if TYPE_CHECKING:
 
 
 GROUP: Final = typer.Typer(help="Inspect the cases of the suite.", no_args_is_help=True)
-GROUP.callback()(lambda: None)  # a group, though it has one command
+
+
+@GROUP.command("list")
+def list_cases(
+    globs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="GLOB", help="Only cases whose ID matches, such as 'IDX-PUT-*'."),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """List the cases of the suite, each with its level.
+
+    Example: `rocketspec case list 'IDX-PUT-*'`
+    """
+    from rocket_conformance.planning import plan
+
+    planned = plan(select=globs or ())
+    if json:
+        for item in planned:
+            write_json({"id": item.id, "level": item.level, "clauses": item.clauses})
+    else:
+        say_all(f"{item.id} ({item.level})" for item in planned)
 
 
 @GROUP.command("show")

@@ -84,6 +84,9 @@ def conform(
             help="Crashes and hangs allowed in a family of clauses; then its remaining cases are skipped.",
         ),
     ] = 10,
+    list_only: Annotated[
+        bool, typer.Option("--list", help="List the cases that --select and --level leave, and run nothing.")
+    ] = False,
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="Stop at the first failure that is not in the baseline.")
     ] = False,
@@ -128,20 +131,19 @@ def conform(
     from rocket_conformance.transport import open_jar, stop_on_signals
     from rocket_spec.errors import UsageError
     from rocket_spec.profiles import GROUND, profile
-    from rocket_spec.store_folders import refuse_store
 
     from rocketspec._implementation import adapter_errors, open_implementation
 
     families = _families(level, require)
+    if list_only:
+        _list(select or (), level)
+        raise typer.Exit
     if jars is not None and rocketmq is None and not oracle:
         raise UsageError("--jars requires --rocketmq or --oracle")
     known = Baseline() if baseline is None else read_baseline(baseline)
-    if write_baseline is not None and write_baseline.exists() and write_baseline != baseline:
-        raise UsageError(f"{write_baseline}: already exists; only the file of --baseline is replaced")
     if commitlog and store is None:
         raise UsageError("--commitlog requires --store")
-    for output in filter(None, (report, write_baseline)):
-        refuse_store(output, *filter(None, (store, *(commitlog or ()))))
+    _refuse_outputs(report, write_baseline, baseline, [*filter(None, (store, *(commitlog or ())))])
     if store is not None and (command or rocketmq or oracle):
         raise UsageError("--store and COMMAND, --rocketmq or --oracle are mutually exclusive")
     options = Options(
@@ -178,6 +180,26 @@ def conform(
     if result.footer is not None and "--restarts" in (result.footer["cut_short"] or ""):
         note("add --case-timeout 1 --restarts 1000 to run the skipped cases too")
     _finish(result, options, write_baseline, report, as_json=as_json)
+
+
+def _list(select: Sequence[str], level: str) -> None:
+    from rocket_conformance.planning import plan
+
+    for item in plan(select=select, level="must" if level == "must" else "observed"):
+        say(f"{item.id} ({item.level})")
+
+
+def _refuse_outputs(
+    report: Path | None, write_baseline: Path | None, baseline: Path | None, inputs: Sequence[Path | str]
+) -> None:
+    """Refuses to write over what is there, or into a store."""
+    from rocket_spec.errors import UsageError
+    from rocket_spec.store_folders import refuse_store
+
+    if write_baseline is not None and write_baseline.exists() and write_baseline != baseline:
+        raise UsageError(f"{write_baseline}: already exists; only the file of --baseline is replaced")
+    for output in filter(None, (report, write_baseline)):
+        refuse_store(output, *inputs)
 
 
 def _judge(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +20,7 @@ def conform_diff(
     new: Annotated[Path, typer.Argument(metavar="NEW", help="The later report.")],
     as_json: AsJson = False,
 ) -> None:
-    """Compare two reports of conform: what broke, what was fixed.
+    """Compare two reports of conform by clause: what broke, what was fixed, and through which causes.
 
     OLD and NEW are report.jsonl files, or directories of conform --report. A case is *broken* if it passed in OLD and does
     not pass in NEW, *removed* if it is missing from NEW, and *added* if it is only in NEW, whether it passes or fails.
@@ -44,7 +44,7 @@ def conform_diff(
 
 
 def _lines(diff: ReportDiff) -> Iterator[str]:
-    """What the verb prints: all that broke, was fixed or changed; of what was added only what fails."""
+    """What the verb prints: by clause what broke, was fixed or changed, of what was added only what fails; then the causes."""
     for note in diff.notes:
         yield f"note: the runs differ in {note}"
     failing = [change for change in diff.added if change.fails]
@@ -54,13 +54,20 @@ def _lines(diff: ReportDiff) -> Iterator[str]:
         ("changed", diff.changed),
         ("added", failing),
     ):
+        groups: dict[str, list[Change]] = {}
         for change in changes:
-            yield from _told(name, change)
+            groups.setdefault(change.line.clauses[0], []).append(change)
+        for clause, group in groups.items():
+            yield from _told(name, clause, group)
+    yield from diff.causes
     added = f"{len(diff.added)} added" + (f" ({len(failing)} of them fail)" if failing else "")
     yield f"{len(diff.broken)} broken, {len(diff.fixed)} fixed, {len(diff.changed)} changed, {added}, {len(diff.removed)} removed"
 
 
-def _told(name: str, change: Change) -> Iterator[str]:
-    yield f"{name:<8} {change.id}: {change.old or 'absent'} -> {change.new or 'absent'}"
-    if change.new != "pass" and change.why:
-        yield f"         {change.why.splitlines()[0]}"
+def _told(name: str, clause: str, group: Sequence[Change]) -> Iterator[str]:
+    """The changes of one clause: how many, the first of them, and what it shows."""
+    first = next((change for change in group if "/prop-" not in change.id), group[0])
+    count = f"{len(group)} cases of {clause}, such as {first.id}" if len(group) > 1 else first.id
+    yield f"{name:<8} {count}: {first.old or 'absent'} -> {first.new or 'absent'}"
+    if first.new != "pass" and first.why:
+        yield f"         {first.why.splitlines()[0]}"

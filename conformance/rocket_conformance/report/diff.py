@@ -7,6 +7,7 @@ from typing import Any, Final
 from rocket_spec.errors import MalformedError
 
 from rocket_conformance.judging import FAILING, Verdict
+from rocket_conformance.report.account import cause_title, causes_of
 from rocket_conformance.report.lines import CaseLine, Report, read_report
 from rocket_conformance.report.wording import describe_divergence
 
@@ -64,6 +65,7 @@ class ReportDiff:
         added: runs now and did not before.
         removed: ran before and does not now: it is not in the new report, or failed and is not run any more.
         notes: differences of the runs themselves, in words.
+        causes: the causes that the new report states of what broke, in words.
     """
 
     broken: tuple[Change, ...]
@@ -72,12 +74,14 @@ class ReportDiff:
     added: tuple[Change, ...]
     removed: tuple[Change, ...]
     notes: tuple[str, ...]
+    causes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         """As `conform-diff --json` prints it."""
         names = ("broken", "fixed", "changed", "added", "removed")
         return {name: [change.to_json() for change in getattr(self, name)] for name in names} | {
-            "notes": list(self.notes)
+            "notes": list(self.notes),
+            "causes": list(self.causes),
         }
 
 
@@ -109,7 +113,10 @@ def compare_reports(old: Report, new: Report) -> ReportDiff:
         line, kind = two or one, _kind(one, two)
         if kind is not None and line is not None:
             found[kind].append(Change(case, one.verdict if one else None, two.verdict if two else None, line))
-    return ReportDiff(**{name: tuple(changes) for name, changes in found.items()}, notes=_notes(old, new))
+    broken = {change.id for change in found["broken"]}
+    causes = [cause_title(cause) for cause in causes_of(new) if broken.intersection(cause["cases"])]
+    changes = {name: tuple(changes) for name, changes in found.items()}
+    return ReportDiff(**changes, notes=_notes(old, new), causes=tuple(causes))
 
 
 def _kind(one: CaseLine | None, two: CaseLine | None) -> str | None:

@@ -27,7 +27,7 @@ def footer_line(
         more: further fields, of which `ops` and `families` have to be.
     """
     counts: Counter[Verdict] = Counter(line.verdict for line in lines)
-    stale = baseline.stale({line.id: line.verdict for line in lines})
+    stale = baseline.stale(lines)
     return {
         "type": "footer",
         "counts": counts,

@@ -197,17 +197,17 @@ class Concluder:
         planned, detail = state.planned, state.detail
         if planned.is_property and state.failing:
             detail = f"{state.failing} of {state.examples} lists" + (f": {detail}" if detail else "")
-        return line_of(
+        line = line_of(
             planned,
             state.verdict,
             detail,
-            baselined=self._options.baseline.excuses(planned.id, state.verdict),
             examples=state.examples,
             millis=round(state.millis),
             divergence=tuple(divergence),
             replay=replay,
             description="" if isinstance(planned.source, Property) else planned.source.description,
         )
+        return replace(line, baselined=self._options.baseline.excuses(line))
 
     # --- the smallest input -------------------------------------------------------------------------------
 

@@ -138,7 +138,10 @@ class _Progress:
         return {"causes": known.causes, "examples": known.examples, "elsewhere": known.elsewhere}
 
     def _is_known(self, state: CaseState) -> bool:
-        return self._execution.options.baseline.excuses(state.planned.id, state.verdict)
+        found = state.worst[2].found[:1] if state.worst is not None else ()
+        first = tuple(difference.to_json(state.planned.clauses[0]) for difference in found)
+        line = line_of(state.planned, state.verdict, state.detail, divergence=first)
+        return self._execution.options.baseline.excuses(line)
 
     def rest(
         self, reason: str, done: Collection[str]

@@ -1,6 +1,7 @@
 """The verdict on a store in the form of every other report: a line per clause, and what they come to."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -97,16 +98,16 @@ def _lines(judged: StoreVerdict, clause: str, level: str, excuses: Baseline) -> 
         name = f"{clause}/store-{kind}"
         places = [place for place in seen.broken[clause] if place.kind == kind]
         others = f", and {count - 1:,} more places" if count > 1 else ""
-        yield CaseLine(
+        line = CaseLine(
             id=name,
             clauses=(clause,),
             level=level,
             verdict=verdict,
-            baselined=excuses.excuses(name, verdict),
             examples=held + count,
             detail=f"{places[0]}{others}; held in {held:,} places",
             divergence=tuple(_divergence(clause, place) for place in places),
         )
+        yield replace(line, baselined=excuses.excuses(line))
 
 
 def _divergence(clause: str, place: Place) -> dict[str, Any]:
