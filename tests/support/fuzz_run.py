@@ -1,7 +1,7 @@
 """The fuzzer: every function that takes bytes from elsewhere, in turn, until the time is over.
 
 `python tests/support/fuzz_run.py --seconds 1200 --seed 7 --record` (`make fuzz`) makes inputs for the targets of `fuzz_agreement`,
-`fuzz_parsers` and `fuzz_verbs`. A child process does the work. An input that ends in anything but an answer or a documented
+`fuzz_parsers`, `fuzz_repair` and `fuzz_verbs`. A child process does the work. An input that ends in anything but an answer or a documented
 error, takes more than 20 s of processor time or more than 1 GiB, or ends the child, is written to `tests/fuzz/inputs/`, which the
 tests replay.
 """
@@ -24,6 +24,7 @@ from typing import Any, Final
 
 import fuzz_agreement
 import fuzz_parsers
+import fuzz_repair
 import fuzz_verbs
 from fuzz_inputs import Target, keep
 from time_limit import limited
@@ -32,7 +33,9 @@ DOCS: Final = Path(__file__).parents[2] / "docs"
 FIGURES: Final = DOCS / "fuzz-figures.json"
 PAGE: Final = DOCS / "reliability.md"
 _SENTENCE: Final = re.compile(r"[\d,]+ inputs of \d+ targets, seeds [\d, ]+: \d+ failures\.")
-TARGETS: Final[dict[str, Target]] = {**fuzz_agreement.TARGETS, **fuzz_parsers.TARGETS, **fuzz_verbs.TARGETS}
+TARGETS: Final[dict[str, Target]] = {
+    **fuzz_agreement.TARGETS, **fuzz_parsers.TARGETS, **fuzz_repair.TARGETS, **fuzz_verbs.TARGETS
+}  # fmt: skip
 SECONDS: Final = 20
 """Processor time for one input."""
 MEMORY: Final = 1 << 30

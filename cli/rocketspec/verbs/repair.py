@@ -65,12 +65,11 @@ def repair(
 
 
 def _show_plan(plan: RepairPlan, shell: Shell) -> None:
-    if plan.index:
-        say("replace the index files by rebuilt ones")
-    if plan.queues:
-        say("replace the consume-queue files that differ from the log, and add those that are missing")
-    for name in plan.aside:
-        say(f"move {name} away, unless a rebuilt file takes its place")
+    for name in plan.into:
+        say(f"{'replace' if name in plan.away else 'add'} {printable(name)}")
+    for name in plan.away:
+        if name not in plan.into:
+            say(f"move {printable(name)} away")
     for topic, number in plan.topics.items():
         say(f"add topic {printable(topic)} with {option.counted(number, 'queue')} to config/topics.json")
     for finding in plan.left:
@@ -89,7 +88,7 @@ def _show_done(done: Repaired, shell: Shell) -> None:
         say(f"everything was taken back: {done.worse}")
     elif done.folder:
         say(
-            f"{done.placed:,} files were put in place; the {done.replaced:,} that they replaced, or that do not belong here, are "
+            f"{len(done.plan.into):,} files were put in place; the {len(done.plan.away):,} that they replaced, or that do not belong here, are "
             f"in {shell.file(done.folder)}"
         )
         say(f"to undo this: {shell.line('rocketspec', 'repair', shell.store, '--undo')}")

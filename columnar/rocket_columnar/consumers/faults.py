@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from rocket_spec.errors import MalformedError
+
 from rocket_columnar.config import ConfigFile, LoadedConfig, load_config, parse
 from rocket_columnar.consumers.queue_units import queues_of, units
 from rocket_columnar.consumers.standing import CHECKER, HALF, OP, SCHEDULE, Progress, progress
@@ -194,7 +196,7 @@ def completed_topics(store: Path, topics: Mapping[str, int]) -> str:
     """The text of `topics.json` with further topics, with the number of queues of each; settings are the defaults of 4.9.3 (CFG-3).
 
     Raises:
-        MalformedError: the file that a start takes changed meanwhile.
+        MalformedError: the file that a start takes changed meanwhile, or has a number that JSON does not.
         OSError: it cannot be read.
     """
     taken = load_config(store, "topics").taken
@@ -210,7 +212,13 @@ def completed_topics(store: Path, topics: Mapping[str, int]) -> str:
             "topicSysFlag": 0,
             "writeQueueNums": number,
         }
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    try:
+        return json.dumps(content, indent=1, allow_nan=False) + "\n"
+    except ValueError:
+        file = "config/topics.json" if taken is None else str(taken.path)
+        raise MalformedError(
+            file=file, found="a number beyond those of JSON", expected="a list of topics", clause="CFG-3"
+        ) from None
 
 
 def _transactions(seen: Progress, config: LoadedConfig) -> Iterator[Finding]:

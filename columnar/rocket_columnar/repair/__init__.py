@@ -1,6 +1,18 @@
 """Repairs a store in place: the one part of the engine that writes to a store."""
 
+from rocket_columnar.repair.journal import Journal, parse_journal
 from rocket_columnar.repair.outlook import Outlook
-from rocket_columnar.repair.store_repair import Repaired, RepairPlan, Target, plan_repair, repair, undo
+from rocket_columnar.repair.store_repair import Repaired, RepairPlan, plan_repair, repair, undo
+from rocket_columnar.repair.target import Target
 
-__all__ = ["Outlook", "RepairPlan", "Repaired", "Target", "plan_repair", "repair", "undo"]
+__all__ = [
+    "Journal",
+    "Outlook",
+    "RepairPlan",
+    "Repaired",
+    "Target",
+    "parse_journal",
+    "plan_repair",
+    "repair",
+    "undo",
+]

@@ -1,23 +1,35 @@
 """The folder of a repair: new files, the files that they replaced, and a journal by which every move can be taken back.
 
-It is in the store, so that each move is a rename on one file system. A broker ignores it.
+It is in the store, so that each move is a rename on one file system. A broker ignores it. What it has:
+
+- `repair.json`, the journal: written before the first move, never changed after it.
+- `new/`: the new files, until they are put in place. After all moves were taken back its name is `undone/`.
+- `old/`: the files that they replaced, and those that do not belong in a store.
+- `done`: an empty file; without it the repair, or its undoing, was interrupted.
+
+Taking back only renames and removes: it needs no free space.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from stat import S_ISDIR
+from typing import Final
 
-from rocket_spec.errors import UsageError
-from rocket_spec.outputs import write_whole
+from rocket_spec.errors import MalformedError, UsageError
 
-_NAME: Final = "rocketspec-repair-"
+from rocket_columnar.repair.journal import JOURNAL_BYTES, Journal, parse_journal
+from rocket_columnar.repair.root import Root
+from rocket_columnar.store import REPAIRS
+
 _JOURNAL: Final = "repair.json"
+_PARTS: Final = ("new", "old")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,100 +37,221 @@ class RepairFolder:
     """One repair's folder.
 
     Attributes:
-        store: the directory of the store.
-        path: of the folder.
+        root: the store.
+        name: of the folder in it.
     """
 
-    store: Path
-    path: Path
+    root: Root
+    name: str
 
     @classmethod
-    def make(cls, store: Path) -> RepairFolder:
+    def make(cls, root: Root) -> RepairFolder:
         """A new folder with an empty journal; an OSError if it cannot be made."""
-        folder = cls(store, store / f"{_NAME}{datetime.now(UTC):%Y%m%d-%H%M%S-%f}")
-        folder.path.mkdir()
+        folder = cls(root, f"{REPAIRS}{datetime.now(UTC):%Y%m%d-%H%M%S-%f}")
+        root.make_folder(folder.name)
         try:
-            folder.write([], done=False)
+            for part in _PARTS:
+                root.make_folder(folder._at(part))
+            folder.write(Journal())
         except BaseException:
-            folder.path.rmdir()
+            folder.remove_empty()
             raise
         return folder
 
     @classmethod
-    def newest(cls, store: Path) -> RepairFolder | None:
+    def every(cls, root: Root) -> list[RepairFolder]:
+        """Those of the repairs that were not undone, the newest last, finished or not; what a kill left of others too."""
+        names = [name for name in root.entries(".") if name.startswith(REPAIRS)]
+        return [
+            cls(root, name) for name in names if (status := root.status(name)) and S_ISDIR(status.st_mode)
+        ]
+
+    @classmethod
+    def newest(cls, root: Root) -> RepairFolder | None:
         """That of the last repair that was not undone, finished or not."""
-        paths = sorted(path.parent for path in store.glob(f"{_NAME}*/{_JOURNAL}"))
-        return cls(store, paths[-1]) if paths else None
+        return next((folder for folder in reversed(cls.every(root)) if folder.has_journal), None)
 
     @property
-    def name(self) -> str:
-        """Relative to the store."""
-        return self.path.name
+    def path(self) -> Path:
+        """For messages, and to write new files."""
+        return self.root.path / self.name
 
-    def read(self) -> dict[str, Any]:
-        """The journal: moves, whether all were made, size and time of the new files, and folders that were missing."""
-        return dict(json.loads((self.path / _JOURNAL).read_text("utf-8")))
+    @property
+    def has_journal(self) -> bool:
+        """Whether a repair got as far as to write one."""
+        return self.root.status(self._at(_JOURNAL)) is not None
 
-    def write(self, moves: Sequence[tuple[str, str]], *, done: bool) -> None:
-        """Writes the journal; an OSError leaves the earlier one."""
-        made = self.read()["made"] if (self.path / _JOURNAL).exists() else self._missing()
-        seen = {place: _stat(self.store / place) for _, place in moves} if done else {}
-        row = {"rocketspec_repair": 1, "done": done, "moves": moves, "seen": seen, "made": made}
-        write_whole(self.path / _JOURNAL, json.dumps(row, indent=1) + "\n")
+    @property
+    def done(self) -> bool:
+        """Whether the repair was finished, and its undoing not begun."""
+        return self.root.status(self._at("done")) is not None
 
-    def move(self, moves: Sequence[tuple[str, str]]) -> None:
-        """Makes all moves, each from one place in the store to another; an OSError ends that."""
-        for source, place in moves:
-            (self.store / place).parent.mkdir(parents=True, exist_ok=True)
-            (self.store / source).rename(self.store / place)
+    def _at(self, part: str) -> str:
+        return f"{self.name}/{part}"
 
-    def changed(self) -> str | None:
-        """The first new file that has been written since, or None."""
-        seen = self.read()["seen"]
-        return next((name for name in seen if _stat(self.store / name) != seen[name]), None)
+    def read(self) -> Journal:
+        """The journal; a MalformedError if it is none."""
+        file = os.fspath(self.path / _JOURNAL)
+        raw = self.root.read(self._at(_JOURNAL), JOURNAL_BYTES + 1)
+        if raw is None:
+            raise MalformedError(file=file, found="no regular file", expected="the journal of a repair")
+        return parse_journal(raw, file)
+
+    def write(self, journal: Journal) -> None:
+        """Writes the journal, so that it is on the disk; an OSError leaves the earlier one."""
+        content = journal.to_bytes()
+        if len(content) > JOURNAL_BYTES:
+            raise UsageError(f"{self.root.path}: more files to replace than the journal of a repair can name")
+        self.root.write(self._at(_JOURNAL), content)
+        self.root.sync(self.name)
+        self.root.sync(".")
+
+    def remove_empty(self) -> None:
+        """Removes a folder without a journal; not if it contains anything, such as what somebody else has put there."""
+        with suppress(OSError):
+            for part in (*_PARTS, "undone"):
+                self.root.remove_folder(self._at(part))
+            self.root.remove(self._at(f".{_JOURNAL}.part"))
+            self.root.remove_folder(self.name)
+
+    def planned(self, away: tuple[str, ...], into: tuple[str, ...]) -> Journal:
+        """The journal of moves whose new files are all in `new/`, and on the disk."""
+        seen: dict[str, tuple[int, int]] = {}
+        made: dict[str, None] = {}
+        for place in into:
+            seen[place] = _seen(self.root.sync(self._at(f"new/{place}")))
+            made |= dict.fromkeys(folder for folder in _above(place) if self.root.status(folder) is None)
+        for folder in {self._at(f"new/{above}") for place in into for above in _above(place)}:
+            self.root.sync(folder)
+        journal = Journal(away, seen, tuple(made))
+        times = [status.st_mtime_ns for _, status in self._beside(journal)]
+        return replace(journal, newest=max([*times, *(time for _, time in seen.values())], default=0))
+
+    def _beside(self, journal: Journal) -> Iterator[tuple[str, os.stat_result]]:
+        """The index and queue files in the folders that a repair changes."""
+        for folder in sorted(
+            name for name in journal.folders() if name.startswith(("index", "consumequeue"))
+        ):
+            for name in self.root.entries(folder):
+                status = self.root.status(f"{folder}/{name}")
+                if status is not None and not S_ISDIR(status.st_mode):
+                    yield f"{folder}/{name}", status
+
+    def place(self, journal: Journal) -> None:
+        """Writes the journal and makes the moves; an OSError ends that."""
+        self.write(journal)
+        for folder in dict.fromkeys(
+            above for place in journal.away for above in _above(self._at(f"old/{place}"))
+        ):
+            if self.root.status(folder) is None:
+                self.root.make_folder(folder)
+        for folder in journal.made:
+            self.root.make_folder(folder)
+        for place in journal.away:
+            self.root.move(place, self._at(f"old/{place}"))
+        for place in journal.into:
+            self.root.move(self._at(f"new/{place}"), place)
+        self._sync_places(journal)
+
+    def finish(self) -> None:
+        """Marks the repair as done."""
+        self.root.write(self._at("done"), b"")
 
     def take_back(self) -> None:
         """Takes back the moves that were made, the last first, and removes the folder; may be repeated after a kill.
 
         Raises:
-            UsageError: the files that were replaced are gone.
+            MalformedError: the journal is none.
+            UsageError: somebody has written since to what would be moved, or beside it; nothing was done.
             OSError: a file cannot be moved.
         """
-        journal = self.read()
-        moves = journal["moves"]
-        for source, place in moves:
-            old = not source.startswith(self.name)
-            if old and not (self.store / source).exists() and not (self.store / place).exists():
-                raise UsageError(f"{self.store / place}: is gone; the repair cannot be undone")
-        for source, place in reversed(moves):
-            if (self.store / place).exists() and not (self.store / source).exists():
-                (self.store / source).parent.mkdir(parents=True, exist_ok=True)
-                (self.store / place).rename(self.store / source)
-        for _, place in moves:
-            self._remove_empty((self.store / place).parent, journal["made"])
-        for path in self.path.iterdir():
-            if path.name != _JOURNAL:  # it goes last
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
-        shutil.rmtree(self.path)
+        journal, root = self.read(), self.root
+        if root.status(self._at("undone")) is None:
+            self._refuse_changed(journal)
+            root.remove(self._at("done"))
+            for place in reversed(journal.into):
+                if not self._waits(place):
+                    root.move(place, self._at(f"new/{place}"))
+            for place in reversed(journal.away):
+                if self._keeps(place):
+                    root.move(self._at(f"old/{place}"), place)
+            for folder in reversed(journal.made):
+                with suppress(OSError):  # something else is in it
+                    root.remove_folder(folder)
+            self._sync_places(journal)
+            root.move(self._at("new"), self._at("undone"))
+        self._remove(journal)
 
-    def _missing(self) -> list[str]:
-        """The folders that a repair makes and the store lacks."""
-        return [name for name in ("index", "consumequeue") if not (self.store / name).exists()]
+    def _waits(self, place: str) -> bool:
+        """Whether the new file is not in its place, or no longer."""
+        return self.root.status(self._at(f"new/{place}")) is not None
 
-    def _remove_empty(self, folder: Path, made: Sequence[str]) -> None:
-        """Removes empty folders of queues, and those that the repair `made`."""
-        kept = {self.store / name for name in ("index", "consumequeue", "commitlog", "") if name not in made}
-        while folder not in kept and folder.is_relative_to(self.store):
-            if folder.exists():
-                if any(folder.iterdir()):
-                    return
-                folder.rmdir()
-            folder = folder.parent
+    def _keeps(self, place: str) -> bool:
+        """Whether the file that was in a place is kept here."""
+        return self.root.status(self._at(f"old/{place}")) is not None
 
+    def _refuse_changed(self, journal: Journal) -> None:
+        if all(map(self._waits, journal.into)) and not any(map(self._keeps, journal.away)):
+            return  # nothing was moved
+        changed = self._changed(journal)
+        if changed is not None:
+            raise UsageError(
+                f"{self.root.path / changed}: has been written since the repair, which can no longer be undone; "
+                f"{self.path} keeps the files that were replaced"
+            )
+        gone = self._gone(journal)
+        if gone is not None:
+            raise UsageError(f"{self.root.path / gone}: is gone; the repair cannot be undone")
 
-def _stat(path: Path) -> list[int] | None:
-    try:
-        stat = path.stat()
-    except FileNotFoundError:
+    def _gone(self, journal: Journal) -> str | None:
+        """The first file or folder that is missing, without which the repair cannot be taken back; None if none is."""
+        back = [self._at(f"new/{place}") for place in journal.into if not self._waits(place)]
+        for place in (*back, *filter(self._keeps, journal.away)):
+            folder = place.rpartition("/")[0]
+            if folder and self.root.status(folder) is None:
+                return folder
+        for place in journal.away:
+            found = self.root.status(place) is not None and (place not in journal.into or self._waits(place))
+            if not found and not self._keeps(place):
+                return place
         return None
-    return [stat.st_size, stat.st_mtime_ns]
+
+    def _changed(self, journal: Journal) -> str | None:
+        """The first file that somebody has written since, in a place or beside it; None if there is none."""
+        own = {place for place in journal.into if not self._waits(place)}
+        for place in own:
+            status = self.root.status(place)
+            if status is None or _seen(status) != journal.into[place]:
+                return place
+        for place in journal.away:
+            if place not in own and self._keeps(place) and self.root.status(place) is not None:
+                return place
+        beside = (name for name, status in self._beside(journal) if status.st_mtime_ns > journal.newest)
+        return next(beside, None)
+
+    def _sync_places(self, journal: Journal) -> None:
+        for folder in journal.folders():
+            with suppress(FileNotFoundError, NotADirectoryError):
+                self.root.sync(folder or ".")
+
+    def _remove(self, journal: Journal) -> None:
+        """Removes what is left after all moves were taken back; files in `old/` that the journal does not name are kept."""
+        kept = {above for place in journal.away for above in _above(self._at(f"old/{place}"))}
+        for folder in sorted({*kept, self._at("old")}, key=len, reverse=True):
+            if folder != self.name:
+                self.root.remove_folder(folder)
+        for part in ("scratch", *(f"undone/{name}" for name in self.root.entries(self._at("undone")))):
+            with suppress(FileNotFoundError), self.root.inside(self._at(part)) as (inside, last):
+                shutil.rmtree(last, dir_fd=inside)
+        self.root.remove(self._at(_JOURNAL))
+        self.remove_empty()
+
+
+def _seen(status: os.stat_result) -> tuple[int, int]:
+    return status.st_size, status.st_mtime_ns
+
+
+def _above(place: str) -> Iterator[str]:
+    """The folders that a name is in, the outermost first."""
+    parts = place.split("/")[:-1]
+    return ("/".join(parts[: number + 1]) for number in range(len(parts)))

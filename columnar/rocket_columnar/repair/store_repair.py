@@ -1,74 +1,51 @@
 """Plans a repair, does it, and undoes it.
 
 Index files and queues are rebuilt into a folder in the store, and put in place by renames; what they replace is kept there.
-Afterwards an audit and the prediction of a start are compared with those before: if anything is worse, all is taken back. Topics that are not listed are added to `config/topics.json`.
+Afterwards an audit and the prediction of a start are compared with those before: if anything is worse, all is taken back.
+Topics that are not listed are added to `config/topics.json`.
 The commit log is never changed, but for files that do not belong there.
 """
 
+import errno
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple
 
-from rocket_spec.errors import UsageError
-from rocket_spec.layout import Geometry
+from rocket_spec.errors import MalformedError, UsageError
 
 from rocket_columnar.consumers import completed_topics, unlisted_topics
 from rocket_columnar.findings import Finding
-from rocket_columnar.rebuild import has_bytes_of, plan_rebuild, write_parts
+from rocket_columnar.repair.choice import is_aside, rebuilt
 from rocket_columnar.repair.folder import RepairFolder
+from rocket_columnar.repair.journal import can_move
 from rocket_columnar.repair.outlook import Outlook
-from rocket_columnar.report import REPAIRED, Report, audit, infers_geometry, sized_files
-from rocket_columnar.restart import Restart, predicted, restarts
-from rocket_columnar.store import BrokerConf, WorkDone, lock_holder
+from rocket_columnar.repair.root import Root
+from rocket_columnar.repair.target import Target
+from rocket_columnar.report import REPAIRED
+from rocket_columnar.restart import predicted, restarts
+from rocket_columnar.store import hold_lock, links_in, lock_holder
 
-Moves = list[tuple[str, str]]
 _TOPICS: Final = "config/topics.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """A store to repair, and what its files look like; as for `audit`."""
-
-    store: Path
-    commitlog: tuple[Path, ...] = ()
-    geometry: Geometry | None = None
-    conf: BrokerConf | None = None
-    release: str | None = None
-
-    @property
-    def shape(self) -> dict[str, Any]:
-        """The arguments that an audit and the prediction of a start have in common."""
-        return {"geometry": self.geometry, "commitlog": self.commitlog, "release": self.release}
-
-    def audit(self) -> Report:
-        """What is wrong with the store."""
-        return audit(self.store, broker_conf=self.conf, **self.shape)
-
-    def chosen(self, found: tuple[Restart, Restart]) -> Restart:
-        """The prediction for the broker's messageIndexSafe."""
-        return found[1] if self.conf is not None and self.conf.index_safe else found[0]
-
-
-@dataclass(frozen=True, slots=True)
 class RepairPlan:
-    """What a repair would do.
+    """What a repair would do, file by file.
 
     Attributes:
-        index: whether the index files are replaced.
-        queues: whether queue files that differ from the log are replaced.
-        aside: files that are moved into the repair's folder.
+        away: files that are moved into the repair's folder.
+        into: files that are put in place.
         topics: number of queues of each topic that is added to the list of topics.
         left: errors and warnings that a repair does not cure.
         outlook: of the store as it is.
     """
 
-    index: bool
-    queues: bool
-    aside: tuple[str, ...]
+    away: tuple[str, ...]
+    into: tuple[str, ...]
     topics: Mapping[str, int]
     left: tuple[Finding, ...]
     outlook: Outlook
@@ -76,7 +53,7 @@ class RepairPlan:
     @property
     def empty(self) -> bool:
         """Whether there is nothing to do."""
-        return not (self.index or self.queues or self.aside or self.topics)
+        return not (self.away or self.into)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,28 +63,92 @@ class Repaired:
     Attributes:
         plan: what it was to do.
         folder: what keeps the replaced files; empty if nothing was replaced.
-        replaced: number of files that were replaced or moved away.
-        placed: number of files that were put in place.
         after: the outlook afterwards.
         worse: why the repair was undone; empty if it was not.
     """
 
     plan: RepairPlan
     folder: str
-    replaced: int
-    placed: int
     after: Outlook
     worse: str
 
 
+class _Survey(NamedTuple):
+    """What an audit found: findings to cure, those that are left, and the outlook."""
+
+    roots: list[Finding]
+    left: list[Finding]
+    outlook: Outlook
+
+
 def plan_repair(target: Target) -> RepairPlan:
-    """What a repair would do; nothing is written.
+    """What a repair would do; nothing is written to the store. New files are built in a temporary directory.
 
     Raises:
-        UsageError: a broker runs, the geometry is unknown, or 5.x wrote to the store.
-        OSError: the store cannot be read.
+        UsageError: a broker runs, an earlier repair was interrupted, the sizes of new files are unknown, or 5.x wrote to the store.
+        FormatError: the journal of an earlier repair is none.
+        OSError: the store cannot be read, or contains links.
     """
-    _refuse_running(target.store)
+    with _opened(target.store) as root:
+        _refuse(root)
+        survey = _survey(target)
+        with TemporaryDirectory(prefix="rocketspec-") as scratch:
+            new = Path(scratch, "new")
+            new.mkdir()
+            return _prepared(target, survey, new)
+
+
+def repair(target: Target) -> Repaired:
+    """Repairs a store. No broker can start meanwhile: its lock is held from the first look to the last rename.
+
+    Raises:
+        UsageError, FormatError: as `plan_repair`; another repair runs.
+        OSError: reading or writing fails; the store is then as it was.
+    """
+    with _alone(target.store) as root:
+        _refuse(root)
+        survey = _survey(target)
+        if not survey.roots:
+            plan = RepairPlan((), (), {}, tuple(survey.left), survey.outlook)
+            return Repaired(plan, "", plan.outlook, "")
+        return _placed(target, survey, RepairFolder.make(root))
+
+
+def undo(store: Path) -> str:
+    """Takes back the last repair of a store; returns the name of its folder, which is removed.
+
+    Raises:
+        UsageError: there is none, a broker runs, or has written to the new files.
+        FormatError: the journal is none.
+        OSError: a file cannot be moved, or the store contains links.
+    """
+    with _alone(store) as root:
+        _refuse_links(root)
+        folder = RepairFolder.newest(root)
+        if folder is None:
+            raise UsageError(f"{store}: contains no repair that could be undone")
+        folder.take_back()
+        return folder.name
+
+
+def _placed(target: Target, survey: _Survey, folder: RepairFolder) -> Repaired:
+    undone = True
+    try:
+        plan = _prepared(target, survey, folder.path / "new")
+        folder.place(folder.planned(plan.away, plan.into))
+        found = restarts(target.store, **target.shape)
+        after = Outlook.of(target.store, target.commitlog, target.chosen(found), target.audit())
+        worse = after.worse_than(plan.outlook)
+        if not worse and not plan.empty:
+            folder.finish()
+            undone = False
+    finally:  # an interrupt takes everything back, too
+        if undone:
+            folder.take_back()
+    return Repaired(plan, "" if plan.empty else folder.name, after, worse)
+
+
+def _survey(target: Target) -> _Survey:
     found = predicted(target.store, **target.shape)
     if isinstance(found, str):
         raise UsageError(f"{target.store}: a broker is running ({found}); stop it before a repair")
@@ -120,22 +161,10 @@ def plan_repair(target: Target) -> RepairPlan:
         of_log = any(_is_of_log(root) for root in cause.roots)
         for root in cause.roots if of_log else (*cause.roots, *cause.consequences):
             if root.severity != "note":
-                (left if of_log or root.remedy not in REPAIRED else roots).append(root)
-    kinds = {root.remedy for root in roots}
-    aside = {root.file for root in roots if root.remedy == "aside"}
-    aside |= {"checkpoint"} if "checkpoint" in kinds else set()
-    aside |= {
-        root.file
-        for root in roots
-        if root.code in ("queue.order", "queue.wrong_target", "queue.dangling") and root.offset == 0
-    }
-    return RepairPlan(
-        "index" in kinds,
-        "queues" in kinds,
-        tuple(sorted(name for name in aside if (target.store / name).exists())),
-        unlisted_topics(target.store, commitlog=target.commitlog) if "topics" in kinds else {},
-        tuple(left),
-        Outlook.of(target.store, target.commitlog, target.chosen(found), report),
+                cured = root.remedy in REPAIRED and not of_log and (not is_aside(root) or can_move(root.file))
+                (roots if cured else left).append(root)
+    return _Survey(
+        roots, left, Outlook.of(target.store, target.commitlog, target.chosen(found), report)
     )  # fmt: skip
 
 
@@ -144,116 +173,43 @@ def _is_of_log(root: Finding) -> bool:
     return root.code.startswith("log.") and root.severity != "note" and root.remedy != "aside"
 
 
-def repair(target: Target) -> Repaired:
-    """Repairs a store.
-
-    Raises:
-        UsageError: as `plan_repair`; another repair runs or was interrupted, or the sizes of new files are unknown.
-        OSError: reading or writing fails; the store is then as it was.
-    """
-    with _alone(target.store):
-        earlier = RepairFolder.newest(target.store)
-        if earlier is not None and not earlier.read()["done"]:
-            raise UsageError(f"{earlier.path}: an earlier repair was interrupted; undo it first (--undo)")
-        plan = plan_repair(target)
-        if plan.empty:
-            return Repaired(plan, "", 0, 0, plan.outlook, "")
-        with _broker_locked_out(target.store):
-            return _placed(target, plan, RepairFolder.make(target.store))
-
-
-def _placed(target: Target, plan: RepairPlan, folder: RepairFolder) -> Repaired:
-    undone = True
+def _prepared(target: Target, survey: _Survey, new: Path) -> RepairPlan:
+    """Builds all new files in a folder."""
+    store, left = target.store, list(survey.left)
+    names = {root.file for root in survey.roots if is_aside(root)}
+    moved = sorted(name for name in names if (store / name).exists())
     try:
-        moves = _moves(target, plan, folder)
-        folder.write(moves, done=False)
-        folder.move(moves)
-        found = restarts(target.store, **target.shape)
-        after = Outlook.of(target.store, target.commitlog, target.chosen(found), target.audit())
-        worse = after.worse_than(plan.outlook)
-        undone = bool(worse) or not moves
-        if not undone:
-            folder.write(moves, done=True)
-    finally:  # an interrupt takes everything back, too
-        if undone:
-            folder.take_back()
-    placed = sum(source.startswith(folder.name) for source, _ in moves)
-    return Repaired(plan, folder.name if moves else "", len(moves) - placed, placed, after, worse)
-
-
-def undo(store: Path) -> str:
-    """Takes back the last repair of a store; returns the name of its folder, which is removed.
-
-    Raises:
-        UsageError: there is none, a broker runs, or has written to the new files.
-        OSError: a file cannot be moved.
-    """
-    with _alone(store):
-        folder = RepairFolder.newest(store)
-        if folder is None:
-            raise UsageError(f"{store}: contains no repair that could be undone")
-        changed = folder.changed()
-        if changed is not None:
-            raise UsageError(
-                f"{store / changed}: has been written since the repair, which can no longer be undone; "
-                f"{folder.path} keeps the files that were replaced"
-            )
-        with _broker_locked_out(store):
-            folder.write(folder.read()["moves"], done=False)  # an undo that is interrupted can be repeated
-            folder.take_back()
-        return folder.name
-
-
-def _moves(target: Target, plan: RepairPlan, folder: RepairFolder) -> Moves:
-    """Rebuilds what is needed into the folder; the moves that put it in place, and what it replaces into the folder."""
-    store, old, new = target.store, f"{folder.name}/old", f"{folder.name}/new"
-    away, into = list(plan.aside), list[str]()
-    unknown: set[str] = set()
-    if plan.index or plan.queues:
-        unknown = _rebuilt(target, folder.path / "new")
-    if plan.index:
-        away += [f"index/{path.name}" for path in sorted((store / "index").glob("*"))]
-        into += [f"index/{path.name}" for path in sorted((folder.path / "new" / "index").iterdir())]
-    if plan.queues:
-        own = {file.name: file for file, _ in sized_files(store, "queue")}
-        for path in sorted((folder.path / "new" / "consumequeue").rglob("*")):
-            name = path.relative_to(folder.path / "new").as_posix()
-            if path.is_file() and not (name in own and has_bytes_of(path, own[name])):
-                into.append(name)
-                away += [name] if (store / name).exists() else []
-    if plan.topics:
-        listed = folder.path / "new" / _TOPICS
-        listed.parent.mkdir(parents=True)
-        listed.write_text(completed_topics(store, plan.topics), "utf-8")
+        files = rebuilt(target, survey.roots, moved, new)
+        topics = _listed(target, survey.roots, new, left)
+    except OSError as error:
+        if error.filename is None and error.errno is not None:  # a write does not name its file
+            raise OSError(error.errno, error.strerror, os.fspath(new)) from error
+        raise
+    into, away = list(files.into), [*moved, *files.away]
+    if topics:
         into.append(_TOPICS)
         away += [_TOPICS] if (store / _TOPICS).exists() else []
-    away = [name for name in dict.fromkeys(away) if name.rpartition("/")[0] not in unknown]
-    _give(store, [folder.path / "new" / name for name in into])
-    return [(name, f"{old}/{name}") for name in away] + [(f"{new}/{name}", name) for name in into]
+    for path in [path for path in new.rglob("*") if path.is_file()]:
+        if path.relative_to(new).as_posix() not in into:
+            path.unlink()
+    _give(store, [new / name for name in into])
+    return RepairPlan(tuple(dict.fromkeys(away)), tuple(into), topics, tuple(left), survey.outlook)
 
 
-def _rebuilt(target: Target, new: Path) -> set[str]:
-    """Rebuilds index files and queues into a new folder; returns the folders of queues whose places are unknown."""
-    store, conf = target.store, target.conf
-    has_queues = bool(sized_files(store, "queue"))
-    inferred = target.geometry is not None or infers_geometry(store)
-    if conf is None and not (inferred and has_queues):
-        raise UsageError(
-            f"{store}: has no {'consume queue' if inferred else 'index file'} to take the size of new files from; give "
-            "--broker-conf FILE"
-        )
-    geometry = target.geometry or (None if conf is None or inferred else conf.geometry)
-    size = None if conf is None or has_queues else conf.queue_file_size
-    plan = plan_rebuild(store, geometry, size, commitlog=target.commitlog, release=target.release)
-    if conf is not None and not has_queues:
-        plan = replace(plan, rules=plan.rules._replace(light=conf.light_queues))
-    scratch = new.with_name("scratch")
-    for folder in (new, scratch, new / "consumequeue"):
-        folder.mkdir()
-    dispatched, left_out = write_parts(plan, new, scratch, WorkDone(None))
-    shutil.rmtree(scratch)
-    unknown = [*(queue for part in dispatched for queue in part.left_out), *left_out]
-    return {f"consumequeue/{queue.topic}/{queue.queue_id}" for queue in unknown}
+def _listed(target: Target, roots: Sequence[Finding], new: Path, left: list[Finding]) -> Mapping[str, int]:
+    """Writes the completed list of topics; what is added. What cannot be completed is left."""
+    missing = [root for root in roots if root.remedy == "topics"]
+    topics = unlisted_topics(target.store, commitlog=target.commitlog) if missing else {}
+    if not topics:
+        return {}
+    try:
+        text = completed_topics(target.store, topics)
+    except MalformedError:
+        left += missing
+        return {}
+    (new / _TOPICS).parent.mkdir()
+    (new / _TOPICS).write_text(text, "utf-8")
+    return topics
 
 
 def _give(store: Path, files: Sequence[Path]) -> None:
@@ -264,48 +220,60 @@ def _give(store: Path, files: Sequence[Path]) -> None:
             os.chown(path, owner.st_uid, owner.st_gid)
 
 
+def _refuse(root: Root) -> None:
+    """Refuses a store in use, one with links, and one with a repair that was interrupted."""
+    _refuse_running(root.path)
+    _refuse_links(root)
+    folder = RepairFolder.newest(root)
+    if folder is not None:
+        folder.read()
+        if not folder.done:
+            raise UsageError(f"{folder.path}: an earlier repair was interrupted; undo it first (--undo)")
+
+
+def _refuse_links(root: Root) -> None:
+    """Refuses a store of which a part is elsewhere: a repair follows no link."""
+    name = next(links_in(root.path), None)
+    if name is not None:
+        reason = "a symbolic link, which a repair does not follow; mount what it leads to, or move it here"
+        raise OSError(errno.ELOOP, reason, os.fspath(root.path / name))
+
+
 def _refuse_running(store: Path) -> None:
     holder = lock_holder(store)
     if holder:
-        held = f"process {holder} holds" if holder > 0 else "another machine holds"
+        held = f"process {holder} holds" if holder > 0 else "a process on another machine, or a repair, holds"
         raise UsageError(f"{store}: a broker is running ({held} its lock); stop it before a repair")
     if holder is None and (store / "abort").exists():
         raise UsageError(f"{store}: a broker may be running (abort exists); stop it before a repair")
 
 
 @contextmanager
-def _alone(store: Path) -> Iterator[None]:
-    """Keeps other repairs out."""
-    try:
-        import fcntl
-    except ImportError:
-        raise UsageError("repair needs a system with locks on directories") from None
+def _opened(store: Path) -> Iterator[Root]:
     if not store.is_dir():
         raise UsageError(f"{store}: not a directory")
     descriptor = os.open(store, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise UsageError(f"{store}: another repair is running") from None
-    else:
-        _refuse_running(store)  # after that: another repair holds the broker's lock, too
-        yield
+        yield Root(store, descriptor)
     finally:
         os.close(descriptor)
 
 
 @contextmanager
-def _broker_locked_out(store: Path) -> Iterator[None]:
-    """Holds the broker's lock (`DefaultMessageStore.start` 221): one that is started meanwhile fails."""
-    import fcntl
-
-    path = store / "lock"
-    if not path.exists():
-        yield
-        return
-    with path.open("r+b") as file:
+def _alone(store: Path) -> Iterator[Root]:
+    """Keeps other repairs out, and brokers."""
+    try:
+        import fcntl
+    except ImportError:
+        raise UsageError("repair needs a system with locks on directories") from None
+    with _opened(store) as root:
         try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
-        except OSError as error:
-            raise UsageError(f"{path}: a broker was started meanwhile") from error
-        yield
+            fcntl.flock(root.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{store}: another repair is running") from None
+        _refuse_running(store)
+        with hold_lock(store, root.descriptor):
+            for folder in RepairFolder.every(root):
+                if not folder.has_journal:
+                    folder.remove_empty()
+            yield root

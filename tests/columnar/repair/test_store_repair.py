@@ -7,12 +7,14 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from one_at_a_time import broker_lock
 from rocket_columnar.repair import Target, plan_repair, repair, undo
 from rocket_columnar.report import audit
+from rocket_columnar.store import read_broker_conf
 from rocket_golden import open_store
 from rocket_spec.errors import UsageError
 from store_bytes import overwrite
@@ -23,19 +25,22 @@ ORDERS = f"consumequeue/Orders/0/{0:020}"
 CHILD = """
 import os, signal, sys
 from pathlib import Path
-from rocket_columnar.repair import Target, repair
+from rocket_columnar.repair import Target, repair, undo
 
-left, rename = int(sys.argv[2]), Path.rename
+left = int(sys.argv[2])
 
-def counted(path, target):
-    global left
-    left -= 1
-    if left < 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return rename(path, target)
+def counted(step):
+    def run(*given, **options):
+        global left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return step(*given, **options)
+    return run
 
-Path.rename = counted
-repair(Target(Path(sys.argv[1])))
+for name in ("rename", "mkdir", "fsync", "unlink", "rmdir"):
+    setattr(os, name, counted(getattr(os, name)))
+(repair(Target(Path(sys.argv[1]))) if sys.argv[3:] != ["undo"] else undo(Path(sys.argv[1])))
 """
 
 
@@ -65,11 +70,17 @@ def test_what_a_rebuild_cures_is_cured_and_undone_to_the_byte(store: Path) -> No
     before = content(store)
     plan = plan_repair(Target(store))
     assert content(store) == before
-    assert (plan.index, plan.queues, plan.left) == (True, True, ())
-    assert "commitlog/.DS_Store" in plan.aside
+    assert plan.left == ()
+    assert sorted(plan.away) == ["commitlog/.DS_Store", ORDERS, INDEX]
+    assert sorted(plan.into) == [ORDERS, f"consumequeue/Orders/1/{0:020}", INDEX]
     assert plan.outlook.refused is not None
     done = repair(Target(store))
-    assert not done.worse
+    assert (done.worse, done.plan) == ("", plan)
+    changed = {
+        name for name, data in content(store).items() if before.get(name) != data or name not in before
+    }
+    kept = {name for name in changed if name.startswith("rocketspec-repair-")}
+    assert changed - kept - {"consumequeue/Orders/1"} == set(plan.into)
     assert (done.after.refused, done.after.messages, done.after.found) == (None, 394, 0)
     assert not [found for found in audit(store) if found.severity != "note"]
     assert repair(Target(store)).plan.empty
@@ -95,7 +106,9 @@ def test_what_a_start_dispatches_again_is_kept(tmp_path: Path, gone: str, messag
     store = open_store("mixed", tmp_path)
     path = store / gone
     shutil.rmtree(path) if path.is_dir() else path.unlink()
-    assert plan_repair(Target(store)).outlook.messages == messages
+    (tmp_path / "broker.conf").write_text("mappedFileSizeConsumeQueue=400\n")
+    conf = read_broker_conf(tmp_path / "broker.conf")
+    assert plan_repair(Target(store, conf=conf)).outlook.messages == messages
 
 
 def test_what_makes_the_store_worse_is_taken_back(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,75 +138,125 @@ def test_a_file_that_cannot_be_written_whole_leaves_the_store_as_it_was(store: P
     assert content(store) == before
 
 
-@pytest.mark.parametrize("moment", [0, 3, 9])
+@pytest.mark.parametrize("moment", [0, 3, 9, 10])
 def test_a_full_disk_leaves_the_store_as_it_was(
     moment: int, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = content(store)
-    rename, made = Path.rename, 0
+    rename, made = os.rename, 0
 
-    def full(path: Path, target: Path) -> Path:
+    def full(*names: str, **folders: int) -> None:
         nonlocal made
         made += 1
         if made == moment + 1:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        return rename(path, target)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        rename(*names, **folders)
 
-    monkeypatch.setattr(Path, "rename", full)
+    monkeypatch.setattr(os, "rename", full)
     with pytest.raises(OSError, match="No space left"):
         repair(Target(store))
     assert content(store) == before
 
 
-def killed(store: Path, renames: int) -> int:
-    """Exit code of a repair that is killed after a number of renames."""
+def killed(store: Path, steps: int, *verb: str) -> int:
+    """Exit code of a repair, or of an undo, that is killed after a number of steps."""
     return subprocess.run(
-        [sys.executable, "-c", CHILD, str(store), str(renames)], capture_output=True, check=False
+        [sys.executable, "-c", CHILD, str(store), str(steps), *verb], capture_output=True, check=False
     ).returncode
 
 
-def is_as_before_or_repaired(store: Path, before: dict[str, bytes | None], renames: int) -> None:
-    """After a kill it is taken back by one command; a repair refuses until then."""
-    ended = killed(store, renames)
+def start_broker(store: Path) -> str:
+    """Writes as a broker that starts after a kill: to a queue, an index file and the lock; the queue's file."""
+    with broker_lock(store):
+        path = store / ORDERS
+        with path.open("r+b" if path.exists() else "w+b") as file:
+            file.seek(200)
+            file.write(b"0123456789abcdefghij")
+        (store / "index" / "20301121132606390").write_bytes(bytes(40))
+    return str(path)
+
+
+def parts(store: Path) -> dict[str, bytes | None]:
+    return {name: data for name, data in content(store).items() if not name.startswith("rocketspec-repair-")}
+
+
+def is_as_before_or_refused(store: Path, before: dict[str, bytes | None], steps: int) -> bool:
+    """After a kill, undo takes the repair back, and refuses if a broker has written since. Returns whether it was killed."""
+    ended = killed(store, steps)
     assert ended in (0, -signal.SIGKILL)
-    if ended:
-        with pytest.raises(UsageError, match="interrupted"):
-            repair(Target(store))
-    undo(store)
-    assert content(store) == before
+    if ended and list(store.glob("rocketspec-repair-*/repair.json")):
+        for work in (repair, plan_repair):
+            with pytest.raises(UsageError, match="interrupted"):
+                work(Target(store))
+        moved = parts(store) != before
+        copy = store.with_name("copy")
+        shutil.copytree(store, copy)
+        written = start_broker(copy)
+        found = parts(copy)
+        if moved:
+            for _ in range(2):
+                with pytest.raises(UsageError, match="has been written since the repair") as refused:
+                    undo(copy)
+                assert str(refused.value).startswith((written, str(copy / "index")))
+        else:
+            undo(copy)
+        assert parts(copy) == found
+        shutil.rmtree(copy)
+        assert killed(store, steps % 7, "undo") in (0, -signal.SIGKILL)
+    if list(store.glob("rocketspec-repair-*/repair.json")):
+        undo(store)
+    assert parts(store) == before
     assert (repair(Target(store)).after.found, undo(store)[:18]) == (0, "rocketspec-repair-")
+    assert content(store) == before
+    return bool(ended)
 
 
-def test_a_repair_that_was_killed_is_undone(store: Path) -> None:
-    before = content(store)
-    is_as_before_or_repaired(store, before, 7)
+@pytest.mark.parametrize("steps", [2, 25, 38])
+def test_a_repair_that_was_killed_is_undone(store: Path, steps: int) -> None:
+    assert is_as_before_or_refused(store, content(store), steps)
 
 
 @pytest.mark.soak
-def test_a_repair_that_was_killed_at_any_rename_is_undone(store: Path) -> None:
+def test_a_repair_that_was_killed_at_any_step_is_undone(store: Path) -> None:
     shutil.rmtree(store / "consumequeue" / "BBTopic")
     before = content(store)
-    done = repair(Target(store))
-    undo(store)
-    assert done.replaced + done.placed >= 20
-    for renames in range(done.replaced + done.placed + 1):
-        is_as_before_or_repaired(store, before, renames)
+    steps = 0
+    while is_as_before_or_refused(store, before, steps):
+        steps += 1
+    assert steps > 50
+
+
+def test_an_undo_that_was_killed_at_any_step_is_repeated(store: Path) -> None:
+    before, steps = content(store), 0
+    repair(Target(store))
+    while True:
+        copy = store.with_name("copy")
+        shutil.copytree(store, copy)
+        ended = killed(copy, steps, "undo")
+        with suppress(UsageError):  # it contains no repair: all was taken back
+            undo(copy)
+        assert content(copy) == before
+        shutil.rmtree(copy)
+        if not ended:
+            break
+        steps += 3
+    assert steps > 20
 
 
 def test_an_undo_that_was_interrupted_is_repeated(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = content(store)
     repair(Target(store))
-    rename, left = Path.rename, 5
+    rename, left = os.rename, 3
 
-    def some(path: Path, target: Path) -> Path:
+    def some(*names: str, **folders: int) -> None:
         nonlocal left
         left -= 1
         if not left:
             raise KeyboardInterrupt
-        return rename(path, target)
+        rename(*names, **folders)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "rename", some)
+        patch.setattr(os, "rename", some)
         with pytest.raises(KeyboardInterrupt):
             undo(store)
     undo(store)

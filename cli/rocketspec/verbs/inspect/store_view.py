@@ -88,6 +88,8 @@ def _lines(seen: Overview, *, name_width: int) -> Iterator[str]:
 
 
 def _state(seen: Overview) -> str:
+    if seen.running == -1:
+        return "in use by a process on another machine, or a repair"
     if seen.running:
         return f"in use by process {seen.running}"
     if seen.clean:

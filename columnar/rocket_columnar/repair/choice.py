@@ -1,0 +1,138 @@
+"""Which files a repair moves away, and which rebuilt ones it puts in place: those that findings name."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from rocket_spec.errors import UsageError
+
+from rocket_columnar.findings import Finding
+from rocket_columnar.rebuild import (
+    RebuildPlan,
+    has_bytes_of,
+    index_begins,
+    plan_rebuild,
+    settled_names,
+    twin_of,
+    write_parts,
+)
+from rocket_columnar.repair.target import Target
+from rocket_columnar.report import infers_geometry, sized_files
+from rocket_columnar.store import StoreFile, WorkDone
+
+_AT_ZERO: Final = ("queue.order", "queue.wrong_target", "queue.dangling")
+"""Codes that say of a queue file's first byte that the file does not belong there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """Places of the store, relative to it.
+
+    Attributes:
+        away: whose files are moved away.
+        into: that get a new file of this name.
+    """
+
+    away: tuple[str, ...] = ()
+    into: tuple[str, ...] = ()
+
+
+def is_aside(root: Finding) -> bool:
+    """Whether its file is moved away, whether or not a rebuilt one takes its place."""
+    return root.remedy in ("aside", "checkpoint") or (root.code in _AT_ZERO and root.offset == 0)
+
+
+def rebuilt(target: Target, roots: Sequence[Finding], gone: Collection[str], new: Path) -> Moves:
+    """Rebuilds index files and queues into a folder, if findings ask for it, and chooses among them; `gone` are moved aside.
+
+    Raises:
+        UsageError: the sizes of new files are unknown.
+        OSError: reading or writing fails.
+    """
+    of_index = [root for root in roots if root.remedy == "index"]
+    of_queues = [root for root in roots if root.remedy == "queues"]
+    if not of_index and not of_queues:
+        return Moves()
+    plan, unknown = _write(target, new)
+    index = _index(plan, of_index, gone, new / "index") if of_index else Moves()
+    queues = _queues(plan, of_queues, new, unknown) if of_queues else Moves()
+    return Moves(index.away + queues.away, index.into + queues.into)
+
+
+def _write(target: Target, new: Path) -> tuple[RebuildPlan, set[str]]:
+    """Rebuilds all index files and queues; returns the folders of queues whose places are unknown, too."""
+    store, conf = target.store, target.conf
+    has_queues = bool(sized_files(store, "queue"))
+    inferred = target.geometry is not None or infers_geometry(store)
+    if conf is None and not (inferred and has_queues):
+        raise UsageError(
+            f"{store}: has no {'consume queue' if inferred else 'index file'} to take the size of new files from; give "
+            "--broker-conf FILE"
+        )
+    geometry = target.geometry or (None if conf is None or inferred else conf.geometry)
+    size = None if conf is None or has_queues else conf.queue_file_size
+    plan = plan_rebuild(store, geometry, size, commitlog=target.commitlog, release=target.release)
+    if conf is not None and not has_queues:
+        plan = replace(plan, rules=plan.rules._replace(light=conf.light_queues))
+    scratch = new.with_name("scratch")
+    scratch.mkdir()
+    dispatched, left_out = write_parts(plan, new, scratch, WorkDone(None))
+    shutil.rmtree(scratch)
+    unknown = [*(queue for part in dispatched for queue in part.left_out), *left_out]
+    return plan, {f"consumequeue/{queue.topic}/{queue.queue_id}" for queue in unknown}
+
+
+def _queues(plan: RebuildPlan, found: Sequence[Finding], new: Path, unknown: set[str]) -> Moves:
+    """Queue files that a finding names and that differ from the log; those that a queue lacks of which one names a file."""
+    own = {file.name: file for file in plan.files if file.kind == "queue"}
+    named = {root.file for root in found}
+    queues = {root.queue for root in found if root.queue}
+    lacking = queues | {name.rpartition("/")[0] for name in named if name.startswith("consumequeue/")}
+    every = "consumequeue" in named
+    away, into = list[str](), list[str]()
+    for path in sorted(path for path in (new / "consumequeue").rglob("*") if path.is_file()):
+        name = path.relative_to(new).as_posix()
+        folder = name.rpartition("/")[0]
+        if name not in own:
+            if every or folder in lacking:
+                into.append(name)
+        elif (every or name in named or folder in queues) and not has_bytes_of(path, own[name]):
+            into.append(name)
+            away.append(name)
+    return Moves(tuple(name for name in away if name.rpartition("/")[0] not in unknown), tuple(into))
+
+
+def _index(plan: RebuildPlan, found: Sequence[Finding], gone: Collection[str], new: Path) -> Moves:
+    """Index files that a finding names; all that differ if one is about the index, or if they divide the keys otherwise."""
+    own = [file for file in plan.files if file.kind == "index" and file.name not in gone]
+    named = {root.file for root in found}
+    paths = sorted(new.iterdir())
+    begins = index_begins(own)
+    twins = [twin_of(path, begins) for path in paths]
+    matched = [twin.name for twin in twins if twin is not None]
+    if matched != sorted(set(matched)):  # names are not in the order of the log
+        return Moves(_names(own), tuple(f"index/{path.name}" for path in paths))
+    strange = {file.name for file in own if file.path.name not in matched}
+    if all(name.startswith("index/") for name in named) and strange <= named:
+        lost = bool(strange)
+        kept = [
+            not (f"index/{twin.name}" in named if twin is not None else lost)
+            or (twin is not None and twin.same)
+            for twin in twins
+        ]
+    else:
+        kept = [twin is not None and twin.same for twin in twins]
+    names = settled_names([path.name for path in paths], twins)
+    chosen = [(path, name) for path, name, keep in zip(paths, names, kept, strict=True) if name and not keep]
+    apart = [(path.rename(path.with_name(f".{path.name}")), name) for path, name in chosen]
+    into = [path.rename(path.with_name(name)).name for path, name in apart]
+    replaced = {f"index/{name}" for name in into} & set(_names(own))
+    return Moves(tuple(sorted(replaced | strange)), tuple(f"index/{name}" for name in into))
+
+
+def _names(files: Sequence[StoreFile]) -> tuple[str, ...]:
+    return tuple(file.name for file in files)

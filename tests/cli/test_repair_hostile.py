@@ -1,0 +1,220 @@
+"""`repair` takes nothing in a store on trust: not the journal of an earlier repair, and no link."""
+
+import json
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from rocket_columnar import repair as engine
+from rocket_golden import open_store
+from verb_run import Run
+
+VERB = "repair"
+ORDERS: Final = f"consumequeue/Orders/0/{0:020}"
+FOLDER: Final = "rocketspec-repair-20260101-000000-000000"
+WAYS: Final = ("--undo", "--apply", "--plan")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store to repair, with a folder of somebody's documents beside it."""
+    store = open_store("mixed", tmp_path)
+    (store / ORDERS).write_bytes(b"")
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for name in (".bashrc", f"{0:020}", "20260101000000000", "topics.json", "lock", "repair.json"):
+        (docs / name).write_bytes(b"mine: " + name.encode())
+    return store
+
+
+def everything(root: Path) -> dict[str, tuple[bytes, int, int]]:
+    """Content, time and mode of each file and folder below `root`; of a link where it leads."""
+    found = {}
+    for folder, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            path = Path(folder, name)
+            status = path.lstat()
+            content = (
+                str(path.readlink()).encode()
+                if path.is_symlink()
+                else path.read_bytes()
+                if path.is_file()
+                else b""
+            )
+            found[path.relative_to(root).as_posix()] = content, status.st_mtime_ns, status.st_mode
+    return found
+
+
+def plant(store: Path, raw: bytes, *, done: bool = False) -> Path:
+    folder = store / FOLDER
+    for part in ("new", "old"):
+        (folder / part).mkdir(parents=True)
+    (folder / "repair.json").write_bytes(raw)
+    if done:
+        (folder / "done").touch()
+    return folder
+
+
+def journal(**fields: Any) -> bytes:
+    return json.dumps(
+        {"rocketspec_repair": 2, "away": [], "into": {}, "made": [], "newest": 0} | fields
+    ).encode()
+
+
+MALFORMED: Final = {
+    "empty": b"",
+    "a list": b"[]",
+    "cut off": b"{",
+    "a number": b"7",
+    "a text": b'"repair"',
+    "null": b"null",
+    "no fields": b"{}",
+    "numbers for texts": b'{"rocketspec_repair":2,"away":[1],"into":{},"made":[],"newest":0}',
+    "texts for numbers": b'{"rocketspec_repair":2,"away":[],"into":{"index/1":["1","2"]},"made":[],"newest":"0"}',
+    "lists of moves": b'{"rocketspec_repair":2,"away":[["a","b"]],"into":[],"made":{},"newest":0}',
+    "brackets": b"[" * 100_000,
+    "objects": b'{"a":' * 100_000,
+    "digits": b'{"rocketspec_repair":' + b"2" * 5_001 + b"}",
+    "no UTF-8": b'{"rocketspec_repair":2,"away":["\xff"]}',
+    "no number": b'{"rocketspec_repair":2,"away":[],"into":{},"made":[],"newest":NaN}',
+    "a fraction": b'{"rocketspec_repair":2,"away":[],"into":{},"made":[],"newest":1.0}',
+    "another version": b'{"rocketspec_repair":1,"done":true,"moves":[],"seen":{},"made":[]}',
+    "a lone surrogate": journal(away=["index/\ud800"]),
+    "zeros": bytes(4096),
+    "17 MiB": b" " * (17 << 20),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("raw", MALFORMED.values(), ids=MALFORMED)
+def test_a_malformed_journal_is_one_line(run: Run, store: Path, raw: bytes) -> None:
+    journal = plant(store, raw) / "repair.json"
+    before = everything(store.parent)
+    for way in WAYS:
+        assert run(store, way).is_one_line(3, str(journal))
+        assert everything(store.parent) == before
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "folder", "link to /dev/zero", "link to a file"])
+def test_a_journal_that_is_no_file_is_one_line(run: Run, store: Path, kind: str) -> None:
+    path = plant(store, b"") / "repair.json"
+    path.unlink()
+    {
+        "FIFO": lambda: os.mkfifo(path),
+        "folder": path.mkdir,
+        "link to /dev/zero": lambda: path.symlink_to("/dev/zero"),
+        "link to a file": lambda: path.symlink_to(store.parent / "docs" / "repair.json"),
+    }[kind]()
+    for way in WAYS:
+        assert run(store, way).is_one_line(3, str(path))
+    assert (store / ORDERS).read_bytes() == b""
+
+
+PATHS: Final = (
+    "../docs/.bashrc", "../../etc/passwd", "/etc/passwd", "index/../../docs/.bashrc", "index/..", "index/.", "index//1", "./index/1",
+    "index/../commitlog/00000000000000000000", "consumequeue/../../docs/.bashrc/1", "consumequeue/T/0/..", "config/broker.conf",
+    "config/../../docs/topics.json", "lock", "abort", "commitlog", "index", "", ".", "..", f"{FOLDER}/repair.json", "index/1\0",
+    "docs/1", "index/1/2", "dledger-/../1", "index/1\n/2",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("place", PATHS)
+def test_a_path_that_no_repair_makes_is_one_line(run: Run, store: Path, place: str) -> None:
+    """Neither as what was replaced, nor as a new file, nor as a folder that was made."""
+    path = store.parent / "docs" / ".bashrc"
+    seen = [path.stat().st_size, path.stat().st_mtime_ns]
+    for fields in ({"away": [place]}, {"into": {place: seen}}, {"made": [place]}):
+        if fields == {"made": ["index"]}:
+            continue
+        for done in (True, False):
+            folder = plant(store, journal(**fields), done=done)
+            before = everything(store.parent)
+            for way in WAYS:
+                assert run(store, way).is_one_line(3, str(folder / "repair.json"))
+                assert everything(store.parent) == before
+            shutil.rmtree(folder)
+
+
+def test_a_new_file_that_is_in_the_log_is_none(run: Run, store: Path) -> None:
+    """A repair moves files of the log away, and never makes one: an undo would remove it."""
+    name = f"commitlog/{0:020}"
+    status = (store / name).stat()
+    folder = plant(store, journal(into={name: [status.st_size, status.st_mtime_ns]}), done=True)
+    assert run(store, "--undo").is_one_line(3, str(folder / "repair.json"))
+    assert (store / name).exists()
+
+
+def test_an_undo_keeps_what_the_journal_does_not_name(run: Run, store: Path) -> None:
+    folder = plant(store, journal(), done=True)
+    (folder / "old" / "index").mkdir()
+    (folder / "old" / "index" / "1").write_bytes(b"mine")
+    assert run(store, "--undo").code == 3
+    assert (folder / "old" / "index" / "1").read_bytes() == b"mine"
+
+
+def _leads_out(store: Path, name: str) -> None:
+    """Puts a link to the documents, or to one of them, in a place of the store; what was there is gone."""
+    path = store / name
+    target = store.parent / "docs"
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        if path.is_file():
+            path.unlink()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        is_file = path.parent.name in ("0", "commitlog", "index", "config") or name in (
+            "lock",
+            "abort",
+            "checkpoint",
+        )
+        target = target / ".bashrc" if is_file else target
+    path.symlink_to(target)
+
+
+LINKS: Final = (
+    "index", "index/20261121132606390", "index/20301121132606390", "consumequeue", "consumequeue/Orders", "consumequeue/Zz",
+    "consumequeue/Orders/0", "consumequeue/Orders/7", ORDERS, f"consumequeue/Orders/0/{800:020}", "consumequeue_ext", "commitlog",
+    f"commitlog/{0:020}", "commitlog/stray", "config", "config/topics.json", "config/topics.json.bak", "lock", "abort", "checkpoint",
+    FOLDER, f"{FOLDER}/new", f"{FOLDER}/old", f"{FOLDER}/old/index", f"{FOLDER}/done",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_a_link_is_refused_at_every_place(run: Run, store: Path, name: str) -> None:
+    if name.startswith(f"{FOLDER}/"):
+        plant(store, journal(), done=True)
+    _leads_out(store, name)
+    before = everything(store.parent)
+    for way in WAYS:
+        assert run(store, way).is_one_line(3, f"{store / name}: a symbolic link")
+        assert everything(store.parent) == before
+
+
+@pytest.mark.parametrize("name", ["index", "consumequeue/Orders/0", "config", FOLDER])
+def test_a_folder_that_becomes_a_link_meanwhile_is_not_followed(
+    name: str, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After all was looked at, and right before the first move."""
+    shutil.rmtree(store / "consumequeue/Orders/1")
+    (store / "index/20261121132606390").write_bytes(b"")
+    (store / "commitlog" / ".DS_Store").touch()
+    (store / "config/topics.json").unlink()
+    docs = everything(store.parent / "docs")
+    rename, swapped = os.rename, False
+
+    def swap(source: str, place: str, **folders: int) -> None:
+        nonlocal swapped
+        if source == ".DS_Store":
+            swapped = True
+            path = next(store.glob("rocketspec-repair-*")) if name == FOLDER else store / name
+            path.rename(store / "swapped")
+            path.symlink_to(store.parent / "docs")
+        rename(source, place, **folders)
+
+    monkeypatch.setattr(os, "rename", swap)
+    with suppress(OSError, ValueError):
+        engine.repair(engine.Target(store))
+    assert swapped
+    assert everything(store.parent / "docs") == docs
