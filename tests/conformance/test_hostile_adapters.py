@@ -2,6 +2,7 @@
 
 import base64
 import json
+import tracemalloc
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from rocket_golden import zstd
 Change = Callable[[dict[str, Any], Path], None]
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\0\x9b31m\u202e<script>alert(1)</script>\ud800"
 CASE = "IDX-PUT-6/chain"
+SIZE = 20 << 20
 
 
 def changed(change: Change, hello: Mapping[str, Any] | None = None) -> ChangedAdapter:
@@ -220,3 +222,19 @@ def test_a_queue_folder_of_2_000_files_is_refused(tmp_path: Path) -> None:
     errored = [line for line in report.cases if line.verdict == "errored"]
     assert errored
     assert all("more than 1,000 files" in line.detail for line in errored)
+
+
+def test_files_of_20_mib_in_every_case_are_not_kept(tmp_path: Path) -> None:
+    def grow(_answer: dict[str, Any], directory: Path) -> None:
+        (directory / FILE).write_bytes(b"x" * SIZE)
+
+    tracemalloc.start()
+    try:
+        with open_handler(changed(grow)) as transport:
+            report = run(transport, Options(select=["IDX-PUT-6/*"], shrink_seconds=0), report=tmp_path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    failed = [case for case in report.cases if case.verdict == "diverged"]
+    assert len(failed) >= 20
+    assert peak < 8 * SIZE

@@ -52,3 +52,13 @@ def test_differing_bytes_are_those_that_differ() -> None:
         CHUNK,
         2 * CHUNK + 17,
     ]
+
+
+def test_an_image_without_its_bytes_is_like_those_it_had_and_no_others() -> None:
+    data = bytes(range(256)) * 1024
+    dropped = image_of(data).without_bytes()
+    assert dropped.held == 0
+    assert dropped.is_like(image_of(data))
+    assert not dropped.is_like(image_of(data[:-1]))
+    assert not dropped.is_like(image_of(data[:-1] + b"\0"))
+    assert not dropped.is_like(image_of(data[CHUNK:] + data[: CHUNK - 1] + b"\0"))

@@ -75,17 +75,22 @@ class Simulation:
 
 
 def is_same(one: Observation, two: Observation) -> bool:
-    """Whether all results and bytes agree, the reasons of rejections aside."""
-    return same_results(one.results, two.results) and one.files == two.files
+    """Whether all results and bytes agree, the reasons of rejections aside; `two` is what the reference made."""
+    return (
+        same_results(one.results, two.results)
+        and one.files.keys() == two.files.keys()
+        and all(image.is_like(two.files[path]) for path, image in one.files.items())
+    )
 
 
 def distance(one: Observation, two: Observation) -> int:
-    """The number of results and bytes that differ; 0 where nothing does."""
+    """The number of results and bytes that differ; 0 where nothing does. `two` is what the reference made."""
     found = sum(not same_results([a], [b]) for a, b in zip(one.results, two.results, strict=True))
     for path in one.files.keys() | two.files.keys():
         a, b = one.files.get(path), two.files.get(path)
         if a is None or b is None:
             found += _MOST_BYTES
-        elif a != b:
-            found += (a.size != b.size) + sum(1 for _ in islice(a.differing_bytes(b), _MOST_BYTES))
+        elif not a.is_like(b):
+            known = sum(1 for _ in islice(a.differing_bytes(b), _MOST_BYTES)) if a.whole else _MOST_BYTES
+            found += (a.size != b.size) + known
     return found

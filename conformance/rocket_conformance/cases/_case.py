@@ -1,8 +1,8 @@
 """A case, what is expected of it, and both as JSON: the one shape of vectors, case files and replay files."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Self
 
 from rocket_conformance.files import FileImage
 from rocket_conformance.protocol import Op, Result
@@ -22,6 +22,16 @@ class Observation:
 
     results: tuple[Result, ...]
     files: Mapping[str, FileImage] = field(default_factory=dict[str, FileImage])
+
+    @property
+    def held(self) -> int:
+        """Bytes of memory that the images of its files take."""
+        return sum(image.held for image in self.files.values())
+
+    def without_bytes(self) -> Self:
+        """The observation with a digest of each file instead of its bytes."""
+        files = {path: image.without_bytes() if image.whole else image for path, image in self.files.items()}
+        return replace(self, files=files)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,12 +34,30 @@ class FileImage:
     Attributes:
         size: length, bytes.
         chunks: pieces of 64 KiB (the last one shorter) by their number; one that is all zeros is absent.
-        whole: whether the bytes were read; else the length alone is known, and `chunks` is empty.
+        whole: whether the bytes are known; else `chunks` is empty.
+        digest: SHA-256 of the chunks, of an image whose bytes were dropped.
     """
 
     size: int
     chunks: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
     whole: bool = True
+    digest: str | None = None
+
+    @property
+    def held(self) -> int:
+        """Bytes of memory that the chunks take."""
+        return sum(map(len, self.chunks.values()))
+
+    def without_bytes(self) -> FileImage:
+        """The image with a digest instead of its bytes."""
+        digest = hashlib.sha256()
+        for number, chunk in sorted(self.chunks.items()):
+            digest.update(number.to_bytes(8, "big") + chunk)
+        return FileImage(self.size, whole=False, digest=digest.hexdigest())
+
+    def is_like(self, other: FileImage) -> bool:
+        """Whether it has the bytes of a whole image, which are compared by digest if its own were dropped."""
+        return self.size == other.size and self == (other if self.digest is None else other.without_bytes())
 
     def at(self, offset: int, length: int) -> bytes:
         """Up to `length` bytes from `offset` on; fewer at the file's end."""

@@ -11,6 +11,8 @@ from rocket_conformance.judging.verdicts import Verdict
 from rocket_conformance.transport import Failed, Job, Reply
 
 _ROLES: Final = frozenset({"index", "queue", "checkpoint"})
+_MOST_BEYOND: Final = 256 << 10
+"""Bytes of files, beyond what is expected, that are kept of a case that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Judgement:
     Attributes:
         verdict: of this one run.
         detail: what happened, where it is not a difference.
-        actual: what was observed; None without an answer.
+        actual: what was observed; None without an answer. Files that hold far more than expected are kept as digests.
         found: the differences, empty unless diverged.
     """
 
@@ -55,6 +57,8 @@ def judge(case: Case, expected: Observation, job: Job, reply: Reply) -> Judgemen
                 f"operation {place} ({case.ops[place]['op']}): {why if isinstance(why, str) else left_out}",
             )
     found = differences(case, expected, actual)
+    if actual.held > expected.held + _MOST_BEYOND:
+        actual = actual.without_bytes()
     return Judgement("diverged" if found else "pass", "", actual, tuple(found))
 
 
