@@ -49,8 +49,8 @@ class Score:
         planted: the names of the misreadings.
         shown: those of them that more than one failing case needs.
         first: the clause of the first cause; empty without any.
-        named: all misreadings that a cause names.
-        others: the number of misreadings that a cause names, of which none is planted.
+        named: all misreadings that a cause names, those aside that are possible causes alone.
+        others: the number of such causes of whose misreadings none is planted.
         failing: the number of cases that fail.
         claimed: the number of those that a cause claims.
         false: claimed cases that still fail when the misreadings that the cause names are mended.
@@ -174,8 +174,8 @@ def score(
             if sum(islice((True for item in failures if is_needed(mutant, item)), 2)) == 2
         ),
         first=causes[0].misreadings[0].clause if causes else "",
-        named=frozenset(mutant.name for cause in causes for mutant in cause.misreadings),
-        others=sum(everything.isdisjoint(cause.misreadings) for cause in causes),
+        named=frozenset(mutant.name for cause in causes if cause.is_sure for mutant in cause.misreadings),
+        others=sum(cause.is_sure and everything.isdisjoint(cause.misreadings) for cause in causes),
         failing=len(failures),
         claimed=len(claimed),
         false=tuple(false),

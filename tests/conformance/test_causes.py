@@ -83,6 +83,33 @@ def test_a_misreading_outside_the_catalogue_has_no_cause_of_another_clause() -> 
     assert clauses <= {mutant.clause}
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "loaded-file-of-another-length-refused",
+        "no-pre-blanks-and-the-unit-at-the-beginning",
+        "slot-by-the-floor-modulus-of-the-signed-hash",
+        "units-at-the-places-that-they-ask-for",
+        "whole-header-written-by-each-put",
+    ],
+)
+def test_the_first_cause_is_of_the_clause_of_a_fault_that_ports_have(name: str) -> None:
+    (mutant,) = (item for item in MISREADINGS if item.name == name)
+    found = score([mutant])
+    assert (found.first, found.whole) == (mutant.clause, True)
+    assert found.claimed == found.failing
+
+
+@pytest.mark.parametrize(
+    "name", ["no-pre-blanks-and-the-unit-at-the-beginning", "files-without-slots-deleted-at-the-load"]
+)
+def test_a_fault_outside_the_catalogue_is_not_stated_as_another_one(name: str) -> None:
+    """One of a clause that comes near it shows in other cases, too, which show something else."""
+    (mutant,) = (item for item in MISREADINGS if item.name == name)
+    found = score([mutant], [item for item in MISREADINGS if item is not mutant])
+    assert found.named == frozenset()
+
+
 def test_a_clause_that_no_case_shows_first_has_where_its_cases_differ() -> None:
     """A new file that counts from 0: the bytes of the second case differ before any answer about a select."""
     (mutant,) = (item for item in MISREADINGS if item.name == "count-starts-at-0")
