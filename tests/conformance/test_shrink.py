@@ -14,6 +14,7 @@ from rocket_conformance.files import image_of
 from rocket_conformance.judging import Judgement
 from rocket_conformance.planning import Planned
 from rocket_conformance.reference_adapter import ReferenceAdapter
+from rocket_conformance.report import describe_files
 from rocket_conformance.running import Options, run, run_planned
 from rocket_conformance.schema import problems
 from rocket_conformance.transport import open_handler
@@ -100,3 +101,34 @@ def test_a_replay_file_passes_on_a_right_implementation(path: Path) -> None:
     with open_handler(Adapter()) as transport:
         line, _ = run_planned(transport, Planned(read_replay(path)), Options())
     assert line.verdict == "pass"
+
+
+class DropsPlaces(ReferenceAdapter):
+    """A unit whose logical offset is a multiple of 3 above 0 is lost."""
+
+    def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        answer = super().handle(message)
+        for place, op in enumerate(message.get("ops", ())):
+            result = (answer or {}).get("results", [{}] * (place + 1))[place]
+            if op["op"] == "queue.get" and result.get("unit") and op["cq_offset"] == "1":
+                result["unit"] = None
+        return answer
+
+
+def test_files_at_the_start_become_healthy_and_small_where_a_failure_needs_them() -> None:
+    """A unit is only there because of the file: an odd one of 40 units gives way to a healthy one of one unit."""
+    path = "consumequeue/T/0/00000000000000000000"
+    unit = (5).to_bytes(8, "big") + (77).to_bytes(4, "big") + (-3).to_bytes(8, "big", signed=True)
+    opened = {"op": "queue.open", "topic": "T", "queue_id": 0, "file_size": 800, "load": True}
+    ops = (opened, {"op": "queue.bounds"}, {"op": "queue.get", "cq_offset": "1"})
+    drawn = Case("CQ-GET-1/seeded-x", ("CQ-GET-1",), ops, files={path: image_of(40 * unit)})
+    with open_handler(DropsPlaces()) as transport:
+        line, document = run_planned(transport, Planned(drawn), Options())
+    assert document is not None
+    assert line.verdict == "diverged"
+    assert [op["op"] for op in document["ops"]] == ["queue.open", "queue.get"]
+    texts = describe_files(document)
+    assert texts == [
+        f"file {path} exists at the start",
+        "  unit 0: phy_offset 0, size 100, tags_code 0",
+    ]

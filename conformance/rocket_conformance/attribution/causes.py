@@ -35,7 +35,7 @@ class Cause:
         misreadings: it, and those of its family that come to the same in all that is claimed.
         failures: what is claimed.
         shows: the number of failing cases in which it would show.
-        sampled: ids of properties of which too many lists failed to run all, and the first ones show exactly it, too.
+        sampled: properties of which too many lists failed to run all, and the first ones show exactly it, too.
         together: causes that hide it in cases that pass: to mend it alone would break those.
         hidden: misreadings that make no difference beside the causes: the implementation may have them, too.
     """
@@ -43,7 +43,7 @@ class Cause:
     misreadings: tuple[Mutant, ...]
     failures: tuple[Failure, ...]
     shows: int
-    sampled: tuple[str, ...] = ()
+    sampled: tuple[Failure, ...] = ()
     together: tuple[Mutant, ...] = ()
     hidden: tuple[Mutant, ...] = ()
 
@@ -177,7 +177,7 @@ class _Claims(Search):
                 misreadings=alike[mutant],
                 failures=failures,
                 shows=len(failures) + len(self._otherwise(mutant, names)),
-                sampled=tuple(name for name, active in sampled.items() if mutant in active),
+                sampled=tuple(item for item in self.properties if mutant in sampled.get(item.id, ())),
                 together=tuple(other for other in self.found if other in together.get(mutant, ())),
                 hidden=tuple(other for other, seen in self._hidden.items() if seen & names),
             )

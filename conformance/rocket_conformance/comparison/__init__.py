@@ -9,5 +9,5 @@ from rocket_conformance.comparison.expectation import (
     rejected_files,
     specified,
 )
-from rocket_conformance.comparison.file_fields import FileKind, kind_of, locate
+from rocket_conformance.comparison.file_fields import FileKind, describe_file, kind_of, locate
 from rocket_conformance.comparison.hashed import hashed_texts

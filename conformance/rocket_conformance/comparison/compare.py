@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Final, Literal, cast
 
 from rocket_spec.printable import printable
@@ -31,6 +32,7 @@ _RESULT_RANKS: Final = {
     **dict.fromkeys(("queue.get", "queue.last_offset"), 6),
 }
 _LONGEST_VALUE: Final = 1 << 14
+_SHORT: Final = 200
 _LAST_RANK: Final = 7
 """Ranks of fields of files and of results; a result that is not named has 0, other header fields the last."""
 
@@ -117,27 +119,35 @@ def _result_differences(expected: Sequence[Result], actual: Sequence[Result]) ->
 def _inside(name: str, want: Any, got: Any) -> Iterator[tuple[str, Any, Any]]:
     """The fields that differ inside a result field: `unit.size`, `requests[0].keys`.
 
-    It is the field itself for a plain value, for null, and for lists of objects of other lengths.
+    It is the field itself for a plain value, for null, and for lists that can be read at once; of others their lengths, and the
+    first item that differs.
     """
     if want == got:
         return
-    ours, others = _objects(want), _objects(got)
     if isinstance(want, dict) and isinstance(got, dict):
         theirs = cast("dict[str, Any]", got)
         for key, value in cast("dict[str, Any]", want).items():
             yield from _inside(f"{name}.{key}", value, theirs.get(key))
-    elif ours and len(ours) == len(others):
-        for place, (one, two) in enumerate(zip(ours, others, strict=True)):
+    elif isinstance(want, list) and isinstance(got, list) and not (_is_short(want) and _is_short(got)):
+        ours, others = cast("list[Any]", want), cast("list[Any]", got)
+        if len(ours) != len(others):
+            same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ours, others, strict=False)))
+            kind = name.rpartition(".")[2]
+            yield (
+                name,
+                f"{len(ours)} {kind}",
+                f"{len(others)} {kind}, the first that differs is {name}[{same}]",
+            )
+        for place, (one, two) in enumerate(zip(ours, others, strict=False)):
             yield from _inside(f"{name}[{place}]", one, two)
     else:
         yield name, want, got
 
 
-def _objects(value: object) -> list[dict[str, Any]]:
-    """The objects of a list of them; none for any other value."""
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    objects = [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
-    return objects if len(objects) == len(items) else []
+def _is_short(values: object) -> bool:
+    """Whether a list is of plain values, and few of them."""
+    items = cast("list[object]", values)
+    return len(json.dumps(items)) <= _SHORT and not any(isinstance(item, dict) for item in items)
 
 
 def _file_differences(

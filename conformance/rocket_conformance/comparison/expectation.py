@@ -20,7 +20,8 @@ from rocket_conformance.reference_adapter import (
 )
 
 _SERVICE_FOLDER: Final = "index"
-_SERVICE_NAME: Final = re.compile(r"[0-9]{17}\Z")
+_ANY_NAME: Final = re.compile(r"[^.]")
+"""In the folder of a service: a name that the clock did not give is one fault, and hides no other."""
 _QUEUE_NAME: Final = re.compile(r"-?[0-9]{20,}\Z")
 _CHECKPOINT: Final = "checkpoint"
 _MOST_FILES: Final = 1_000
@@ -115,7 +116,7 @@ def _in_folders(case: Case, directory: Path) -> Iterator[str]:
         if op["op"] == "queue.open":
             folders[f"consumequeue/{op['topic']}/{op['queue_id']}"] = _QUEUE_NAME
         elif op["op"] == "service.open":
-            folders[_SERVICE_FOLDER] = _SERVICE_NAME
+            folders[_SERVICE_FOLDER] = _ANY_NAME
         elif op["op"].startswith("checkpoint."):
             yield _CHECKPOINT
     for folder, pattern in folders.items():
@@ -133,7 +134,7 @@ def _is_new(case: Case, path: str) -> bool:
     return (
         folder == _SERVICE_FOLDER
         and path not in case.files
-        and _SERVICE_NAME.match(name) is not None
+        and _ANY_NAME.match(name) is not None
         and any(op["op"] == "service.open" for op in case.ops)
     )
 

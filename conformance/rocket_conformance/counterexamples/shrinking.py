@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_conformance.cases import Case, Observation
+from rocket_conformance.counterexamples.healthy import healthy_images
 from rocket_conformance.files import FileImage
 from rocket_conformance.judging import Judgement
 from rocket_conformance.protocol import OPERATIONS, Op
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 _MOST_TRIES: Final = 4_000
-_SIMPLE_I64: Final = ("0", "1", "1000", "1700000000000")
-_SIMPLE_I32: Final = (0, 1, 2, 32)
+_SIMPLE_I64: Final = ("0", "1", "100", "1000", "-1", "1700000000000")
+_SIMPLE_I32: Final = (0, 1, 2, 10, 32, 100)
 _SIMPLE_KEYS: Final = ("a", "b")
 _MOST_UNUSUAL: Final = 4
 _SIMPLE_SIZES: Final = {
@@ -173,8 +174,7 @@ def shrink(
     key = b"rocketspec"
     try:
         _without_runs(best[0].ops, fails_alike)
-        for path in case.files:
-            fails_with(best[0].ops, {name: best[0].files[name] for name in best[0].files if name != path})
+        _simplify_files(case, lambda: best[0], fails_with)
         if not values:
             return best
         template = best[0].ops
@@ -196,6 +196,21 @@ def shrink(
     except (_Enough, HypothesisException):
         pass
     return best
+
+
+def _simplify_files(
+    case: Case,
+    smallest: Callable[[], Case],
+    fails_with: Callable[[Sequence[Op], Mapping[str, FileImage]], bool],
+) -> None:
+    """Leaves out the files that exist at the start; one that is needed becomes a healthy one if that fails alike."""
+    for path in case.files:
+        best = smallest()
+        others = {name: image for name, image in best.files.items() if name != path}
+        if not fails_with(best.ops, others):
+            for image in healthy_images(path, best.ops):
+                if fails_with(best.ops, {**others, path: image}):
+                    break
 
 
 def _without_runs(ops: Sequence[Op], fails_alike: Callable[[Sequence[Op]], bool]) -> None:
@@ -243,8 +258,9 @@ def _with_key(op: Op, old: str, new: str) -> Op:
 
 
 def _memo(ops: Sequence[Op], files: Mapping[str, FileImage]) -> str:
-    return json.dumps([sorted(files), *ops])
+    return json.dumps([*((path, image.sha256()) for path, image in sorted(files.items())), *ops])
 
 
-def _size(case: Case) -> tuple[int, int, int]:
-    return len(case.ops), len(case.files), len(json.dumps(case.ops))
+def _size(case: Case) -> tuple[int, int, int, int]:
+    held = sum(len(image.to_base64()) for image in case.files.values())
+    return len(case.ops), len(case.files), held, len(json.dumps(case.ops))

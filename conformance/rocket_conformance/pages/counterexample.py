@@ -11,7 +11,7 @@ from rocket_spec.printable import printable, shell_word
 
 from rocket_conformance.comparison import locate
 from rocket_conformance.files import Allowance, image_from_base64
-from rocket_conformance.report import CaseLine, describe_divergence, happened
+from rocket_conformance.report import CaseLine, describe_divergence, describe_files, happened, value_text
 
 _MOST_OPS: Final = 12
 _MOST_FIELDS: Final = 8
@@ -70,7 +70,7 @@ def counterexample_of(line: CaseLine, folder: Path | None, command: Sequence[str
         line.id,
         detail,
         differences,
-        files=[printable(name, limit=_LONGEST) for name in document["files"]],
+        files=describe_files(document),
         operations=shown,
         more=len(operations) - len(shown),
         bytes=list(_differing_bytes(document, line.divergence)),
@@ -99,6 +99,8 @@ def _operations(document: Mapping[str, Any], differing: set[int | None]) -> Iter
 
 def _compact(value: object) -> str:
     """A JSON value in one line, an object's fields without braces; escaped and cut."""
+    if isinstance(value, dict) and "rejected" in value:
+        return value_text(value)
     if isinstance(value, dict) and value:
         fields = cast("dict[str, Any]", value)
         text = ", ".join(f"{name} {json.dumps(item, ensure_ascii=False)}" for name, item in fields.items())

@@ -23,7 +23,9 @@ from rocket_conformance.report.markdown import render_markdown
 from rocket_conformance.report.terminal import print_summary
 from rocket_conformance.report.wording import (
     describe_divergence,
+    describe_files,
     describe_operations,
     failure_text,
     happened,
+    value_text,
 )

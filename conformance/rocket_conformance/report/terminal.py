@@ -83,7 +83,7 @@ def _print_item(item: Item, console: Console, folder: Path | None) -> None:
     for text in item.notes:
         console.print(Text(f"  {text}"), soft_wrap=True)
     console.print(Text(f"  for example, {line.verdict} {line.id}"))
-    for text in happened(line):
+    for text in filter(None, happened(line)):
         console.print(Text(f"    {text}"), soft_wrap=True)
     for text in describe_divergence(line.divergence[:2]):
         console.print(Text(f"    {text}"), soft_wrap=True)

@@ -5,20 +5,28 @@ What an adapter or a case file chose, keys, file names, messages, is shown escap
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from itertools import islice
+from typing import Any, Final, cast
 
 from rocket_spec.clauses import clauses
+from rocket_spec.errors import MalformedError
 from rocket_spec.printable import printable
 
+from rocket_conformance.comparison import describe_file
+from rocket_conformance.files import Allowance, image_from_base64
 from rocket_conformance.report.lines import CaseLine
 
 _MOST_OPS: Final = 40
 _LONGEST_VALUE: Final = 200
+_MOST_PARTS: Final = 8
+_UNPACKED: Final = 1 << 23
 _MOST_LINES: Final = 12
 
 
 def value_text(value: object) -> str:
-    """A value of a report: a text as it is, anything else as JSON; escaped and cut."""
+    """A value of a report: a text as it is, a rejection in words, anything else as JSON; escaped and cut."""
+    if isinstance(value, dict) and list(cast("dict[str, object]", value)) == ["rejected"]:
+        return f"rejected ({value_text(cast('dict[str, object]', value)['rejected'])})"
     return printable(value, limit=_LONGEST_VALUE) if isinstance(value, str) else json_text(value)
 
 
@@ -28,6 +36,12 @@ def describe_divergence(divergence: Sequence[Mapping[str, Any]]) -> list[str]:
     for item in divergence:
         where = f"operation {item['op']}" if item["op"] is not None else f"file {value_text(item['file'])}"
         at = "" if item["offset"] is None else f" at byte {item['offset']}"
+        if item["field"] == "size" and None in (item["expected"], item["actual"]):
+            is_missing = item["actual"] is None
+            size = item["expected"] if is_missing else item["actual"]
+            what = f"is missing, {size} bytes expected" if is_missing else f"of {size} bytes is not expected"
+            lines.append(f"{item['clause']}: {where} {what}")
+            continue
         texts = item.get("texts", {})
         want, got = (
             value_text(item[name]) + (f" (of {value_text(texts[name])})" if name in texts else "")
@@ -48,10 +62,25 @@ def happened(line: CaseLine) -> list[str]:
     return [printable(text, limit=_LONGEST_VALUE) for text in lines if text.strip()] or [""]
 
 
+def describe_files(document: Mapping[str, Any]) -> list[str]:
+    """The files that a replay file has at the start: each with what is in it, a line for each entry or unit."""
+    lines: list[str] = []
+    for path, packed in document["files"].items():
+        lines.append(f"file {value_text(path)} exists at the start")
+        try:
+            image = image_from_base64(packed["zstd_base64"], Allowance(size=_UNPACKED))
+        except MalformedError:
+            continue
+        found = list(islice(describe_file(path, document["ops"], image), _MOST_PARTS + 1))
+        lines += [f"  {printable(text, limit=_LONGEST_VALUE)}" for text in found[:_MOST_PARTS]]
+        lines += ["  and more"] if len(found) > _MOST_PARTS else []
+    return lines
+
+
 def describe_operations(document: Mapping[str, Any], *, most: int = _MOST_OPS) -> list[str]:
     """One line for each operation of a replay file, and one for each file that exists at the start."""
     ops: list[Mapping[str, Any]] = document["ops"]
-    lines = [f"    file {value_text(path)} exists at the start" for path in document["files"]]
+    lines = [f"    {text}" for text in describe_files(document)]
     for place, op in enumerate(ops[:most]):
         fields = " ".join(f"{name}={json_text(value)}" for name, value in op.items() if name != "op")
         lines.append(f"{place:>3} {op['op']} {fields}".rstrip())

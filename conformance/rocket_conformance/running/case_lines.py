@@ -144,10 +144,10 @@ class Concluder:
                 "misreadings": [_titled(mutant) for mutant in cause.misreadings],
                 "shows": cause.shows,
                 "cases": [failure.id for failure in cause.failures],
-                "properties": list(cause.sampled),
+                "properties": [failure.id for failure in cause.sampled],
                 "together": [_titled(mutant) for mutant in cause.together],
                 "hidden": [_titled(mutant) for mutant in cause.hidden],
-                "example": example_of(cause.failures, cause.misreadings[0].clause).id,
+                "example": example_of((*cause.failures, *cause.sampled), cause.misreadings[0].clause).id,
             }
             for cause in found
         ]
