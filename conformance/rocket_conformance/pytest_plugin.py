@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _Number = TypeVar("_Number", int, float)
 
 _ADAPTER = "--rocketspec-adapter"
+_SKIPPED = pytest.StashKey[str]()
 _DEFAULT_EXAMPLES = 100
 
 
@@ -84,6 +85,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         reason = f'give {_ADAPTER} "COMMAND" to run the conformance suite'
         skipped = pytest.param(None, id="no-adapter", marks=pytest.mark.skip(reason=reason))
         metafunc.parametrize("rocketspec_case", [skipped])
+        metafunc.config.stash[_SKIPPED] = reason
         return
     from rocket_spec.errors import UsageError  # noqa: PLC0415
 
@@ -102,6 +104,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for item in planned
         ],
     )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Says why nothing ran, where no adapter was given."""
+    if reason := config.stash.get(_SKIPPED, None):
+        terminalreporter.write_line(f"nothing ran: {reason}")
 
 
 def _number(config: pytest.Config, option: str, kind: type[_Number]) -> _Number:

@@ -111,11 +111,21 @@ def test_check_schema_finds_what_the_suite_lets_pass(verb: Verb, adapter: Adapte
     assert verb(*HASHES, "--check-schema", "--", *adapter(GOOD)).code == 0
 
 
+def test_a_file_that_is_not_executable_has_its_cure(verb: Verb, tmp_path: Path) -> None:
+    (tmp_path / "adapter.py").write_text("#!/usr/bin/env python3\n", encoding="utf-8")
+    run = verb("conform", "--", tmp_path / "adapter.py")
+    assert run.code == 3
+    assert run.err.endswith(f"permission denied; make it executable: chmod +x {tmp_path / 'adapter.py'}\n")
+
+
 def test_unknown_names_in_hello_are_reported(verb: Verb, adapter: AdapterMaker) -> None:
     code = f'OPS.extend(["index.putt", "\\x1b[2J"])\nHELLO["features"] = ["fast"]\n{GOOD}'
     run = verb("conform", "--select", "IDX-HASH-2/*", "--examples", "1", "--", *adapter(code))
     assert run.code == 0, run.out
-    assert "protocol 1 does not know, which is never sent: \\x1b[2J, index.putt, fast\n" in run.err
+    assert (
+        "protocol 1 does not know, which is never sent: \\x1b[2J, index.putt (did you mean index.put?), fast\n"
+        in run.err
+    )
 
 
 @pytest.mark.java

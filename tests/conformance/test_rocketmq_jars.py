@@ -79,6 +79,10 @@ def test_maven_that_fails(cache: Path, fake_maven: Callable[[str], None]) -> Non
     with pytest.raises(JarUnavailableError) as caught:
         resolve("4.9.3")
     assert str(caught.value) == "Maven could not fetch RocketMQ 4.9.3: no such artifact"
+    with pytest.raises(
+        JarUnavailableError, match=r"4\.99: no such artifact; releases that resolve: 3\.2\.6, .*, 5\.5\.1$"
+    ):
+        resolve("4.99")
     assert list(cache.iterdir()) == []
 
 

@@ -172,14 +172,22 @@ def conform(
         )
         unknown = opened.hello.unknown()
         if unknown:
-            note(
-                f"hello declares what protocol 1 does not know, which is never sent: {', '.join(unknown[:20])}"
-            )
+            listed = ", ".join(map(_with_guess, unknown[:20]))
+            note(f"hello declares what protocol 1 does not know, which is never sent: {listed}")
         witness = stack.enter_context(open_jar(options.profile.version, jars=jars)) if oracle else None
         result = _run(opened, options, witness, report)
     if result.footer is not None and "--restarts" in (result.footer["cut_short"] or ""):
         note("add --case-timeout 1 --restarts 1000 to run the skipped cases too")
     _finish(result, options, write_baseline, report, as_json=as_json)
+
+
+def _with_guess(name: str) -> str:
+    """A name of hello that is unknown, with the one that may be meant."""
+    from difflib import get_close_matches
+
+    from rocket_conformance.protocol import OPERATIONS
+
+    return f"{name} (did you mean {near[0]}?)" if (near := get_close_matches(name, OPERATIONS, 1)) else name
 
 
 def _list(select: Sequence[str], level: str) -> None:

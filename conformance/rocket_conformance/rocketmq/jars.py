@@ -21,6 +21,7 @@ from pathlib import Path
 import platformdirs
 from rocket_spec.data import find_data
 from rocket_spec.errors import UsageError
+from rocket_spec.profiles import releases
 
 ORACLE_VERSION = "4.9.3"
 """The version that the clauses describe."""
@@ -185,7 +186,9 @@ def _copy_dependencies(target: Path, pom: Path, *properties: str, what: str) -> 
         run = _run(arguments)
     if run.returncode != 0:
         reason = next((line for line in run.stdout.splitlines() if "[ERROR]" in line), run.stderr)
-        raise JarUnavailableError(f"Maven could not fetch {what}: {_one_line(reason)}")
+        version = what.removeprefix("RocketMQ ")
+        hint = "" if version in {what, *releases()} else f"; releases that resolve: {', '.join(releases())}"
+        raise JarUnavailableError(f"Maven could not fetch {what}: {_one_line(reason)}{hint}")
     _check_sums(target)
 
 

@@ -54,7 +54,9 @@ class Process:
             )
         except OSError as error:
             reason = f"{command[0]}: {(error.strerror or str(error)).lower()}"
-            raise AdapterError(printable(reason + _quoted_hint(command))) from error
+            is_file = isinstance(error, PermissionError) and os.path.isfile(program)  # noqa: PTH113 - as it was given
+            hint = f"; make it executable: chmod +x {program}" if is_file else _quoted_hint(command)
+            raise AdapterError(printable(reason + hint)) from error
         LIVE.add(self._process.pid)
         self._lines: queue.Queue[bytes | Event] = queue.Queue(_QUEUED)
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
