@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rocket_spec.errors import UsageError
 
@@ -14,6 +14,7 @@ from rocketspec._options import read_geometry
 from rocketspec._terminal import note
 
 if TYPE_CHECKING:
+    from rocket_columnar.facts import Store
     from rocket_columnar.store import BrokerConf
     from rocket_spec.layout import Geometry
 
@@ -27,7 +28,7 @@ class Settings:
     Attributes:
         store: its directory.
         commitlog: directories of its commit log beside `commitlog` in it.
-        geometry: of the index files; None if it is to be inferred.
+        geometry: of the index files, as an option gave it; None if it is to be inferred.
         conf: the broker's configuration, if it was given.
         options: those that named all this, for another verb's command line.
     """
@@ -37,6 +38,27 @@ class Settings:
     geometry: Geometry | None
     conf: BrokerConf | None
     options: tuple[str, ...]
+
+    def open(self, release: str | None = None) -> Store:
+        """The store, written by a `release` if that is known; UsageError if there is none."""
+        from rocket_columnar.facts import Store
+
+        return Store(self.store, **self.known, release=release)
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What is known of the store, as for `Store`."""
+        return {"commitlog": self.commitlog, "geometry": self.geometry, "conf": self.conf}
+
+    @property
+    def shape(self) -> Geometry | None:
+        """The geometry: as an option gave it, or of the configuration if that of the files cannot be inferred."""
+        if self.geometry is not None or self.conf is None or not self.store.is_dir():
+            return self.geometry
+        try:
+            return self.open().geometry
+        except UsageError:
+            return None
 
 
 def read_settings(
@@ -60,7 +82,7 @@ def read_settings(
             raise UsageError("name the directory of a store, or give --broker-conf FILE")
         return Settings(store, tuple(map(Path, commitlog or ())), given, None, tuple(options))
 
-    from rocket_columnar.report import log_folders, needed_geometry
+    from rocket_columnar.report import log_folders
     from rocket_columnar.store import read_broker_conf
 
     conf = read_broker_conf(broker_conf)
@@ -74,19 +96,22 @@ def read_settings(
         if commitlog
         else tuple(log_folders(path, conf, lambda text: note(f"WARNING: {text}")))
     )
-    return Settings(path, folders, given or needed_geometry(path, conf), conf, tuple(options))
+    return Settings(path, folders, given, conf, tuple(options))
 
 
-def warn(settings: Settings) -> None:
+def warn(settings: Settings, store: Store | None = None) -> None:
     """Notes the signs of 5.x, and how files differ from the broker's configuration, for a verb that reports no findings."""
-    note_release(settings.store, settings.commitlog)
-    if settings.conf is None:
-        return
     from rocket_columnar.report import mismatches
+    from rocket_columnar.store import later_line
 
-    for found in mismatches(
-        settings.store, settings.conf, commitlog=settings.commitlog, geometry=settings.geometry
-    ):
+    try:
+        store = store or settings.open()
+    except UsageError:  # one file, or a part of a store
+        note_release(settings.store, settings.commitlog)
+        return
+    if store.signs:
+        note(f"{store.path}: {later_line(store.signs)}")
+    for found in mismatches(store, store.conf) if store.conf is not None else ():
         note(f"WARNING: {found.file}: {found.message}")
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_columnar import audit as engine
 from rocket_columnar.audit import Level, Plan, Range, RangeResult, Surveys
+from rocket_columnar.facts import State, Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.store import Sign, StoreFile
@@ -118,13 +119,15 @@ def plan_task(level: Level, task: StoreTask) -> Plan:
     """In a task: the plan of one store."""
     if not is_remote(task.path):
         return engine.plan_audit(task.path, level, geometry=task.geometry, commitlog=task.commitlog)
-    return engine.plan_files(task.files(), level, live=task.is_in_use(), geometry=task.geometry)
+    state: State = "live" if task.is_in_use() else "stopped"
+    store = Store.of_files(task.files(), name=task.path, state=state, geometry=task.geometry)
+    return engine.plan_audit(store, level)
 
 
 def quick_task(task: StoreTask) -> tuple[list[Finding], tuple[Sign, ...]]:
     """In a task: all of one store's quick audit, and its signs of 5.x."""
     plan = plan_task("quick", task)
-    return list(engine.quick_findings(plan)), plan.signs
+    return list(engine.quick_findings(plan)), plan.store.signs
 
 
 def audit_here(level: Level, task: StoreTask) -> tuple[list[Finding], tuple[Sign, ...]]:
@@ -133,7 +136,7 @@ def audit_here(level: Level, task: StoreTask) -> tuple[list[Finding], tuple[Sign
         return quick_task(task)
     plan = plan_task(level, task)
     surveys = engine.Surveys.of(
-        [engine.survey_file(plan, file) for file in (*plan.queues, *plan.content_indexes)]
+        [engine.survey_file(plan.store, file) for file in (*plan.store.queues, *plan.store.content_indexes)]
     )
     signs: list[Sign] = []
     checked = (engine.check_range(plan, surveys, part) for part in plan.ranges)
@@ -145,7 +148,7 @@ def _groups(plans: dict[str, Plan]) -> Iterator[dict[str, Plan]]:
     group: dict[str, Plan] = {}
     held = 0
     for name, plan in plans.items():
-        size = sum(map(_size, (*plan.queues, *plan.content_indexes)))
+        size = sum(map(_size, (*plan.store.queues, *plan.store.content_indexes)))
         if group and held + size > _GROUP_BYTES:
             yield group
             group, held = {}, 0
@@ -167,16 +170,16 @@ def _audit(job: _Job, plans: dict[str, Plan]) -> Iterator[tuple[str, Finding]]:
         failed = job.stores.failed
         return {name: plan for name, plan in plans.items() if name not in failed}
 
-    queues = {name: list(plan.queues) for name, plan in plans.items()}
-    if any(plan.live for plan in plans.values()):
+    queues = {name: list(plan.store.queues) for name, plan in plans.items()}
+    if any(plan.store.live for plan in plans.values()):
         # A broker may roll its index: queues first, then the index files that are there.
         found = _surveys(job, plans, queues, "queues")
-        plans = {name: engine.relisted(plan) if plan.live else plan for name, plan in good(plans).items()}
-        indexes = {name: list(plan.content_indexes) for name, plan in plans.items()}
+        plans = {name: plan.relisted() for name, plan in good(plans).items()}
+        indexes = {name: list(plan.store.content_indexes) for name, plan in plans.items()}
         for name, surveys in _surveys(job, plans, indexes, "index files").items():
             found[name] += surveys
     else:
-        files = {name: [*queues[name], *plan.content_indexes] for name, plan in plans.items()}
+        files = {name: [*queues[name], *plan.store.content_indexes] for name, plan in plans.items()}
         found = _surveys(job, plans, files, "queues and index files")
     plans = good(plans)
     known = {name: engine.Surveys.of(found[name]) for name in plans}
@@ -219,7 +222,7 @@ def _surveys(
 
 def survey_task(task: _SurveyTask, plan: Plan) -> list[Any]:
     """In a task: what some queue or index files hold."""
-    return [engine.survey_file(plan, file) for file in task.files]
+    return [engine.survey_file(plan.store, file) for file in task.files]
 
 
 def ranges_by_task(plans: Mapping[str, Plan], cores: int | None) -> dict[str, list[tuple[Range, ...]]]:
@@ -236,7 +239,7 @@ def _range_tasks(
     store: str, plan: Plan, every: list[tuple[Range, ...]], surveys: Surveys
 ) -> Iterator[_RangeTask]:
     """The ranges of a log as tasks; the runs that they need are picked from those of many neighbours, not each time from all."""
-    size = sum(map(_size, plan.logs))
+    size = sum(map(_size, plan.store.logs))
     for start in range(0, len(every), _NEIGHBOURS):
         near = every[start : start + _NEIGHBOURS]
         around = _narrowed(surveys, (near[0][0], near[-1][-1]))
@@ -281,7 +284,7 @@ def _pointing(targets: Any, begin: int, end: int, *, needed: bool) -> Any:
 def range_task(task: _RangeTask, plan: Plan) -> list[RangeResult]:
     """In a task: some ranges of a log."""
     results: list[RangeResult] = []
-    ahead = engine.ReadAhead(len(plan.queues))
+    ahead = engine.ReadAhead(len(plan.store.queues))
     for part in task.ranges:
         start = results[-1].next if results and results[-1].range.end == part.begin else None
         start = start if start is not None and part.begin <= start < part.end else None

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from rocket_columnar.describe import FileDigest, digest, store_digest
+from rocket_columnar.facts import Store
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.query import OpenStore, Row, find_all, find_by_unique_key, keys_of, scan
 from rocket_columnar.restart import predicted, rows_of
@@ -279,5 +280,5 @@ def restart_stores(
 def restart_task(release: str | None, task: StoreTask) -> list[dict[str, Any]]:
     """In a task: what a start would do to one store."""
     with near(task) as (path, folders):
-        found = predicted(path, geometry=task.geometry, commitlog=folders, release=release)
+        found = predicted(Store(path, geometry=task.geometry, commitlog=folders, release=release))
         return [{"running": found}] if isinstance(found, str) else list(rows_of(*found))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from rocket_columnar.facts import Store
 from rocket_columnar.index import resolve_each
 from rocket_columnar.rebuild import (
     FOLDERS,
@@ -138,7 +139,9 @@ def plan_rebuilds(
             files = task.files(lambda *left_out, skipped=skipped: skipped.append(left_out))
             usable, unused[task.store] = _usable(files)
             size = options.get("queue_file_size") or task.queue_file_size
-            plans[task.store] = plan_rebuild(task.path, task.geometry, size, files=usable, skipped=skipped)
+            plans[task.store] = plan_rebuild(
+                Store.of_files(usable, name=task.path, geometry=task.geometry, skipped=skipped), size
+            )
     job.good((), ())
     owned = FOLDERS if "" in plans else {name.partition("/")[0] for name in job.paths}
     out = check_out(out, job.paths.values(), owned, storage, overwrite=options.get("overwrite", False))
@@ -265,7 +268,7 @@ class _Running:
     def _queue_tasks(self, own: Mapping[str, OwnFiles]) -> Iterator[QueueTask]:
         for name, files in own.items():
             plan = self.job.plans[name]
-            holes = log_holes(plan.logs, (hole for part in self.dispatched[name] for hole in part.holes))
+            holes = log_holes(plan.logs, self.dispatched[name])
             for bucket in range(plan.buckets):
                 ranges = (tuple(part.unit_ranges(bucket)) for part in self.dispatched[name])
                 units = tuple((log, held) for log, held in zip(self.logs[name], ranges, strict=True) if held)

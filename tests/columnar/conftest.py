@@ -1,6 +1,7 @@
 """Fixtures of several rooms of the engine."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from rocket_columnar import fast
@@ -18,3 +19,13 @@ def _form(request: pytest.FixtureRequest) -> Iterator[None]:
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses are allowed, whatever other tests decoded in the same minute."""
     monkeypatch.setattr(Walk, "patience", type(Walk.patience)())
+
+
+@pytest.fixture
+def _broker_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process holds the lock of each store with an abort file: writers in this process cannot be seen to."""
+
+    def holder(store: Path) -> int:
+        return int((store / "abort").exists())
+
+    monkeypatch.setattr("rocket_columnar.facts.files.lock_holder", holder)

@@ -19,7 +19,7 @@ GROUPS = {"index_entries": ("file",), "consume_queue": ("topic", "queue_id")}
 """What a table's rows are a prefix of each by itself."""
 
 
-pytestmark = pytest.mark.usefixtures("_patience")
+pytestmark = pytest.mark.usefixtures("_patience", "_broker_runs")
 
 
 class Golden:

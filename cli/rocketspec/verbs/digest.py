@@ -44,7 +44,7 @@ def digest(
         files = list(
             engine(
                 settings.store,
-                geometry=settings.geometry,
+                geometry=settings.shape,
                 commitlog=settings.commitlog,
                 on_skip=skipped,
                 on_progress=step,

@@ -58,38 +58,29 @@ def rebuild(
     from dataclasses import asdict
 
     from rocket_columnar.rebuild import rebuild as engine
-    from rocket_columnar.report import infers_geometry, rebuild_warnings
-    from rocket_columnar.store import Unreadable, despite_unreadable, list_kind
+    from rocket_columnar.report import rebuild_warnings
+    from rocket_columnar.store import Unreadable
 
     option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
-    path, given, conf = settings.store, settings.geometry, settings.conf
-    note_release(path, settings.commitlog)
-    inferred = given is None and despite_unreadable(lambda: infers_geometry(path))
-    has_queues = despite_unreadable(lambda: bool(list_kind(path, "queue")))
-    if conf is not None:
-        given = given or (None if inferred else conf.geometry)
-        queue_file_size = queue_file_size or (None if has_queues else conf.queue_file_size)
+    facts = settings.open(rocketmq_profile)
+    note_release(settings.store, settings.commitlog)
     with progress("rebuilding", unit="bytes") as step:
-        done = despite_unreadable(
+        done = facts.looked_at(
             lambda: engine(
-                path,
+                facts,
                 output,
-                geometry=given,
                 queue_file_size=queue_file_size,
                 only_missing=only_missing,
                 force=force,
-                release=rocketmq_profile,
-                light_queues=None if conf is None or has_queues else conf.light_queues,
-                commitlog=settings.commitlog,
                 on_progress=step,
             )
         )
     for text in rebuild_warnings(
         done,
-        conf,
-        geometry_assumed=given is None and not inferred,
-        size_assumed=queue_file_size is None and not has_queues,
+        settings.conf,
+        geometry_assumed=settings.conf is None and facts.geometry is None,
+        size_assumed=settings.conf is None and queue_file_size is None and not facts.queues,
     ):
         note(f"WARNING: {text}")
     for name, reason in done.skipped:

@@ -7,8 +7,8 @@ from typing import Any, Final
 from rocket_spec.errors import FormatError
 from rocket_spec.later_layouts import BATCH_UNIT
 
-from rocket_columnar.audit.plan import Plan
 from rocket_columnar.decode import decode
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.formats import clean_utf8, parse_int
 from rocket_columnar.log import StoredRecords
@@ -21,14 +21,14 @@ _COLUMNS: Final = ["position", "phy_offset", "size", "store_timestamp", "base_of
 _Unit = dict[str, Any]
 
 
-def check_batches(plan: Plan) -> Iterator[Finding]:
+def check_batches(store: Store) -> Iterator[Finding]:
     """The findings on batch queues, queue by queue; records that came after the plan was made are not judged."""
-    with StoredRecords(plan.logs) as records:
-        for files in by_queue(plan.batches).values():
-            yield from _of_queue(plan, records, files)
+    with StoredRecords(store.logs) as records:
+        for files in by_queue(store.batches).values():
+            yield from _of_queue(store, records, files)
 
 
-def _of_queue(plan: Plan, records: StoredRecords, files: Sequence[StoreFile]) -> Iterator[Finding]:
+def _of_queue(store: Store, records: StoredRecords, files: Sequence[StoreFile]) -> Iterator[Finding]:
     last: list[_Unit] = []
     for file in files:
         try:
@@ -46,7 +46,7 @@ def _of_queue(plan: Plan, records: StoredRecords, files: Sequence[StoreFile]) ->
         for before, unit in pairwise([*last, *units]):
             yield from _against_before(file, before, unit)
         for unit in units:
-            yield from _against_record(plan, records, file, unit)
+            yield from _against_record(store, records, file, unit)
         last = units[-1:] or last
 
 
@@ -69,11 +69,11 @@ def _against_before(file: StoreFile, before: _Unit, unit: _Unit) -> Iterator[Fin
         yield _finding("queue.order", file, _at(file, unit, "phy_offset"), text, "BCQ-3")
 
 
-def _against_record(plan: Plan, records: StoredRecords, file: StoreFile, unit: _Unit) -> Iterator[Finding]:
+def _against_record(store: Store, records: StoredRecords, file: StoreFile, unit: _Unit) -> Iterator[Finding]:
     phy_offset, size = unit["phy_offset"], unit["size"]
-    if phy_offset < plan.begin or phy_offset >= plan.end:  # expired, or newer than the plan
-        if phy_offset >= plan.end and not plan.live:
-            text = f"found phy_offset {phy_offset:,}, but the log ends at {plan.end:,}"
+    if phy_offset < store.begin or phy_offset >= store.end:  # expired, or newer than the plan
+        if phy_offset >= store.end and not store.live:
+            text = f"found phy_offset {phy_offset:,}, but the log ends at {store.end:,}"
             yield _finding("queue.dangling", file, _at(file, unit, "phy_offset"), text, "BCQ-1")
         return
     record = records.at(phy_offset)

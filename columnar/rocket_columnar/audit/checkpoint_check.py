@@ -1,6 +1,5 @@
 """Checks the checkpoint: compares its three times with the newest data."""
 
-import struct
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -10,17 +9,8 @@ from rocket_columnar.findings import Finding, finding
 from rocket_columnar.index import IndexHeader
 from rocket_columnar.store import StoreFile
 
-_TIMES: Final = struct.Struct(CHECKPOINT.struct_format)
 _PATIENCE: Final = 600_000
 """ms that a checkpoint may be older than the newest record: a broker flushes all three times at least each minute."""
-
-
-def read_checkpoint(file: StoreFile) -> tuple[int, int, int]:
-    """The three times in ms; 0 for those that a shorter file lacks, as after a broker's start (CKP-2)."""
-    with file.open() as reader:
-        raw = reader.read(0, min(reader.size, _TIMES.size)).tobytes()
-    physic, logics, index = _TIMES.unpack(raw.ljust(_TIMES.size, b"\0"))
-    return physic, logics, index
 
 
 def check_checkpoint(

@@ -2,15 +2,37 @@
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Final
 
+from rocket_spec.errors import MalformedError
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
 
-from rocket_columnar.findings import Finding, finding
+from rocket_columnar.facts import Store
+from rocket_columnar.findings import Finding, finding, unread_findings
 from rocket_columnar.index import IndexHeader
 from rocket_columnar.store import NO_NUMBER, StoreFile, Unreadable, sized, usual_size
 
+_LATER_FOLDERS: Final = ("batchconsumequeue", "timerlog")
 
-def stray(name: str, reason: str) -> Finding | None:
+
+def planned(store: Store) -> tuple[Finding, ...]:
+    """The findings that listing a store's files and inferring a geometry gives."""
+    skipped = [skip for skip in store.skipped if not skip[0].startswith(_LATER_FOLDERS)]
+    found = [*filter(None, (_stray(*skip) for skip in skipped)), *unread_findings(skipped)]
+    error = store.geometry_fault
+    first = store.indexes[0][0] if store.indexes else None
+    if isinstance(error, MalformedError) and first is not None:
+        code = "index.size" if error.offset is None else "index.header_count"
+        text = f"found {error.found}, expected {error.expected}; the content of the index files cannot be checked"
+        found.append(finding(code, first.name, error.offset, text))
+    elif (
+        error is not None and first is not None and any(header.index_count > 1 for _, header in store.indexes)
+    ):
+        found.append(finding("index.geometry", first.name, None, str(error).removeprefix(f"{first.path}: ")))
+    return tuple(found)
+
+
+def _stray(name: str, reason: str) -> Finding | None:
     """A finding on something in a store's folder that is not a file of a store; None if a broker ignores it.
 
     Args:

@@ -15,8 +15,8 @@ from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT, Geometry
 from rocket_columnar.audit.chain_check import unreached
 from rocket_columnar.audit.fault_runs import MOST, Marks, runs_of, values_at
 from rocket_columnar.audit.index_check import Replay, check_content, reached_count, used_count
-from rocket_columnar.audit.plan import Plan
 from rocket_columnar.audit.read_ahead import ReadAhead
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.index import EntryWindows, IndexHeader
@@ -218,12 +218,12 @@ def survey_index(file: StoreFile, geometry: Geometry, *, live: bool, last: bool)
 
 
 def survey_file(
-    plan: Plan, file: StoreFile, ahead: ReadAhead | None = None
+    store: Store, file: StoreFile, ahead: ReadAhead | None = None
 ) -> QueueSurvey | IndexSurvey | None:
     """The content of one file of the plan's queues or content indexes; None if it no longer exists.
 
     Args:
-        plan: of the store.
+        store: the store.
         file: one of its files.
         ahead: that of `check_range`, if ranges are checked in this process: it keeps the first units of many queues, so
             that their files are not opened again.
@@ -234,8 +234,8 @@ def survey_file(
     try:
         if file.kind == "queue":
             return survey_queue(file, ahead=ahead)
-        assert plan.geometry is not None  # noqa: S101 - else no index file's content is checked
-        last = file.name == plan.indexes[-1][0].name
-        return survey_index(file, plan.geometry, live=plan.live, last=last)
+        assert store.geometry is not None  # noqa: S101 - else no index file's content is checked
+        last = file.name == store.indexes[-1][0].name
+        return survey_index(file, store.geometry, live=store.live, last=last)
     except FileNotFoundError:
         return None

@@ -7,7 +7,7 @@ from typing import Final
 from rocket_spec.layout import INDEX_HEADER
 
 from rocket_columnar.audit.file_survey import IndexSurvey
-from rocket_columnar.audit.plan import Plan
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.index import entry_position
 from rocket_columnar.store import read_at
@@ -22,12 +22,12 @@ _MEANS: Final = {
 
 
 def check_bounds(
-    plan: Plan, survey: IndexSurvey, times: dict[int, int], report: Callable[[Finding], None]
+    store: Store, survey: IndexSurvey, times: dict[int, int], report: Callable[[Finding], None]
 ) -> bool:
     """Checks the header's four values.
 
     Args:
-        plan: of the store.
+        store: the store.
         survey: at the file.
         times: store timestamps of records, by their physical offsets.
         report: takes findings.
@@ -38,9 +38,9 @@ def check_bounds(
     header = survey.header
     if not survey.ends or survey.moving or not times:
         return True
-    ahead = header.end_phy_offset >= plan.end  # already reported
+    ahead = header.end_phy_offset >= store.end  # already reported
     sound = True
-    put = plan.live and survey.file == plan.indexes[-1][0].name and _is_put_halfway(survey, times)
+    put = store.live and survey.file == store.indexes[-1][0].name and _is_put_halfway(survey, times)
     for which, offset in zip(("begin", "end"), survey.ends, strict=True):
         if put and (which == "end" or header.index_count <= 1):
             continue
@@ -67,16 +67,16 @@ class FirstEntries:
     end than the record of its last entry.
 
     Args:
-        plan: of the store.
+        store: the store.
         times: store timestamps of records, by their physical offsets.
         report: takes findings.
     """
 
-    def __init__(self, plan: Plan, times: dict[int, int], report: Callable[[Finding], None]) -> None:
-        self._plan = plan
+    def __init__(self, store: Store, times: dict[int, int], report: Callable[[Finding], None]) -> None:
+        self._geometry = store.geometry
         self._times = times
         self._report = report
-        self._files = {file.name: file for file, _ in plan.indexes}
+        self._files = {file.name: file for file, _ in store.indexes}
         self._ends: list[int] = []  # in order, of the files that came
         self._last = 0
         self._known = True
@@ -99,8 +99,8 @@ class FirstEntries:
             or survey.ends[0] not in self._times
         ):
             return
-        assert self._plan.geometry is not None  # noqa: S101 - entries were read
-        at = entry_position(self._plan.geometry, 1, "time_diff")
+        assert self._geometry is not None  # noqa: S101 - entries were read
+        at = entry_position(self._geometry, 1, "time_diff")
         try:
             raw = read_at(self._files[survey.file], at, 4)
         except FileNotFoundError:  # expired meanwhile

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocket_columnar.audit.matching import DOUBLE, WRONG
-from rocket_columnar.audit.plan import Plan
 from rocket_columnar.audit.range_result import Frames, RangeResult
 from rocket_columnar.audit.rows import Rows
+from rocket_columnar.facts import Store
 from rocket_columnar.formats import SCHEDULE_TOPIC, hash_key, string_hash, tag_key
 from rocket_columnar.log import StoredRecords
 from rocket_columnar.store import Sign
@@ -26,14 +26,14 @@ _SCHEDULE: Final = SCHEDULE_TOPIC.decode()
 _LONGEST: Final = 255  # UTF-16 units of a tag whose length is tried out
 
 
-def long_topic_sign(plan: Plan, phy_offset: int) -> Sign:
+def long_topic_sign(store: Store, phy_offset: int) -> Sign:
     """The sign that a record is whose topic has a length of two bytes."""
-    name, at = plan.at(phy_offset)
+    name, at = store.at(phy_offset)
     return Sign("magic", f"magic daa320ab in {name} at byte {at + 4:,}")
 
 
 def without_tag_entries(
-    plan: Plan,
+    store: Store,
     frames: Frames,
     flags: NDArray[np.uint8],
     entries: Rows,
@@ -60,7 +60,7 @@ def without_tag_entries(
         wanted = np.where(signed == -(1 << 31), 0, np.abs(signed))
         found |= (wanted == hashes[rows]) & (every.tags_code[of] != 0)
     timed = ~found & (every.topic[of] == frames.names.numbers.get(_SCHEDULE, -1))
-    with StoredRecords(plan.logs) as records:  # whose unit has the delivery time as tags code
+    with StoredRecords(store.logs) as records:  # whose unit has the delivery time as tags code
         found[timed] = [
             (record := records.at(int(every.phy_offset[place]))) is not None
             and hash_key(tag_key(_SCHEDULE, record.pairs.get(b"TAGS", b"").decode())) == key

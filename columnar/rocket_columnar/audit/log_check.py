@@ -7,9 +7,10 @@ from zlib import crc32
 
 from rocket_spec.layout import BLANK, RECORD, RECORD_FIXED_V4, RECORD_MAGICS
 
+from rocket_columnar.audit.file_check import planned
 from rocket_columnar.audit.file_survey import QueueSurvey
-from rocket_columnar.audit.plan import Plan
 from rocket_columnar.audit.range_result import RangeResult
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding
 from rocket_columnar.formats import Record, body_begin, is_blank, parse_record, topic_length_size
 from rocket_columnar.log import Gap, dispatch_stop, property_crc_matches
@@ -21,10 +22,10 @@ _FLAG: Final = RECORD.offset_of("sys_flag") + 3  # the byte of the flags that st
 
 
 def check_log(  # noqa: C901 - one kind of finding after the other
-    plan: Plan, parts: Sequence[RangeResult], report: Callable[[Finding], None]
+    store: Store, parts: Sequence[RangeResult], report: Callable[[Finding], None]
 ) -> None:
     """Reports faults of the log's files, from the results of their ranges."""
-    check_log_files(plan.logs, plan.log_sizes, report, end=plan.end)
+    check_log_files(store.logs, store.log_sizes, report, end=store.end)
     ends: dict[int, int] = {}
     gaps: list[tuple[int, Gap]] = []
     gone = set()
@@ -33,7 +34,7 @@ def check_log(  # noqa: C901 - one kind of finding after the other
         number = part.range.log
         if number is None:
             continue
-        file = plan.logs[number]
+        file = store.logs[number]
         gaps += ((number, gap) for gap in part.gaps)
         if part.gone:
             gone.add(number)
@@ -42,24 +43,24 @@ def check_log(  # noqa: C901 - one kind of finding after the other
         for phy_offset in part.bodies:
             report(_bad_body(file, phy_offset - file.base_offset))
     last = max(ends, default=-1)
-    _check_clock(plan, parts, report)
+    _check_clock(store, parts, report)
     for number, of_file in groupby(parts, lambda part: part.range.log):
-        _check_owner(plan, number, list(of_file), report)
+        _check_owner(store, number, list(of_file), report)
     for number, gap in gaps:
-        file, size = plan.logs[number], plan.log_sizes[number]
+        file, size = store.logs[number], store.log_sizes[number]
         tail = number >= last and gap.end >= file.base_offset + size
-        report(gap_finding(file, size, gap, tail=tail, live=plan.live))
+        report(gap_finding(file, size, gap, tail=tail, live=store.live))
     for number in range(last):
         if number not in gone:
             held = [gap for where, gap in gaps if where == number]
-            _check_end(plan.logs[number], plan.log_sizes[number], ends.get(number, 0), held, report)
+            _check_end(store.logs[number], store.log_sizes[number], ends.get(number, 0), held, report)
     if newest is not None and newest.last is not None:
-        found_torn = torn_end(plan.logs[last], *newest.last, live=plan.live)
+        found_torn = torn_end(store.logs[last], *newest.last, live=store.live)
         if found_torn is not None:
             report(found_torn)
 
 
-def _check_clock(plan: Plan, parts: Sequence[RangeResult], report: Callable[[Finding], None]) -> None:
+def _check_clock(store: Store, parts: Sequence[RangeResult], report: Callable[[Finding], None]) -> None:
     """Reports the greatest step back of the times at which neighbouring records were stored."""
     steps = [part.clock for part in parts if part.clock is not None]
     held = [part for part in parts if part.stored is not None]
@@ -74,16 +75,16 @@ def _check_clock(plan: Plan, parts: Sequence[RangeResult], report: Callable[[Fin
             f"the record at physical offset {phy_offset:,} was stored {(before - after) // 1000:,} s before the one that "
             "precedes it: the clock was set back, or was ahead for a while, or one of the two times is damaged"
         )
-        report(finding("log.clock", *plan.at(phy_offset), text))
+        report(finding("log.clock", *store.at(phy_offset), text))
 
 
 def _check_owner(
-    plan: Plan, number: int | None, parts: Sequence[RangeResult], report: Callable[[Finding], None]
+    store: Store, number: int | None, parts: Sequence[RangeResult], report: Callable[[Finding], None]
 ) -> None:
     """A file whose records no queue knows, although queues point into it to where no record begins, is another store's."""
     if number is None:
         return
-    file = plan.logs[number]
+    file = store.logs[number]
     records, lone = (sum(part.records[which] for part in parts) for which in (0, 1))
     whole = any(part.last is not None for part in parts)
     astray = sum(
@@ -186,48 +187,48 @@ def torn_end(file: StoreFile, phy_offset: int, size: int, *, live: bool) -> Find
     )
 
 
-def check_begin(plan: Plan, queues: Sequence[QueueSurvey], report: Callable[[Finding], None]) -> None:
+def check_begin(store: Store, queues: Sequence[QueueSurvey], report: Callable[[Finding], None]) -> None:
     """Whole files of queues and index below the log's beginning: a broker that deletes a log file deletes these seconds later.
 
     Source: `DefaultMessageStore.CleanConsumeQueueService.deleteExpiredFiles` 1903-1934, which spares the last file of each.
     """
-    if plan.live or not plan.logs:
+    if store.live or not store.logs:
         return
-    lasts = {(file.topic, file.queue_id): file.name for file in plan.queues}.values()
+    lasts = {(file.topic, file.queue_id): file.name for file in store.queues}.values()
     below = sum(
-        bool(survey.runs.size) and int(survey.high.max()) < plan.begin
+        bool(survey.runs.size) and int(survey.high.max()) < store.begin
         for survey in queues
         if survey.file not in lasts
     )
     below += sum(
-        header.index_count > 1 and header.end_phy_offset < plan.begin for _, header in plan.indexes[:-1]
+        header.index_count > 1 and header.end_phy_offset < store.begin for _, header in store.indexes[:-1]
     )
     if below:
-        begin, size = plan.begin, max(plan.log_sizes)
+        begin, size = store.begin, max(store.log_sizes)
         text = (
             f"the log begins at physical offset {begin:,}, but {below:,} whole files of queues and index point below it, which a "
             "broker deletes with the log's: log files are missing, unless it was stopped while it deleted expired ones"
         )
-        name = f"{plan.logs[0].name.rpartition('/')[0]}/{max(begin - size, 0):020}"
-        if name not in {found.file for found in plan.findings}:  # something else is in its place
+        name = f"{store.logs[0].name.rpartition('/')[0]}/{max(begin - size, 0):020}"
+        if name not in {found.file for found in store.once(planned)}:  # something else is in its place
             report(finding("log.gap", name, None, text, severity="warning"))
 
 
-def lag_finding(plan: Plan, due: int, due_at: int, last: int) -> Finding:
+def lag_finding(store: Store, due: int, due_at: int, last: int) -> Finding:
     """The finding on records that are not dispatched, with the reason if the last one that was, at `last`, shows it."""
     text = f"{due:,} records at the log's end are not in a queue or the index yet"
-    file = plan.log_at(last)
+    file = store.log_at(last)
     assert file is not None  # noqa: S101 - the record was read
     at = last - file.base_offset
     size = max(int.from_bytes(read_at(file, at, 4), signed=True), 0)
-    light = any((queue.topic or "").startswith("%LMQ%") for queue in plan.queues)
+    light = any((queue.topic or "").startswith("%LMQ%") for queue in store.queues)
     stop = dispatch_stop(read_at(file, at, size), light=light)
     if stop is None:
-        return finding("store.lag", *plan.at(due_at), text)
+        return finding("store.lag", *store.at(due_at), text)
     text += f"; the last one that is, at physical offset {last:,}, stops the dispatch: {stop}; a start that dispatches it again never returns"
     return finding(
         "store.lag",
-        *plan.at(due_at),
+        *store.at(due_at),
         text,
         severity="warning",
         clause="LOG-DSP-14",

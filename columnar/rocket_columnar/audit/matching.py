@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT, RECORD_MAGICS
 
-from rocket_columnar.audit.plan import Plan, Range
 from rocket_columnar.audit.range_result import Frames
+from rocket_columnar.audit.ranges import Range
 from rocket_columnar.audit.rows import Rows
+from rocket_columnar.facts import Store
 from rocket_columnar.log import Requests
 
 OUTSIDE: Final = 128
@@ -109,25 +110,25 @@ def _matched(
 _HEAD: Final = struct.Struct(">ii20xq")
 
 
-def without_appended(plan: Plan, flags: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.uint8]:
+def without_appended(store: Store, flags: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.uint8]:
     """The flags of units or entries that are to be judged: not OUTSIDE, nor LOST if the record was appended meanwhile."""
     flags = np.where(flags == OUTSIDE, 0, flags).astype(np.uint8)
-    beyond = np.flatnonzero((flags & LOST != 0) & (offsets >= plan.end))
-    if beyond.size and _appended_meanwhile(plan, int(offsets[beyond[0]])):
+    beyond = np.flatnonzero((flags & LOST != 0) & (offsets >= store.end))
+    if beyond.size and _appended_meanwhile(store, int(offsets[beyond[0]])):
         flags[beyond] &= ~np.uint8(LOST)
     return flags
 
 
-def _appended_meanwhile(plan: Plan, phy_offset: int) -> bool:
+def _appended_meanwhile(store: Store, phy_offset: int) -> bool:
     """Whether there is now a record at an offset after the end that was read."""
-    if phy_offset < plan.end or not plan.logs:
+    if phy_offset < store.end or not store.logs:
         return False
-    size = max(plan.log_sizes)
-    files = {file.base_offset: file for file in plan.logs}
+    size = max(store.log_sizes)
+    files = {file.base_offset: file for file in store.logs}
     rolled = phy_offset // size * size if size else 0
-    if rolled not in files and plan.logs[0].source is None:
-        path = plan.logs[0].path.with_name(f"{rolled:020}")
-        files[rolled] = replace(plan.logs[0], path=path, base_offset=rolled)
+    if rolled not in files and store.logs[0].source is None:
+        path = store.logs[0].path.with_name(f"{rolled:020}")
+        files[rolled] = replace(store.logs[0], path=path, base_offset=rolled)
     for base, file in files.items():
         if not base <= phy_offset < base + size:
             continue

@@ -9,21 +9,21 @@ from rocket_spec.errors import UsageError
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.audit.fault_runs import MOST, runs_of
-from rocket_columnar.audit.plan import Plan
 from rocket_columnar.audit.range_result import AFTER, BEFORE, NEWEST, Frames, KeyRun, RangeResult, UnitRun
+from rocket_columnar.facts import Store
 from rocket_columnar.formats import UNIT_DTYPE
-from rocket_columnar.log import Requests
+from rocket_columnar.log import Requests, life_begins, of_earlier_life
 from rocket_columnar.store import StoreFile, by_queue, find_files, is_safe
 
 _HASHES: Final = 1 << 16
 
 
 def check_missing(
-    plan: Plan, frames: Frames, queued: NDArray[np.uint8], seen: NDArray[np.uint8], result: RangeResult
+    store: Store, frames: Frames, queued: NDArray[np.uint8], seen: NDArray[np.uint8], result: RangeResult
 ) -> NDArray[np.int8]:
     """Records without a unit and keys without an entry; where each record is: BEFORE, NEWEST or AFTER."""
     every = frames.all
-    batched = [frames.names.numbers.get(file.topic or "", -1) for file in plan.batches]
+    batched = [frames.names.numbers.get(file.topic or "", -1) for file in store.batches]
     has_unit, has_key = (queued != 0) | np.isin(every.topic, batched), every.key_count > 0
     has_entry = has_key
     absent = np.empty(0, np.int64)
@@ -44,9 +44,15 @@ def check_missing(
     due = np.flatnonzero((wanted | has_key)[behind:])
     if due.size:
         result.due = int(due.size), int(every.phy_offset[behind + due[0]])
+    result.lives = life_begins(every, frames.names)
     lacking = wanted & ~has_unit
     if lacking.any():
-        _missing_units(plan, frames, np.flatnonzero(lacking), where, result)
+        earlier = of_earlier_life(every) & lacking
+        result.earlier = {
+            frames.names.names[number] for number in np.unique(every.topic[earlier & (where != AFTER)])
+        }
+        lacking &= ~earlier
+        _missing_units(store, frames, np.flatnonzero(lacking), where, result)
     if absent.size:
         _missing_keys(every, key_frame, absent, where, result)
     return where
@@ -86,7 +92,7 @@ def _missing_keys(
 
 
 def _missing_units(
-    plan: Plan, frames: Frames, lacking: NDArray[np.int64], where: NDArray[np.int8], result: RangeResult
+    store: Store, frames: Frames, lacking: NDArray[np.int64], where: NDArray[np.int8], result: RangeResult
 ) -> None:
     """Runs of logical offsets of one queue, less those that have a unit, sound or not."""
     every = frames.all
@@ -94,10 +100,10 @@ def _missing_units(
     order = np.lexsort((offset, queue_id, topic))
     lacking, topic, queue_id, offset = lacking[order], topic[order], queue_id[order], offset[order]
     changes = np.flatnonzero((np.diff(topic) != 0) | (np.diff(queue_id) != 0)) + 1
-    files = by_queue(plan.queues)
+    files = by_queue(store.queues)
     for part in np.split(np.arange(lacking.size), changes):
         name, number = frames.names.names[topic[part[0]]], int(queue_id[part[0]])
-        taken = _taken(plan, files.get((name, number), ()), name, number, offset[part])
+        taken = _taken(store, files.get((name, number), ()), name, number, offset[part])
         chosen = part[~taken]
         for kind in (BEFORE, NEWEST, AFTER):
             some = chosen[where[lacking[chosen]] == kind]
@@ -112,12 +118,12 @@ def _missing_units(
 
 
 def files_now(
-    plan: Plan, files: Sequence[StoreFile], topic: str, queue_id: int, *, part: str = "consumequeue"
+    store: Store, files: Sequence[StoreFile], topic: str, queue_id: int, *, part: str = "consumequeue"
 ) -> Sequence[StoreFile]:
     """A queue's files, or its ext files, those of now where a broker may have rolled since."""
-    if not plan.live or plan.store is None:
+    if not store.live or store.path is None:
         return files
-    directory = plan.store / part / topic / str(queue_id)
+    directory = store.path / part / topic / str(queue_id)
     try:
         return find_files(directory) if is_safe(topic) and directory.is_dir() else []
     except UsageError:
@@ -125,11 +131,11 @@ def files_now(
 
 
 def _taken(
-    plan: Plan, files: Sequence[StoreFile], topic: str, queue_id: int, logical: NDArray[np.int64]
+    store: Store, files: Sequence[StoreFile], topic: str, queue_id: int, logical: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Which of the ascending logical offsets have a unit now, sound or not; without expired ones and pre-blanks."""
     taken = np.zeros(logical.size, np.bool_)
-    for file in files_now(plan, files, topic, queue_id):
+    for file in files_now(store, files, topic, queue_id):
         try:
             with file.open() as reader:
                 first = file.base_offset // QUEUE_UNIT.size
@@ -147,7 +153,7 @@ def _taken(
                         & ((raw["size"] == 0) | (raw["size"] == 0x7FFFFFFF))
                         & (raw["tags_code"] == 0)
                     )
-                    expired = (offset >= 0) & (raw["size"] > 0) & (offset < plan.begin)
+                    expired = (offset >= 0) & (raw["size"] > 0) & (offset < store.begin)
                     taken[places] = ~(empty | expired)[logical[places] - begin]
         except FileNotFoundError:
             continue

@@ -18,8 +18,9 @@ from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.audit.fault_runs import MOST
 from rocket_columnar.audit.missing import files_now
-from rocket_columnar.audit.plan import Plan, Range
 from rocket_columnar.audit.range_result import AFTER, Frames, RangeResult, UnitRun
+from rocket_columnar.audit.ranges import Range
+from rocket_columnar.facts import Store
 from rocket_columnar.formats import LONG_MAX, UNIT_DTYPE
 from rocket_columnar.log import batch_copies, goes_to, has_light_queues
 from rocket_columnar.store import StoreFile, by_queue, is_safe, read_at
@@ -46,14 +47,14 @@ class RangeCopies:
         return self.of_place.get(place, {}).get(queue)
 
 
-def read_copies(plan: Plan, range_: Range, frames: Frames, result: RangeResult) -> RangeCopies:
+def read_copies(store: Store, range_: Range, frames: Frames, result: RangeResult) -> RangeCopies:
     """The copies of a range's records; of a queue that is named twice the first."""
     every, copies = frames.all, RangeCopies()
     if range_.log is None or not every.copied.any():
         return copies
-    light = has_light_queues(plan.queues)
+    light = has_light_queues(store.queues)
     try:
-        for place, found in batch_copies(plan.logs[range_.log], every, light=light):
+        for place, found in batch_copies(store.logs[range_.log], every, light=light):
             named = copies.of_place.setdefault(place, {})
             for name, queue_id, logical in found:
                 if not is_safe(name):
@@ -67,22 +68,22 @@ def read_copies(plan: Plan, range_: Range, frames: Frames, result: RangeResult) 
 
 
 def check_copies(
-    plan: Plan, frames: Frames, copies: RangeCopies, where: NDArray[np.int8], result: RangeResult
+    store: Store, frames: Frames, copies: RangeCopies, where: NDArray[np.int8], result: RangeResult
 ) -> None:
     """Copies without a unit that 4.9.3 would have put; those of the last record that is dispatched may be on their way."""
-    files = by_queue(plan.queues) if copies.of_queue else {}
-    last = int(np.max(np.flatnonzero(where != AFTER), initial=-1)) if plan.live else -1
+    files = by_queue(store.queues) if copies.of_queue else {}
+    last = int(np.max(np.flatnonzero(where != AFTER), initial=-1)) if store.live else -1
     for queue, held in copies.of_queue.items():
         if copies.seen.get(queue, set()).issuperset(held):
             continue
         places = np.array(held, np.int64)
-        units = _Units.read(files_now(plan, files.get(queue, ()), *queue), plan)
-        sound = units.sound(plan, queue, frames, places, result.range)
+        units = _Units.read(files_now(store, files.get(queue, ()), *queue), store)
+        sound = units.sound(store, queue, frames, places, result.range)
         runs: list[UnitRun] = []
         for number, position in _put_again(
             copies, queue, frames.all.phy_offset[places], places, units, sound
         ):
-            if units.is_damaged(plan, queue, position, sound):
+            if units.is_damaged(store, queue, position, sound):
                 continue  # reported as such
             place = int(places[number])
             phy_offset = int(frames.all.phy_offset[place])
@@ -138,7 +139,7 @@ class _Units:
     begin: int
 
     @classmethod
-    def read(cls, files: Sequence[StoreFile], plan: Plan) -> _Units:
+    def read(cls, files: Sequence[StoreFile], store: Store) -> _Units:
         """What is in a queue's files now."""
         parts = [np.empty((3, 0), np.int64)]
         begin = 0
@@ -153,13 +154,13 @@ class _Units:
             empty = (offset == 0) & ((size == 0) | (size == PRE_BLANK_SIZE)) & (raw["tags_code"] == 0)
             held = np.flatnonzero(~empty)
             parts.append(np.array([held + first, np.where(size > 0, offset, -1)[held], size[held]]))
-            if not number and plan.begin and held[:1].tolist() == [0]:
+            if not number and store.begin and held[:1].tolist() == [0]:
                 begin = first  # what came before has expired with its file
         positions, offsets, sizes = np.concatenate(parts, axis=1)
         return cls(positions, offsets, sizes, begin)
 
     def sound(
-        self, plan: Plan, queue: Queue, frames: Frames, copied: NDArray[np.int64], range_: Range
+        self, store: Store, queue: Queue, frames: Frames, copied: NDArray[np.int64], range_: Range
     ) -> NDArray[np.bool_]:
         """Which units may be right: all that point outside the range, and those to records that go into the queue."""
         every = frames.all
@@ -168,16 +169,16 @@ class _Units:
         known[copied] = True
         possible: NDArray[np.bool_] = (self.offset < range_.begin) | (self.offset >= range_.end)
         possible |= known[frames.find(self.offset)]
-        return possible & (self.offset >= 0) & (self.offset < plan.end)
+        return possible & (self.offset >= 0) & (self.offset < store.end)
 
-    def is_damaged(self, plan: Plan, queue: Queue, position: int, sound: NDArray[np.bool_]) -> bool:
+    def is_damaged(self, store: Store, queue: Queue, position: int, sound: NDArray[np.bool_]) -> bool:
         """Whether a unit is at a position that does not belong there."""
         place = int(np.searchsorted(self.position, position))
         if self.position[place : place + 1].tolist() != [position]:
             return False
         offset, size = int(self.offset[place]), int(self.size[place])
-        if not sound[place] or offset < plan.begin:
+        if not sound[place] or offset < store.begin:
             return not sound[place]
-        file = plan.log_at(offset)
+        file = store.log_at(offset)
         data = b"" if file is None else read_at(file, offset - file.base_offset, size)
-        return not goes_to(data, *queue, light=has_light_queues(plan.queues))
+        return not goes_to(data, *queue, light=has_light_queues(store.queues))

@@ -25,11 +25,12 @@ from rocket_columnar.audit.matching import (
 )
 from rocket_columnar.audit.missing import check_missing
 from rocket_columnar.audit.multi_dispatch_check import RangeCopies, check_copies, read_copies
-from rocket_columnar.audit.plan import Plan, Range
 from rocket_columnar.audit.range_result import Frames, RangeResult
+from rocket_columnar.audit.ranges import Plan, Range
 from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.rows import Rows, Surveys, Targets
 from rocket_columnar.audit.unit_check import Judge
+from rocket_columnar.facts import Store
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.log import Requests, RequestScan, TopicNames
 from rocket_columnar.store import is_safe
@@ -59,15 +60,15 @@ def check_range(
     Raises:
         OSError: a file cannot be read.
     """
-    result = RangeResult(range_, range_.begin, range_.end)
+    store, result = plan.store, RangeResult(range_, range_.begin, range_.end)
     frames = read_frames(plan, range_, start, result)
     names = frames.names
-    copies = read_copies(plan, range_, frames, result)
+    copies = read_copies(store, range_, frames, result)
     if result.gone:
         return result
     every = frames.all
-    queued = _check_units(plan, surveys.queues, frames, copies, result, ahead)
-    seen = entries_of(plan, surveys.indexes, frames, result)
+    queued = _check_units(store, surveys.queues, frames, copies, result, ahead)
+    seen = entries_of(store, surveys.indexes, frames, result)
     _probe(surveys.indexes, frames, result)
     if not every.phy_offset.size:
         return result
@@ -83,9 +84,9 @@ def check_range(
         if not is_safe(name):
             result.unsafe[name] = first
         if len(name) > _LONGEST_TOPIC:
-            result.signs.append(long_topic_sign(plan, first))
-    where = check_missing(plan, frames, queued, seen, result)
-    check_copies(plan, frames, copies, where, result)
+            result.signs.append(long_topic_sign(store, first))
+    where = check_missing(store, frames, queued, seen, result)
+    check_copies(store, frames, copies, where, result)
     return result
 
 
@@ -110,12 +111,13 @@ def _records(
     """The records of the range, none after the log's end as it was when the plan was made."""
     if range_.log is None:
         return Requests.joined([])
-    file = plan.logs[range_.log]
+    store = plan.store
+    file = store.logs[range_.log]
     base = file.base_offset
 
     try:
         with file.open() as reader:
-            scan = RequestScan(reader, base, names, check_crc=plan.deep, rows=_ROWS, keys=plan.keys)
+            scan = RequestScan(reader, base, names, check_crc=plan.deep, rows=_ROWS, keys=store.keys)
             begin, end = (range_.begin if start is None else start) - base, range_.end - base
             parts = list(
                 scan.run(
@@ -129,10 +131,10 @@ def _records(
         result.gone = True
         return Requests.joined([])
     result.first, result.next = base + scan.first, base + scan.next
-    result.gaps = [gap for gap in result.gaps if gap.begin <= plan.end or range_.begin > plan.end]
+    result.gaps = [gap for gap in result.gaps if gap.begin <= store.end or range_.begin > store.end]
     every = Requests.joined(parts)
-    if every.phy_offset.size and every.phy_offset[-1] >= plan.end:  # appended meanwhile
-        count = int(np.searchsorted(every.phy_offset, plan.end))
+    if every.phy_offset.size and every.phy_offset[-1] >= store.end:  # appended meanwhile
+        count = int(np.searchsorted(every.phy_offset, store.end))
         keys = int(every.key_count[:count].sum())
         columns = {name: getattr(every, name)[:count] for name in Requests.__slots__ if name != "key_hash"}
         every = Requests(**columns, key_hash=every.key_hash[:keys])
@@ -140,7 +142,7 @@ def _records(
 
 
 def _check_units(
-    plan: Plan,
+    store: Store,
     queues: Targets,
     frames: Frames,
     copies: RangeCopies,
@@ -150,21 +152,21 @@ def _check_units(
     """Checks every unit that points into the range; returns which records have one in their queue."""
     range_ = result.range
     queued = np.zeros(frames.all.phy_offset.size, np.uint8)
-    units = Rows.read(plan, queues, (range_.begin, range_.last), frames, ahead)
+    units = Rows.read(store, queues, (range_.begin, range_.last), frames, ahead)
     if not units.files:
         return queued
     flags = match_units(units, frames, range_, queued)
     if (flags & ~np.uint8(OUTSIDE)).any():
-        Judge(plan, units, frames, copies, range_, result.marks).judge(flags)
+        Judge(store, units, frames, copies, range_, result.marks).judge(flags)
     return queued
 
 
-def entries_of(plan: Plan, indexes: Targets, frames: Frames, result: RangeResult) -> NDArray[np.uint8]:
+def entries_of(store: Store, indexes: Targets, frames: Frames, result: RangeResult) -> NDArray[np.uint8]:
     """Checks every entry that points into the range; returns which keys have one."""
     range_, records = result.range, frames.all
     seen = np.zeros(records.key_hash.size, np.uint8)
     begin = range_.begin if range_.number else LONG_MIN  # negative offsets are nobody's
-    entries = Rows.read(plan, indexes, (begin, range_.last), frames)
+    entries = Rows.read(store, indexes, (begin, range_.last), frames)
     if not entries.files:
         return seen
     begins = entries.of_runs([indexes.files[owner].header.begin_timestamp for owner in entries.owners])
@@ -173,8 +175,8 @@ def entries_of(plan: Plan, indexes: Targets, frames: Frames, result: RangeResult
     if range_.number == 0:
         flags[offsets < 0] = LOST
     if (flags & ~np.uint8(OUTSIDE)).any():
-        flags = without_appended(plan, flags, offsets)
-        flags = without_tag_entries(plan, frames, flags, entries, result)
+        flags = without_appended(store, flags, offsets)
+        flags = without_tag_entries(store, frames, flags, entries, result)
         _mark_entries(entries, begins, flags, records, result.marks)
     return seen
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocket_columnar.audit.fault_runs import Marks
-from rocket_columnar.audit.plan import Range
+from rocket_columnar.audit.ranges import Range
 from rocket_columnar.log import Gap, Requests, TopicNames
 from rocket_columnar.store import Sign
 
@@ -87,6 +87,8 @@ class RangeResult:
         hashes: hashes of some missing keys.
         dropped: number of runs of missing units or keys that are not listed.
         signs: of 5.x, in what points into the range.
+        lives: physical offset of the last record with which a queue begins to count from 0, by topic and number.
+        earlier: topics with messages of an earlier life in the range, which are in no queue.
     """
 
     range: Range
@@ -113,6 +115,8 @@ class RangeResult:
     hashes: frozenset[int] = frozenset()
     dropped: int = 0
     signs: list[Sign] = field(default_factory=list)
+    lives: dict[tuple[str, int], int] = field(default_factory=dict)
+    earlier: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)

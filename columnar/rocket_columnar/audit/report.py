@@ -2,22 +2,27 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import Final
 
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_columnar.audit.checkpoint_check import check_checkpoint, read_checkpoint
+from rocket_columnar.audit.checkpoint_check import check_checkpoint
 from rocket_columnar.audit.fault_runs import MOST, Mark, Marks
-from rocket_columnar.audit.file_check import check_ext_files, check_index_files, check_queue_files, empty_file
+from rocket_columnar.audit.file_check import (
+    check_ext_files,
+    check_index_files,
+    check_queue_files,
+    empty_file,
+    planned,
+)
 from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
 from rocket_columnar.audit.header_bounds import FirstEntries, check_bounds
 from rocket_columnar.audit.later_release import UNJUDGED
-from rocket_columnar.audit.log_check import check_begin, check_log, lag_finding
-from rocket_columnar.audit.plan import Plan
+from rocket_columnar.audit.log_check import check_begin, check_log
+from rocket_columnar.audit.lost import what_is_missing
 from rocket_columnar.audit.range_check import check_range
-from rocket_columnar.audit.range_result import AFTER, NEWEST, KeyRun, RangeResult, UnitRun
+from rocket_columnar.audit.range_result import RangeResult, UnitRun
+from rocket_columnar.audit.ranges import Plan
 from rocket_columnar.audit.rows import Surveys
 from rocket_columnar.audit.wording import (
     say_entry,
@@ -26,13 +31,10 @@ from rocket_columnar.audit.wording import (
     say_unit,
     say_unreached,
 )
+from rocket_columnar.facts import Store, read_checkpoint
 from rocket_columnar.findings import Finding, Severity, check_log_files, finding, hidden_codes
 from rocket_columnar.log import log_tail
-from rocket_columnar.store import Sign, list_kind
-
-_ON_THE_WAY: Final = 60_000
-"""ms: how old a record of a live store may be whose keys are not in the index yet, since queues and index files are
-read, or were copied, one after the other."""
+from rocket_columnar.store import Sign, list_kind, lock_text
 
 
 class _Report:
@@ -82,56 +84,61 @@ class _Report:
                 yield finding(code, file, None, text, severity=self._severities[code, file])
 
 
-def _begin(plan: Plan, report: _Report) -> None:
-    if plan.live:
+def _begin(store: Store, report: _Report) -> None:
+    if not store.clean:
         text = "found an abort file: a broker is running, or was not stopped cleanly"
+        if store.holder:
+            text = f"a broker is running: {lock_text(store.holder)}"
+        elif store.state == "killed":
+            text = "found an abort file, and no process holds the lock: the broker was killed"
         report(finding("store.abort", "abort", None, text))
 
 
-def _check_files(plan: Plan, newest: int | None, report: _Report, *, quick: bool) -> None:
+def _check_files(store: Store, newest: int | None, report: _Report, *, quick: bool) -> None:
     """Checks names, sizes and headers, and the checkpoint."""
-    _check_parts(plan, report, quick=quick)
-    check_queue_files(plan.queues, report)
-    check_ext_files(plan.exts, report)
-    times = [(file, read_checkpoint(file)) for file in plan.checkpoints]
-    end = plan.end
-    if plan.live and plan.store is not None:  # headers and checkpoint may include records that came since
-        tail = log_tail(list_kind(plan.store, "log", plan.commitlog))
+    _check_parts(store, report, quick=quick)
+    check_queue_files(store.queues, report)
+    check_ext_files(store.exts, report)
+    times = [(file, read_checkpoint(file)) for file in store.checkpoints]
+    end = store.end
+    if store.live and store.path is not None:  # headers and checkpoint may include records that came since
+        tail = log_tail(list_kind(store.path, "log", store.commitlog))
         end, newest = max(end, tail.end), max(newest or 0, tail.newest or 0) or None
-    check_index_files(plan.indexes, end if plan.logs else None, report, quick=quick)
+    check_index_files(store.indexes, end if store.logs else None, report, quick=quick)
     for file, found_times in times:
-        flushed = [pair for pair in plan.indexes if pair[0].name in plan.sound_indexes][:-2]
-        check_checkpoint(file, found_times, newest, flushed, report, live=plan.live)
-    for found in plan.findings:
+        flushed = [pair for pair in store.indexes if pair[0].name in store.sound_indexes][:-2]
+        check_checkpoint(file, found_times, newest, flushed, report, live=store.live)
+    for found in store.once(planned):
         report(found)
 
 
-def _check_parts(plan: Plan, report: _Report, *, quick: bool) -> None:
+def _check_parts(store: Store, report: _Report, *, quick: bool) -> None:
     """Parts of a store that are gone as a whole; found from the content of the others, except at level quick."""
-    used = plan.queues or any(header.index_count > 1 for _, header in plan.indexes)
-    if not plan.logs and used and "queue.dangling" not in hidden_codes(plan.findings):
+    used = store.queues or any(header.index_count > 1 for _, header in store.indexes)
+    if not store.logs and used and "queue.dangling" not in hidden_codes(store.once(planned)):
         text = (
             "the commit log is missing, but queues or index files point into one: a start deletes all queues, "
             "unless the log is in other directories (--commitlog)"
         )
         cure = "name the directories of the log with --commitlog; a log that is lost can only come from a replica"
         report(finding("log.gap", "commitlog", None, text, cure=cure))
-    if not quick or plan.live or plan.newest is None:
+    if not quick or store.live or store.newest is None:
         return
-    if not plan.queues:
+    if not store.queues:
         text = "the consume queues are missing, but the log contains records: consumers get no messages"
         report(finding("queue.missing_unit", "consumequeue", None, text))
-    if not plan.indexes:
+    if not store.indexes:
         text = "the index files are missing, but the log contains records: no key is found"
         report(finding("index.missing_key", "index", None, text))
 
 
 def quick_findings(plan: Plan) -> Iterator[Finding]:
     """Findings from the files' names, sizes and headers."""
-    report = _Report(plan.findings, plan.signs)
-    _begin(plan, report)
-    check_log_files(plan.logs, plan.log_sizes, report, end=plan.end)
-    _check_files(plan, plan.newest, report, quick=True)
+    store = plan.store
+    report = _Report(store.once(planned), store.signs)
+    _begin(store, report)
+    check_log_files(store.logs, store.log_sizes, report, end=store.end)
+    _check_files(store, store.newest, report, quick=True)
     yield from report.take()
     yield from report.rest()
 
@@ -157,46 +164,47 @@ def findings(
     Raises:
         OSError: a file cannot be read.
     """
+    store = plan.store
     queues: Sequence[QueueSurvey] = surveys.queues.files
     indexes: Sequence[IndexSurvey] = surveys.indexes.files
     parts = _joined_on(results, partial(check_range, plan, surveys))
-    signs = _signs(plan, parts)
+    signs = _signs(store, parts)
     on_signs(signs)
-    report = _Report(plan.findings, signs)
-    _begin(plan, report)
-    check_log(plan, parts, report)
-    check_begin(plan, queues, report)
+    report = _Report(store.once(planned), signs)
+    _begin(store, report)
+    check_log(store, parts, report)
+    check_begin(store, queues, report)
     yield from report.take()
     times = [part.newest for part in parts if part.newest is not None]
-    _check_files(plan, max(times, default=None), report, quick=False)
-    _unsafe(plan, parts, report)
+    _check_files(store, max(times, default=None), report, quick=False)
+    _unsafe(store, parts, report)
     yield from report.take()
     by_themselves = [*(survey.marks for survey in queues), *(survey.marks for survey in indexes)]
     marks = Marks.joined([*(part.marks for part in parts), *by_themselves])
     hashes = frozenset[int]().union(*(part.hashes for part in parts))
     known = {offset: time for part in parts for offset, time in part.times.items()}
-    units, keys = _missing(plan, parts, report)
-    _check_queues(plan, queues, marks, units, report)
+    units, keys = what_is_missing(store, parts, report)
+    _check_queues(store, queues, marks, units, report)
     yield from report.take()
     for found in _check_indexes(plan, indexes, marks, known, hashes, report):
         yield from found
-    say_missing_units(plan, units, report)
-    if plan.geometry is not None or all(header.index_count <= 1 for _, header in plan.indexes):
-        say_missing_keys(plan, keys, report)
+    say_missing_units(store, units, report)
+    if store.geometry is not None or all(header.index_count <= 1 for _, header in store.indexes):
+        say_missing_keys(store, keys, report)
     dropped = sum(part.dropped for part in parts)
     if dropped:
         report.more("index.missing_key", "commitlog", MOST + dropped, "warning")
     for (what, file), count in marks.more.items():
         say = say_unit if what.startswith("unit.") else say_entry
-        example = say(plan, file, what, marks.runs[what, file][0], hashes)
+        example = say(store, file, what, marks.runs[what, file][0], hashes)
         report.more(example.code, file, count, example.severity)
     yield from report.take()
     yield from report.rest()
 
 
-def _signs(plan: Plan, parts: Sequence[RangeResult]) -> tuple[Sign, ...]:
+def _signs(store: Store, parts: Sequence[RangeResult]) -> tuple[Sign, ...]:
     """The signs of 5.x, one of each kind."""
-    every = [*plan.signs, *(sign for part in parts for sign in part.signs)]
+    every = [*store.signs, *(sign for part in parts for sign in part.signs)]
     return tuple({sign.kind: sign for sign in reversed(every)}.values())[::-1]
 
 
@@ -217,97 +225,38 @@ def _joined_on(results: Iterable[RangeResult], again: Callable[..., RangeResult]
     return parts
 
 
-def _unsafe(plan: Plan, parts: Sequence[RangeResult], report: _Report) -> None:
+def _unsafe(store: Store, parts: Sequence[RangeResult], report: _Report) -> None:
     said = set()
     for part in parts:
         for name, phy_offset in part.unsafe.items():
             if name not in said:
                 said.add(name)
                 text = f"the topic {name!r} of this record cannot be a directory name"
-                report(finding("store.unsafe_name", *plan.at(phy_offset), text))
-
-
-def _missing(
-    plan: Plan, parts: Sequence[RangeResult], report: _Report
-) -> tuple[dict[tuple[str, int], list[UnitRun]], list[KeyRun]]:
-    """Units and keys that are lost. Those that dispatch has not reached yet are reported as one note."""
-    dispatched = _dispatched_part(plan, parts)
-    indexed = max((number for number, part in enumerate(parts) if part.indexed), default=-1)
-    since = max((part.newest for part in parts if part.newest is not None), default=0) - _ON_THE_WAY
-    units: dict[tuple[str, int], list[UnitRun]] = {}
-    keys: list[KeyRun] = []
-    on_the_way: list[KeyRun] = []
-    before, due, due_at = 0, 0, None
-    for number, part in enumerate(parts):
-        behind = number >= dispatched >= 0
-        if behind and part.due[0]:
-            due, due_at = due + part.due[0], part.due[1] if due_at is None else due_at
-        for unit in part.units:
-            if not (behind and unit.where == AFTER):
-                _glue_unit(units.setdefault((unit.topic, unit.queue_id), []), unit)
-        for key in part.key_runs:
-            if behind and key.where == AFTER:
-                continue
-            if plan.live and number >= indexed and key.where == NEWEST and key.time >= since:
-                on_the_way.append(key)
-            else:
-                _glue_key(keys, replace(key, first=key.first + before))
-        before += part.keys
-    if due_at is not None:
-        report(lag_finding(plan, due, due_at, max(part.dispatched or 0 for part in parts)))
-    if on_the_way:
-        count = sum(run.count for run in on_the_way)
-        text = f"{count:,} keys of the newest records are not in an index file yet, but their units are in the queues"
-        report(finding("store.lag", *plan.at(on_the_way[0].begin), text))
-    return units, keys
-
-
-def _dispatched_part(plan: Plan, parts: Sequence[RangeResult]) -> int:
-    """The last part with a record that is dispatched.
-
-    If nothing is dispatched at all, nothing is late: the queues and the index are gone (-1). But a store in use whose
-    log has one file with records may have just begun, and any start would dispatch them all (0).
-    """
-    dispatched = max((number for number, part in enumerate(parts) if part.dispatched is not None), default=-1)
-    if plan.live and dispatched < 0 and len({part.range.log for part in parts if part.due[0]}) == 1:
-        return 0
-    return dispatched
-
-
-def _glue_unit(runs: list[UnitRun], run: UnitRun) -> None:
-    if runs and 0 <= run.first - runs[-1].last <= 1:
-        runs[-1] = replace(runs[-1], last=run.last, count=runs[-1].count + run.count)
-    else:
-        runs.append(run)
-
-
-def _glue_key(runs: list[KeyRun], run: KeyRun) -> None:
-    if runs and run.first == runs[-1].first + runs[-1].count:
-        runs[-1] = replace(runs[-1], end=run.end, count=runs[-1].count + run.count)
-    else:
-        runs.append(run)
+                report(finding("store.unsafe_name", *store.at(phy_offset), text))
 
 
 def _check_queues(
-    plan: Plan,
+    store: Store,
     surveys: Sequence[QueueSurvey],
     marks: Marks,
     missing: dict[tuple[str, int], list[UnitRun]],
     report: _Report,
 ) -> None:
     """Findings on units, file by file; units of zeros that no record explains are gaps."""
-    files = {file.name: file for file in plan.queues}
+    files = {file.name: file for file in store.queues}
     for survey in surveys:
         for what in ("unit.invalid", "unit.lost", "unit.strange", "unit.size", "unit.moved", "unit.tags",
                      "unit.address", "unit.time", "unit.recovered"):  # fmt: skip
             for mark in marks.runs.get((what, survey.file), ()):
-                report(say_unit(plan, survey.file, what, mark))
+                report(say_unit(store, survey.file, what, mark))
         file = files[survey.file]
         base = file.base_offset // QUEUE_UNIT.size
         runs = missing.get((file.topic or "", file.queue_id or 0), [])
         for first, length in survey.zeros:
             for start, stop in _left(first + base, first + base + length, runs):
-                report(say_unit(plan, survey.file, "unit.zeros", Mark(start - base, stop - start, (0, 0, 0))))
+                report(
+                    say_unit(store, survey.file, "unit.zeros", Mark(start - base, stop - start, (0, 0, 0)))
+                )
 
 
 def _left(begin: int, end: int, runs: Sequence[UnitRun]) -> Iterator[tuple[int, int]]:
@@ -331,24 +280,25 @@ def _check_indexes(
     report: _Report,
 ) -> Iterator[list[Finding]]:
     """Findings on index files, file by file; without a geometry only whether a file is empty."""
-    if plan.geometry is None:
-        for number, (file, header) in enumerate(plan.indexes):
-            if file.name in plan.sound_indexes and header.index_count <= 1:
-                report(empty_file(file, header, last=number == len(plan.indexes) - 1))
+    store = plan.store
+    if store.geometry is None:
+        for number, (file, header) in enumerate(store.indexes):
+            if file.name in store.sound_indexes and header.index_count <= 1:
+                report(empty_file(file, header, last=number == len(store.indexes) - 1))
     offsets = [offset for survey in surveys for offset in survey.ends]
     # Else the file before may be gone, unknown, or another one.
-    complete = len(surveys) == len(plan.indexes) and not hashes and offsets == sorted(offsets)
-    first_entries = FirstEntries(plan, times, report)
+    complete = len(surveys) == len(store.indexes) and not hashes and offsets == sorted(offsets)
+    first_entries = FirstEntries(store, times, report)
     for survey in surveys:
         for found in survey.findings:
             report(found)
-        skipped = set() if check_bounds(plan, survey, times, report) else {"entry.time"}
+        skipped = set() if check_bounds(store, survey, times, report) else {"entry.time"}
         if complete and "entry.time" not in skipped:
             first_entries.check(survey)
         first_entries.add(survey)
         for what in ("entry.lost", "entry.negative", "entry.time", "entry.double", "entry.wrong"):
             for mark in marks.runs.get((what, survey.file), ()) if what not in skipped else ():
-                report(say_entry(plan, survey.file, what, mark, hashes))
-        for found in say_unreached(plan, survey) if plan.deep else ():
+                report(say_entry(store, survey.file, what, mark, hashes))
+        for found in say_unreached(store, survey) if plan.deep else ():
             report(found)
         yield report.take()

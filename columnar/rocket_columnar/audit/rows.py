@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocket_columnar.audit.file_survey import ENTRIES, UNITS, IndexSurvey, QueueSurvey
-from rocket_columnar.audit.plan import Plan
 from rocket_columnar.audit.range_result import Frames
 from rocket_columnar.audit.read_ahead import ReadAhead
+from rocket_columnar.facts import Store
 from rocket_columnar.formats import ENTRY_DTYPE, UNIT_DTYPE
 from rocket_columnar.store import StoreFile
 
@@ -107,7 +107,7 @@ class Rows:
     @classmethod
     def read(
         cls,
-        plan: Plan,
+        store: Store,
         targets: Targets,
         reach: tuple[int, int],
         frames: Frames,
@@ -117,7 +117,7 @@ class Rows:
         entries = bool(targets.files) and isinstance(targets.files[0], IndexSurvey)
         kind, run = (ENTRY_DTYPE, ENTRIES) if entries else (UNIT_DTYPE, UNITS)
         size = kind.itemsize
-        known = {file.name: file for file in (plan.content_indexes if entries else plan.queues)}
+        known = {file.name: file for file in (store.content_indexes if entries else store.queues)}
         wanted = []
         for owner, begin, end in targets.meeting(*reach):
             look = targets.files[owner]
@@ -127,7 +127,7 @@ class Rows:
         raw = np.empty(sum(stop - first for *_, first, stop in wanted), kind)
         data = raw.view(np.uint8)
         files, owners, firsts, bounds = [], [], [], [0]
-        header = plan.geometry.entries_offset if entries and plan.geometry else 0
+        header = store.geometry.entries_offset if entries and store.geometry else 0
         for file, owner, first, stop in wanted:
             rows = data[bounds[-1] * size :][: (stop - first) * size]
             try:

@@ -7,22 +7,22 @@ not a finding.
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Final, TypeAlias
-
-from rocket_spec.layout import Geometry
+from typing import Any, Final, TypeAlias
 
 from rocket_columnar.audit.batch_check import check_batches
 from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey, survey_file
-from rocket_columnar.audit.plan import Level, Plan, Range, make_plan, relisted
 from rocket_columnar.audit.range_check import check_range
 from rocket_columnar.audit.range_result import RangeResult
+from rocket_columnar.audit.ranges import Level, Plan, Range, plan_audit
 from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.report import findings, quick_findings
 from rocket_columnar.audit.rows import Surveys
 from rocket_columnar.audit.timer_check import check_timers
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
-from rocket_columnar.store import Sign, StoreFile, WorkDone, in_order, size_of
+from rocket_columnar.store import Sign, StoreFile, WorkDone, files_kept_open, in_order, size_of
 
 _Survey: TypeAlias = "QueueSurvey | IndexSurvey | None"
 
@@ -32,36 +32,32 @@ _TASKS: Final = 8  # of each thread at least, so that large files are shared out
 
 
 def audit(
-    store: Path | str,
+    store: Store | Path | str,
     level: Level = "default",
     *,
-    geometry: Geometry | None = None,
     threads: int | None = None,
-    commitlog: Sequence[Path | str] = (),
-    release: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     on_signs: Callable[[tuple[Sign, ...]], None] = lambda _: None,
+    **known: Any,
 ) -> Iterator[Finding]:
     """The findings on a store, file by file; none for a healthy one.
 
     Args:
-        store: the directory of a store.
-        level: how much is checked; see `make_plan`.
-        geometry: of the index files; by default inferred.
-        commitlog: further directories of the commit log, as for `find_files`.
+        store: the store, or its directory.
+        level: how much is checked; see `plan_audit`.
         threads: number of threads; by default the number of processors, at most 4.
-        release: that wrote the store; by default 4.9.3, or 5.x as the files show.
         on_progress: called with the bytes of files that were read, and those of all; not at the level "quick".
         on_signs: called with the signs that 5.x wrote to the store, before the first finding; findings that its rules
             explain are left out.
+        known: of a directory, as for `Store`.
 
     Raises:
         UsageError: an unknown level, no store, or a geometry that does not fit.
         OSError: the store cannot be read.
     """
-    plan = make_plan(Path(store), level, geometry=geometry, commitlog=commitlog, release=release)
-    if level == "quick" or not plan.logs:  # without a log nothing that points into it can be judged
-        on_signs(plan.signs)
+    plan = plan_audit(store, level, **known)
+    if level == "quick" or not plan.store.logs:  # without a log nothing that points into it can be judged
+        on_signs(plan.store.signs)
         return quick_findings(plan)
     work = _Work(plan, on_progress, on_signs)
     return _audit(plan, min(os.cpu_count() or 1, 4) if threads is None else max(threads, 1), work)
@@ -77,7 +73,7 @@ class _Work(WorkDone):
         on_signs: Callable[[tuple[Sign, ...]], None],
     ) -> None:
         self.on_signs = on_signs
-        files = (*plan.queues, *plan.content_indexes) if report is not None else ()
+        files = (*plan.store.queues, *plan.store.content_indexes) if report is not None else ()
         self._sizes = {file.name: size_of(file) or 0 for file in files}
         super().__init__(report, sum(self._sizes.values()) + sum(part.size for part in plan.ranges))
 
@@ -87,28 +83,28 @@ class _Work(WorkDone):
 
 
 def _audit(plan: Plan, threads: int, work: _Work) -> Iterator[Finding]:
-    with ThreadPoolExecutor(threads) as pool:
+    with nullcontext() if plan.store.live else files_kept_open(), ThreadPoolExecutor(threads) as pool:
         yield from _findings(plan, pool, threads, work)
 
 
 def _findings(plan: Plan, pool: ThreadPoolExecutor, threads: int, work: _Work) -> Iterator[Finding]:
-    held = ReadAhead(len(plan.queues))
+    held = ReadAhead(len(plan.store.queues))
     current = plan
 
     def survey(files: Sequence[StoreFile]) -> list[_Survey]:
-        return [survey_file(current, file, held) for file in files]
+        return [survey_file(current.store, file, held) for file in files]
 
     def submitted(files: Sequence[StoreFile]) -> list[tuple[Sequence[StoreFile], Future[list[_Survey]]]]:
         few = max(1, min(_FILES, len(files) // (_TASKS * threads)))
         tasks = [files[at : at + few] for at in range(0, len(files), few)]
         return [(task, pool.submit(survey, task)) for task in tasks]
 
-    indexes = [] if plan.live else submitted(plan.content_indexes)  # these take longest
-    queues = submitted(plan.queues)
-    if plan.live:
+    indexes = [] if plan.store.live else submitted(plan.store.content_indexes)  # these take longest
+    queues = submitted(plan.store.queues)
+    if plan.store.live:
         wait(future for _, future in queues)
-        current = relisted(plan)
-        indexes = submitted(current.content_indexes)
+        current = plan.relisted()
+        indexes = submitted(current.store.content_indexes)
 
     def surveyed() -> Iterator[_Survey]:
         for files, future in [*queues, *indexes]:
@@ -128,5 +124,5 @@ def _findings(plan: Plan, pool: ThreadPoolExecutor, threads: int, work: _Work) -
             yield result
 
     yield from findings(current, seen, results(), work.on_signs)
-    yield from check_batches(current)
-    yield from check_timers(current)
+    yield from check_batches(current.store)
+    yield from check_timers(current.store)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from rocket_spec.errors import FormatError
 from rocket_spec.later_layouts import TIMER_SLOT, TIMER_UNIT
 
-from rocket_columnar.audit.plan import Plan
 from rocket_columnar.decode import decode
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.log import StoredRecords
 from rocket_columnar.store import StoreFile
@@ -19,25 +19,25 @@ _UNIT: Final = ["position", "prev_position", "phy_offset", "record_size"]
 _SLOT: Final = ["slot", "first_position", "last_position"]
 
 
-def check_timers(plan: Plan) -> Iterator[Finding]:
+def check_timers(store: Store) -> Iterator[Finding]:
     """The findings on the timer log and the wheel; records and units that came after the plan was made are not judged.
 
     Records and units before the first file of their log have expired, and are not judged either. Nor are the slots of a
     store in use, which is read while they change, or of a log that cannot be read.
     """
-    log = [file for file in plan.timers if file.kind == "timer_log"]
+    log = [file for file in store.timers if file.kind == "timer_log"]
     begin = end = log[0].base_offset if log else 0
     whole = True
-    for file in plan.timers:  # the log first
+    for file in store.timers:  # the log first
         wheel = file.kind == "timer_wheel"
-        if wheel and (plan.live or not whole or file.path.name != "timerwheel"):
+        if wheel and (store.live or not whole or file.path.name != "timerwheel"):
             continue
         try:
             for rows in _columns(file, file.kind, _SLOT if wheel else _UNIT):
                 if wheel:
                     yield from _slots(file, rows, begin, end)
                 else:
-                    yield from _units(plan, file, rows)
+                    yield from _units(store, file, rows)
                     end = max(end, int(rows["position"][-1]) + TIMER_UNIT.size)
         except FormatError as error:
             whole = False
@@ -55,7 +55,7 @@ def _columns(file: StoreFile, table: str, names: list[str]) -> Iterator[dict[str
         return
 
 
-def _units(plan: Plan, file: StoreFile, rows: dict[str, NDArray[Any]]) -> Iterator[Finding]:
+def _units(store: Store, file: StoreFile, rows: dict[str, NDArray[Any]]) -> Iterator[Finding]:
     def found(row: int, field: str, text: str) -> Finding:
         at = int(rows["position"][row]) - file.base_offset + TIMER_UNIT.offset_of(field)
         return finding("timer.unit", file.name, at, text, clause="TIM-3")
@@ -65,8 +65,8 @@ def _units(plan: Plan, file: StoreFile, rows: dict[str, NDArray[Any]]) -> Iterat
         text = f"found prev_position {previous[row]:,}, expected -1 or one before {position[row]:,}"
         yield found(row, "prev_position", text)
     offsets = rows["phy_offset"]
-    judged = np.flatnonzero((offsets < 0) | ((offsets >= plan.begin) & (offsets < plan.end)))
-    with StoredRecords(plan.logs) as records:
+    judged = np.flatnonzero((offsets < 0) | ((offsets >= store.begin) & (offsets < store.end)))
+    with StoredRecords(store.logs) as records:
         for row in judged.tolist():
             phy_offset, size = int(offsets[row]), int(rows["record_size"][row])
             record = records.at(phy_offset)

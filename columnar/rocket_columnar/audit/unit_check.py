@@ -12,9 +12,10 @@ from rocket_columnar.audit.fault_runs import Marks
 from rocket_columnar.audit.matching import LOST, MOVED, NOT_OWN, SIZE, TAGS, without_appended
 from rocket_columnar.audit.missing import files_now
 from rocket_columnar.audit.multi_dispatch_check import RangeCopies
-from rocket_columnar.audit.plan import Plan, Range
 from rocket_columnar.audit.range_result import Frames
+from rocket_columnar.audit.ranges import Range
 from rocket_columnar.audit.rows import Rows
+from rocket_columnar.facts import Store
 from rocket_columnar.formats import LAST_ADDRESS, SCHEDULE_TOPIC, tags_code
 from rocket_columnar.log import StoredRecords
 from rocket_columnar.store import StoreFile
@@ -27,7 +28,7 @@ _INT: Final = 1 << 31
 class Judge:
     """Determines what is wrong with the units that have flags."""
 
-    plan: Plan
+    store: Store
     units: Rows
     frames: Frames
     copies: RangeCopies
@@ -36,7 +37,7 @@ class Judge:
 
     def judge(self, flags: NDArray[np.uint8]) -> None:
         """Marks the units that have flags, file by file."""
-        flags = without_appended(self.plan, flags, self.units.columns["phy_offset"])
+        flags = without_appended(self.store, flags, self.units.columns["phy_offset"])
         bad = np.flatnonzero(flags)
         for run in np.unique(np.searchsorted(self.units.bounds, bad, side="right") - 1).tolist():
             begin, end = self.units.bounds[run : run + 2].tolist()
@@ -88,7 +89,7 @@ class Judge:
     def _may_be_sound(self, file: StoreFile, row: int) -> bool:
         """Whether a unit points to a copy for its queue, or into another range of the log."""
         offset = int(self.units.columns["phy_offset"][row])
-        if self.units.columns["size"][row] <= 0 or not self.plan.begin <= offset < self.plan.end:
+        if self.units.columns["size"][row] <= 0 or not self.store.begin <= offset < self.store.end:
             return False
         queue = file.topic or "", file.queue_id or 0
         elsewhere = not self.range.begin <= offset < self.range.end
@@ -98,7 +99,7 @@ class Judge:
         self, places: NDArray[np.int64], tags: NDArray[np.int64], chosen: NDArray[np.bool_]
     ) -> None:
         """Clears `chosen` for units whose tags code is not the hash of their record's own tag."""
-        with suppress(FileNotFoundError), StoredRecords(self.plan.logs) as records:  # expired meanwhile
+        with suppress(FileNotFoundError), StoredRecords(self.store.logs) as records:  # expired meanwhile
             for row in np.flatnonzero(chosen).tolist():
                 record = records.at(int(self.frames.all.phy_offset[places[row]]))
                 if record is not None:
@@ -114,7 +115,7 @@ class Judge:
             from rocket_columnar.decode import ExtUnits  # loads pyarrow
 
             queue = file.topic or "", file.queue_id or 0
-            ext = ExtUnits(files_now(self.plan, self.plan.exts, *queue, part="consumequeue_ext"))
+            ext = ExtUnits(files_now(self.store, self.store.exts, *queue, part="consumequeue_ext"))
             known[addresses], found, times = ext.tags_codes(*queue, tags[addresses])
             tagged[addresses] = ~known[addresses] | (found != expected[addresses])
             tags[addresses] = found

@@ -8,8 +8,8 @@ from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.audit.fault_runs import Mark
 from rocket_columnar.audit.file_survey import IndexSurvey
-from rocket_columnar.audit.plan import Plan
 from rocket_columnar.audit.range_result import KeyRun, UnitRun
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, Severity, finding
 from rocket_columnar.index import entry_position
 from rocket_columnar.log import StoredRecords
@@ -67,11 +67,11 @@ def _more(length: int) -> str:
     return f" and the {length - 1:,} after it" if length > 1 else ""
 
 
-def say_unit(plan: Plan, file: str, what: str, mark: Mark, hashes: frozenset[int] = frozenset()) -> Finding:
+def say_unit(store: Store, file: str, what: str, mark: Mark, hashes: frozenset[int] = frozenset()) -> Finding:
     """The finding of a run of units."""
     del hashes
     saying = _UNITS[what]
-    base = next(queue.base_offset for queue in plan.queues if queue.name == file) // QUEUE_UNIT.size
+    base = next(queue.base_offset for queue in store.queues if queue.name == file) // QUEUE_UNIT.size
     offset, size, tags = mark.values
     field = "size" if what == "unit.invalid" and offset >= 0 else saying.field
     text = (
@@ -79,20 +79,20 @@ def say_unit(plan: Plan, file: str, what: str, mark: Mark, hashes: frozenset[int
         f"{saying.text}"
     )
     if what == "unit.strange":
-        text += _owner(plan, offset)
+        text += _owner(store, offset)
     at = mark.first * QUEUE_UNIT.size + QUEUE_UNIT.offset_of(field)
     return finding(saying.code, file, at, text, severity=saying.severity, clause=saying.clause)
 
 
-def _owner(plan: Plan, offset: int) -> str:
+def _owner(store: Store, offset: int) -> str:
     """The queue that the record at a physical offset states, in words; nothing if it cannot be read."""
-    with suppress(FileNotFoundError), StoredRecords(plan.logs) as records:  # expired meanwhile
+    with suppress(FileNotFoundError), StoredRecords(store.logs) as records:  # expired meanwhile
         record = records.at(offset)
         return "" if record is None else f": {record.fixed.queue_id} of {record.topic}"
     return ""
 
 
-def say_entry(plan: Plan, file: str, what: str, mark: Mark, hashes: frozenset[int]) -> Finding:
+def say_entry(store: Store, file: str, what: str, mark: Mark, hashes: frozenset[int]) -> Finding:
     """The finding of a run of entries; `hashes` are those of missing keys."""
     entry = f"entry {mark.first:,}{_more(mark.length)}"
     clause = None
@@ -120,11 +120,11 @@ def say_entry(plan: Plan, file: str, what: str, mark: Mark, hashes: frozenset[in
             f"{entry}: found a time diff of {found:,} s, expected {expected}, from the header's begin to its "
             "record: queries see the wrong time for it"
         )
-    assert plan.geometry is not None  # noqa: S101 - entries were read
-    return finding(code, file, entry_position(plan.geometry, mark.first, field), text, clause=clause)
+    assert store.geometry is not None  # noqa: S101 - entries were read
+    return finding(code, file, entry_position(store.geometry, mark.first, field), text, clause=clause)
 
 
-def say_missing_keys(plan: Plan, runs: Sequence[KeyRun], report: Callable[[Finding], None]) -> None:
+def say_missing_keys(store: Store, runs: Sequence[KeyRun], report: Callable[[Finding], None]) -> None:
     """Reports keys without an entry, at the first one's record."""
     for run in runs:
         what = (
@@ -133,16 +133,16 @@ def say_missing_keys(plan: Plan, runs: Sequence[KeyRun], report: Callable[[Findi
             else f"{run.count:,} of the keys of the record at physical offset {run.begin:,} {'is' if run.count == 1 else 'are'}"
         )
         text = f"{what} not in the index: queries by key do not find them"
-        report(finding("index.missing_key", *plan.at(run.begin), text))
+        report(finding("index.missing_key", *store.at(run.begin), text))
 
 
 def say_missing_units(
-    plan: Plan, queues: dict[tuple[str, int], list[UnitRun]], report: Callable[[Finding], None]
+    store: Store, queues: dict[tuple[str, int], list[UnitRun]], report: Callable[[Finding], None]
 ) -> None:
     """Reports records without a unit, at the place in the queue's file where the unit should be, otherwise in the log."""
     for (topic, queue_id), runs in queues.items():
         for run in runs:
-            file, at = _unit_place(plan, topic, queue_id, run.first) or plan.at(run.phy_offset)
+            file, at = _unit_place(store, topic, queue_id, run.first) or store.at(run.phy_offset)
             report(
                 finding(
                     "queue.missing_unit",
@@ -155,9 +155,9 @@ def say_missing_units(
             )
 
 
-def _unit_place(plan: Plan, topic: str, queue_id: int, logical: int) -> tuple[str, int] | None:
+def _unit_place(store: Store, topic: str, queue_id: int, logical: int) -> tuple[str, int] | None:
     position = logical * QUEUE_UNIT.size
-    for file in plan.queues:
+    for file in store.queues:
         if (file.topic, file.queue_id) == (topic, queue_id):
             size = size_of(file)
             if size is not None and file.base_offset <= position < file.base_offset + size:
@@ -165,14 +165,14 @@ def _unit_place(plan: Plan, topic: str, queue_id: int, logical: int) -> tuple[st
     return None
 
 
-def say_unreached(plan: Plan, survey: IndexSurvey) -> Iterator[Finding]:
+def say_unreached(store: Store, survey: IndexSurvey) -> Iterator[Finding]:
     """The findings on entries of a file that no query of their own key reaches."""
-    if plan.geometry is None:
+    if store.geometry is None:
         return
     for first, length in survey.unreached:
         yield finding(
             "index.missing_key",
             survey.file,
-            entry_position(plan.geometry, first, "key_hash"),
+            entry_position(store.geometry, first, "key_hash"),
             f"{length:,} entries from entry {first:,} on are not found by a query for their own key",
         )

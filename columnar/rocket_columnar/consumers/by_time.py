@@ -1,19 +1,18 @@
 """The logical offset that a broker gives for a time in a queue (CQ-TIME-1, CQ-TIME-2)."""
 
 import struct
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_columnar.consumers.queue_units import queues_of
-from rocket_columnar.describe import QueueView, look_at
+from rocket_columnar.describe import QueueView, queue_views
+from rocket_columnar.facts import Store, as_store
 from rocket_columnar.query import CommitLog
-from rocket_columnar.store import StoreFile, read_at, size_of
+from rocket_columnar.store import StoreFile, by_queue, read_at, size_of
 
 _UNIT: Final = struct.Struct(QUEUE_UNIT.struct_format)
 _SYS_FLAG: Final = 36  # its place in a record
@@ -43,17 +42,15 @@ class OffsetAtTime:
     why: str
 
 
-def offset_at(
-    store: Path | str, topic: str, queue_id: int, time: int, *, commitlog: Sequence[Path | str] = ()
-) -> OffsetAtTime:
+def offset_at(store: Store | Path | str, topic: str, queue_id: int, time: int, **known: Any) -> OffsetAtTime:
     """What a broker of 4.9.3 answers when a consumer, or `mqadmin resetOffsetByTime`, asks for a time.
 
     Args:
-        store: the directory of the store.
+        store: the store, or its directory.
         topic: of the queue.
         queue_id: number of the queue.
         time: ms since 1970.
-        commitlog: further directories of the commit log, as for `find_files`.
+        known: of a directory, as for `Store`.
 
     Raises:
         UsageError: no store, or no such queue.
@@ -61,15 +58,15 @@ def offset_at(
 
     Source: `ConsumeQueue.getOffsetInQueueByTime` 159-226; `MappedFileQueue.getMappedFileByTime` 78-92.
     """
-    path = Path(store)
-    views = {(queue.topic, queue.queue_id): queue for queue in look_at(path, commitlog=commitlog).queues}
-    view, files = views.get((topic, queue_id)), queues_of(path).get((topic, queue_id))
+    store = as_store(store, **known)
+    views, path = store.once(queue_views), store.path or Path()
+    view, files = views.get((topic, queue_id)), by_queue(store.queues).get((topic, queue_id))
     if view is None or not files:
         raise UsageError(f"{path}: no queue {queue_id} of topic {topic}")
     modified = (file for file in files if file.path.stat().st_mtime_ns // 1_000_000 >= time)
     file = next(modified, files[-1])
     with ExitStack() as stack:
-        search = _Search(file, view, CommitLog(path, stack, commitlog), time)
+        search = _Search(file, view, CommitLog(path, stack, store.commitlog, store.logs), time)
         position, why = search.run()
     number, found = 0, None
     if position is not None:

@@ -1,22 +1,20 @@
 """What is wrong with the broker's configuration beside its queues."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from rocket_spec.errors import MalformedError
 
-from rocket_columnar.config import ConfigFile, LoadedConfig, load_config, parse
-from rocket_columnar.consumers.queue_units import queues_of, units
+from rocket_columnar.config import ConfigFile, LoadedConfig, parse
+from rocket_columnar.consumers.queue_units import units
 from rocket_columnar.consumers.standing import CHECKER, HALF, OP, SCHEDULE, Progress, progress
-from rocket_columnar.describe import QueueView, look_at
+from rocket_columnar.describe import QueueView, queue_views
+from rocket_columnar.facts import NOT_LISTED, Store, as_store
 from rocket_columnar.findings import Finding, finding
-from rocket_columnar.store import CONFIG_TABLES
-
-_NOT_LISTED: Final = ("%LMQ%", "RMQ_SYS_")
-"""Beginnings of topics that the broker does not list: light queues have none, op messages go to their queue unlisted."""
+from rocket_columnar.store import CONFIG_TABLES, by_queue
 
 _CHECKS: Final = 15
 """Checks after which 4.9.3 gives a half message up (transactionCheckMax)."""
@@ -32,35 +30,35 @@ _LOST: Final = {
 
 
 def config_findings(
-    store: Path, *, commitlog: Sequence[Path | str] = (), queues: bool = True, halves: bool = True
+    store: Store | Path | str, *, queues: bool = True, halves: bool = True, **known: Any
 ) -> Iterator[Finding]:
     """The findings on the files of `config/`, and on what they state of queues.
 
     Args:
-        store: the store's directory.
-        commitlog: further directories of the commit log, as for `find_files`.
+        store: the store, or its directory.
         queues: compare offsets and topics with the queues.
         halves: also look for half messages that nobody resolves, which reads the records of their op messages.
+        known: of a directory, as for `Store`.
 
     Raises:
         UsageError: no store.
         OSError: a queue cannot be read.
     """
-    if not (store / "config").is_dir():
+    store = as_store(store, **known)
+    if store.path is None or not (store.path / "config").is_dir():
         return
     # Before the queues: a running broker appends to them meanwhile.
-    loaded = {table: load_config(store, table) for table in CONFIG_TABLES.values()}
+    loaded = {table: store.config(table) for table in CONFIG_TABLES.values()}
     for config in loaded.values():
         yield from _unreadable(config)
     if not queues:
         return
-    known = {(queue.topic, queue.queue_id): queue for queue in look_at(store, commitlog=commitlog).queues}
-    yield from _consumers(loaded["consumer_offsets"], known)
-    yield from _delays(store, loaded["delay_offsets"], known)
-    yield from _topics(loaded["topics"], known)
-    if halves and any(topic == HALF for topic, _ in known):
-        seen = progress(store, commitlog=commitlog, queues=known)
-        yield from _transactions(seen, loaded["consumer_offsets"])
+    views = store.once(queue_views)
+    yield from _consumers(loaded["consumer_offsets"], views)
+    yield from _delays(store, loaded["delay_offsets"], views)
+    yield from _topics(store, views)
+    if halves and any(topic == HALF for topic, _ in views):
+        yield from _transactions(progress(store), loaded["consumer_offsets"])
 
 
 def _name(file: ConfigFile) -> str:
@@ -137,7 +135,7 @@ def _consumers(config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]
 
 
 def _delays(
-    store: Path, config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]
+    store: Store, config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]
 ) -> Iterator[Finding]:
     """A warning if messages are lost: those that were due after the file was written were not delivered."""
     taken = config.taken
@@ -149,7 +147,9 @@ def _delays(
         written = int((taken.modified or 0) * 1000)
         waiting = sum(
             int((some["tags_code"] > written).sum())
-            for _, some in units(queues_of(store)[SCHEDULE, level - 1], queue.min_offset, queue.max_offset)
+            for _, some in units(
+                by_queue(store.queues)[SCHEDULE, level - 1], queue.min_offset, queue.max_offset
+            )
         )
         text = (
             f"delay level {level}: offset {offset:,}, and its queue ends at {queue.max_offset:,}; the broker goes on at "
@@ -163,43 +163,38 @@ def _delays(
             yield finding("delay.offset_beyond_queue", _name(taken), None, text, severity="note", cure=none)
 
 
-def _topics(config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]) -> Iterator[Finding]:
-    if config.taken is None:
+def _topics(store: Store, queues: Mapping[tuple[str, int], QueueView]) -> Iterator[Finding]:
+    taken = store.config("topics").taken
+    if taken is None:
         return
-    for topic, number in _unlisted(config, queues).items():
+    for topic, number in unlisted_topics(store).items():
         messages = sum(queue.messages for (name, _), queue in queues.items() if name == topic)
         yield finding(
             "topic.missing",
-            _name(config.taken),
+            _name(taken),
             None,
             f"topic {topic} has queues 0 to {number - 1} with {messages:,} messages, and is not in the list of topics",
         )
 
 
-def _unlisted(config: LoadedConfig, queues: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """The number of queues of each topic that is not listed, by its greatest queue number."""
-    known = {row["topic"] for row in config.rows}
+def unlisted_topics(store: Store) -> dict[str, int]:
+    """The number of queues of each topic that has queues and is not in the list of topics, by its greatest queue number."""
+    known = {row["topic"] for row in store.config("topics").rows}
     missing: dict[str, int] = {}
-    for topic, queue_id in sorted(queues):
-        if topic not in known and not topic.startswith(_NOT_LISTED):
+    for topic, queue_id in sorted(store.once(queue_views)):
+        if topic not in known and not topic.startswith(NOT_LISTED):
             missing[topic] = queue_id + 1
     return missing
 
 
-def unlisted_topics(store: Path, *, commitlog: Sequence[Path | str] = ()) -> dict[str, int]:
-    """The number of queues of each topic that has queues and is not in the list of topics."""
-    queues = ((queue.topic, queue.queue_id) for queue in look_at(store, commitlog=commitlog).queues)
-    return _unlisted(load_config(store, "topics"), queues)
-
-
-def completed_topics(store: Path, topics: Mapping[str, int]) -> str:
+def completed_topics(store: Store, topics: Mapping[str, int]) -> str:
     """The text of `topics.json` with further topics, with the number of queues of each; settings are the defaults of 4.9.3 (CFG-3).
 
     Raises:
         MalformedError: the file that a start takes changed meanwhile, or has a number that JSON does not.
         OSError: it cannot be read.
     """
-    taken = load_config(store, "topics").taken
+    taken = store.config("topics").taken
     content: dict[str, Any] = {} if taken is None else parse(taken.path.read_bytes(), str(taken.path)) or {}
     table = content.setdefault("topicConfigTable", {})
     for topic, number in topics.items():

@@ -1,7 +1,6 @@
 """Units of one consume queue by logical offset, whatever file they are in."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -9,14 +8,9 @@ from numpy.typing import NDArray
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.formats import UNIT_DTYPE
-from rocket_columnar.store import StoreFile, by_queue, list_kind, read_at, size_of
+from rocket_columnar.store import StoreFile, read_at, size_of
 
 _AT_ONCE: Final = 1 << 18  # units
-
-
-def queues_of(store: Path) -> dict[tuple[str, int], list[StoreFile]]:
-    """The files of each queue, by topic and number; none for a store without queues."""
-    return by_queue(list_kind(store, "queue"))
 
 
 def units(files: Sequence[StoreFile], begin: int, end: int) -> Iterator[tuple[int, NDArray[Any]]]:

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from rocket_columnar.config import load_config
-from rocket_columnar.consumers.queue_units import queues_of, units
-from rocket_columnar.describe import QueueView, look_at
+from rocket_columnar.consumers.queue_units import units
+from rocket_columnar.describe import QueueView, queue_views
+from rocket_columnar.facts import Store, as_store
 from rocket_columnar.query import CommitLog
-from rocket_columnar.store import StoreFile, leaves_out_unreadable
+from rocket_columnar.store import StoreFile, by_queue
 
 SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 HALF: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
@@ -153,38 +153,38 @@ class Progress:
         return lists | {"open_halves": self.open_halves}
 
 
-@leaves_out_unreadable
-def progress(
-    store: Path | str,
-    *,
-    commitlog: Sequence[Path | str] = (),
-    sizes: bool = False,
-    queues: Mapping[_Queue, QueueView] | None = None,
-) -> Progress:
+def progress(store: Store | Path | str, *, sizes: bool = False, **known: Any) -> Progress:
     """How far consumers, delayed messages and transactions of a store are.
 
     Args:
-        store: its directory.
-        commitlog: further directories of the commit log, as for `find_files`.
+        store: the store, or its directory.
         sizes: also count the bytes of unread records, which reads a unit for each.
-        queues: those of the store by topic and number, if a look at it found them before.
+        known: of a directory, as for `Store`.
 
     Raises:
         UsageError: no store.
         OSError: a file cannot be read.
     """
-    path, bounds = Path(store), queues
-    if bounds is None:
-        bounds = {(one.topic, one.queue_id): one for one in look_at(path, commitlog=commitlog).queues}
-    offsets = load_config(path, "consumer_offsets").rows
+    made = as_store(store, **known)
+    return made.looked_at(lambda: _progress(made, sizes=sizes))
+
+
+def _progress(store: Store, *, sizes: bool) -> Progress:
+    bounds = store.once(queue_views)
+    offsets = store.config("consumer_offsets").rows
     with ExitStack() as stack:
-        reading = _Reading(bounds, queues_of(path), CommitLog(path, stack, commitlog), sizes=sizes)
+        reading = _Reading(
+            bounds,
+            by_queue(store.queues),
+            CommitLog(store.path or Path(), stack, store.commitlog, store.logs),
+            sizes=sizes,
+        )
         groups = tuple(
             reading.lag(row["group"], row["topic"], row["queue_id"], row["offset"])
             for row in sorted(offsets, key=lambda row: (row["group"], row["topic"], row["queue_id"]))
         )
         delays = reading.delays(
-            {row["delay_level"]: row["offset"] for row in load_config(path, "delay_offsets").rows}
+            {row["delay_level"]: row["offset"] for row in store.config("delay_offsets").rows}
         )
         halves = list(
             reading.open_halves(

@@ -1,6 +1,5 @@
 """What a store or one of its directories contains, from names, sizes, headers and the ends of files."""
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -8,26 +7,25 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 from rocket_spec.errors import FormatError, UsageError
-from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT, Geometry
+from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.decode import decode
 from rocket_columnar.describe.file_summary import checkpoint_times
+from rocket_columnar.facts import Store
 from rocket_columnar.formats import UNIT_DTYPE
-from rocket_columnar.index import GeometryGuess, read_headers, resolve
-from rocket_columnar.log import log_tail
+from rocket_columnar.index import GeometryGuess
 from rocket_columnar.store import (
     StoreFile,
     WorkDone,
     by_queue,
     find_files,
     is_gone,
-    leaves_out_unreadable,
-    lock_holder,
     open_reader,
     read_at,
     size_of,
 )
 
+_PARTS: Final = ("commitlog", "consumequeue")
 _FILLERS: Final = 1 << 12  # units that are read at once where a filler was found
 _T = TypeVar("_T")
 
@@ -149,60 +147,60 @@ class Overview:
         return shown
 
 
-@leaves_out_unreadable
 def look_at(
-    path: Path | str,
-    *,
-    geometry: Geometry | None = None,
-    commitlog: Sequence[Path | str] = (),
-    on_progress: Callable[[int, int], None] | None = None,
+    store: Store | Path | str, *, on_progress: Callable[[int, int], None] | None = None, **known: Any
 ) -> Overview:
     """Summarises a store, or its commit-log, index, queue or topic directory; reads little of each file.
 
     Args:
-        path: the directory.
-        geometry: of the index files; by default inferred.
-        commitlog: further directories of the commit log, as for `find_files`.
+        store: the store, or the directory.
         on_progress: called with the number of files that were read, and that of all.
+        known: of a directory, as for `Store`.
 
     Raises:
-        UsageError: nothing found, or `geometry` does not fit.
+        UsageError: nothing found, or a geometry does not fit.
         OSError: the directory cannot be read.
     """
-    path = Path(path)
-    problems: list[tuple[str, str]] = []
-    files = find_files(
-        path, commitlog=commitlog, on_skip=lambda name, reason: problems.append((name, reason))
-    )
-    by_kind: dict[str, list[StoreFile]] = defaultdict(list)
-    for file in files:
-        by_kind[file.kind].append(file)
-    readable = _Readable(problems, WorkDone(on_progress, len(files)))
-    log = readable(by_kind["log"], _log_view)
-    begin = 0 if log is None else log.begin
-    indexes = readable(by_kind["index"], _index_views) or ()
-    guess, problem = _geometry(by_kind["index"], geometry)
-    whole = (
-        bool(commitlog)
-        or (path / "commitlog").exists()
-        or (path / "consumequeue").exists()
-        or _is_dledger(path)
+    path = store.path or Path() if isinstance(store, Store) else Path(store)
+    made = store if isinstance(store, Store) else _looked_at(path, known)
+    return made.looked_at(lambda: _overview(made, path, on_progress))
+
+
+def _overview(store: Store, path: Path, on_progress: Callable[[int, int], None] | None) -> Overview:
+    problems = list(store.skipped)
+    readable = _Readable(problems, WorkDone(on_progress, len(store.listed)))
+    log = readable(store.of("log"), lambda _: _log_view(store))
+    indexes = readable(store.of("index"), lambda _: _index_views(store)) or ()
+    whole = store.path is not None and (
+        bool(store.commitlog) or any((path / name).exists() for name in _PARTS) or _is_dledger(path)
     )
     return Overview(
         path=path,
-        kind=_kind(path, by_kind["log"]),
-        clean=not (path / "abort").exists() if whole else None,
-        running=lock_holder(path) if whole else None,
+        kind=_kind(path, store.of("log")),
+        clean=store.clean if whole else None,
+        running=store.holder if whole else None,
         log=log,
         indexes=indexes,
-        geometry=guess,
-        geometry_problem=problem,
+        geometry=store.geometry_guess,
+        geometry_problem="" if store.geometry_fault is None else str(store.geometry_fault),
         index_coverage=_coverage(log, indexes, whole=whole),
-        queues=tuple(_queues(by_kind["queue"], begin, readable)),
-        ext_files=len(by_kind["ext"]),
-        checkpoint=readable(by_kind["checkpoint"], lambda some: checkpoint_times(some[0])),
+        queues=tuple(_queues(store, readable)),
+        ext_files=len(store.exts),
+        checkpoint=readable(store.checkpoints, lambda some: checkpoint_times(some[0])),
         problems=tuple(problems),
     )
+
+
+def _looked_at(path: Path, known: dict[str, Any]) -> Store:
+    """The store in a directory, or the files of one that is only a part of a store."""
+    try:
+        return Store(path, **known)
+    except UsageError:
+        skipped: list[tuple[str, str]] = []
+        files = find_files(
+            path, commitlog=known.get("commitlog", ()), on_skip=lambda *skip: skipped.append(skip)
+        )
+        return Store.of_files(files, geometry=known.get("geometry"), skipped=skipped)
 
 
 class _Readable:
@@ -241,8 +239,8 @@ def _size(files: Sequence[StoreFile]) -> int:
     return sum(size_of(file) or 0 for file in files)
 
 
-def _log_view(files: Sequence[StoreFile]) -> LogView:
-    tail = log_tail(files)
+def _log_view(store: Store) -> LogView:
+    tail, files = store.tail, store.of("log")
     first = decode(files, tables=["commit_log"], columns=["store_timestamp"], limit=1, on_gap=lambda _: None)
     times = [row["store_timestamp"] for _, batch in first for row in batch.to_pylist()]
     return LogView(
@@ -255,7 +253,7 @@ def _log_view(files: Sequence[StoreFile]) -> LogView:
     )
 
 
-def _index_views(files: Sequence[StoreFile]) -> tuple[IndexView, ...]:
+def _index_views(store: Store) -> tuple[IndexView, ...]:
     return tuple(
         IndexView(
             file.name,
@@ -266,21 +264,8 @@ def _index_views(files: Sequence[StoreFile]) -> tuple[IndexView, ...]:
             header.begin_timestamp,
             header.end_timestamp,
         )
-        for file, header in read_headers(files)
+        for file, header in store.indexes
     )
-
-
-def _geometry(files: Sequence[StoreFile], given: Geometry | None) -> tuple[GeometryGuess | None, str]:
-    if not files:
-        return None, ""
-    try:
-        return resolve(files, given), ""
-    except UsageError as error:
-        if given is not None:
-            raise
-        return None, str(error)
-    except FormatError as error:
-        return None, str(error)
 
 
 def _coverage(log: LogView | None, indexes: Sequence[IndexView], *, whole: bool) -> float | None:
@@ -294,9 +279,17 @@ def _coverage(log: LogView | None, indexes: Sequence[IndexView], *, whole: bool)
     return max(last - first, 0) / (log.end - log.begin)
 
 
-def _queues(files: Sequence[StoreFile], log_begin: int, readable: _Readable) -> list[QueueView]:
-    views = [readable(group, lambda some: _queue(some, log_begin)) for group in by_queue(files).values()]
+def _queues(store: Store, readable: _Readable) -> list[QueueView]:
+    views = [
+        readable(group, lambda some: _queue(some, store.begin)) for group in by_queue(store.queues).values()
+    ]
     return [view for view in views if view is not None]
+
+
+def queue_views(store: Store) -> dict[tuple[str, int], QueueView]:
+    """What each consume queue contains, by topic and number."""
+    views = _queues(store, _Readable([], WorkDone(None)))
+    return {(view.topic, view.queue_id): view for view in views}
 
 
 def _queue(files: Sequence[StoreFile], log_begin: int) -> QueueView:

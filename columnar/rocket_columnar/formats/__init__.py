@@ -20,6 +20,7 @@ from rocket_columnar.formats.message_ids import (
     parse_unique_key,
 )
 from rocket_columnar.formats.records import (
+    DELAYS,
     HEAD_SIZE,
     SCHEDULE_TOPIC,
     Bad,

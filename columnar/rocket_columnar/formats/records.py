@@ -5,6 +5,7 @@ Compare with `CommitLog.checkMessageAndReturnSize` 302-432 and `MessageDecoder.s
 
 import socket
 import struct
+from collections.abc import Sequence
 from functools import lru_cache
 from mmap import mmap
 from typing import Final, NamedTuple
@@ -35,14 +36,11 @@ HEAD_SIZE: Final = max(layout.size for layout in _FIXED.values())
 Buffer = bytes | mmap | memoryview
 SCHEDULE_TOPIC: Final = b"SCHEDULE_TOPIC_XXXX"
 """The topic of delayed messages, whose tags codes are delivery times (`TopicValidator.RMQ_SYS_SCHEDULE_TOPIC`)."""
-DELAY_SECONDS: Final = (
-    1,
-    5,
-    10,
-    30,
-    *(60 * minutes for minutes in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30, 60, 120)),
+DELAYS: Final = tuple(
+    1000 * seconds
+    for seconds in (1, 5, 10, 30, *(60 * minutes for minutes in (*range(1, 11), 20, 30, 60, 120)))
 )
-"""The default delay levels, 1s to 2h (`MessageStoreConfig.messageDelayLevel`)."""
+"""ms of the default delay levels, 1s to 2h (`MessageStoreConfig.messageDelayLevel`)."""
 
 
 class FixedFields(NamedTuple):
@@ -179,10 +177,12 @@ def clean_utf8(data: bytes) -> bytes:
     return data if data.isascii() else decode_utf8(data).encode()
 
 
-def tags_code(topic: bytes, pairs: dict[bytes, bytes], store_timestamp: int) -> int | None:
+def tags_code(
+    topic: bytes, pairs: dict[bytes, bytes], store_timestamp: int, delays: Sequence[int] = DELAYS
+) -> int | None:
     """What a healthy dispatch puts into the consume queue (LOG-DSP-1).
 
-    The delivery time in ms for a scheduled message; else the hash of TAGS, 0 without; None if Java throws,
+    The delivery time in ms for a scheduled message, by the `delays` of the levels; else the hash of TAGS, 0 without; None if Java throws,
     since a delay level is not a number.
     """
     if topic == SCHEDULE_TOPIC and b"DELAY" in pairs:
@@ -190,7 +190,7 @@ def tags_code(topic: bytes, pairs: dict[bytes, bytes], store_timestamp: int) -> 
         if level is None:
             return None
         if level > 0:
-            return to_i64(store_timestamp + 1000 * DELAY_SECONDS[min(level, len(DELAY_SECONDS)) - 1])
+            return to_i64(store_timestamp + delays[min(level, len(delays)) - 1])
     tags = pairs.get(b"TAGS")
     return _tags_hash(tags) if tags else 0
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rocket_spec.profiles import profile
 
 from rocket_columnar.fast import PlainLog, log_form
-from rocket_columnar.formats import clean_utf8
+from rocket_columnar.formats import DELAYS, clean_utf8
 from rocket_columnar.log.gaps import Gap
 from rocket_columnar.log.request_columns import ROLLBACK, Requests, TopicNames, tag_code, topic_code
 from rocket_columnar.log.row_values import RowTopics, bodies_match, properties_match, tags_codes
@@ -21,15 +21,17 @@ _ROWS: Final = 1 << 13
 
 
 class KeyRules(NamedTuple):
-    """What a release reads in the properties of a record.
+    """What a broker reads in the properties of a record, by its release and configuration.
 
     Attributes:
         tag_keys: messages are also indexed under their tags, as since 5.4.0.
         one_separator: a property that contains a second separator is dropped, as before 4.9.1.
+        delays: ms of each delay level of the broker.
     """
 
     tag_keys: bool = False
     one_separator: bool = False
+    delays: tuple[int, ...] = DELAYS
 
     @staticmethod
     def of(version: str) -> KeyRules:
@@ -66,7 +68,7 @@ class Dispatch:
         rows = records.rows
         numbers = self._topics.numbers(records)
         topics = self._topics.values(numbers).astype(np.int32)
-        codes, known = tags_codes(records, self._topics.scheduled[numbers])
+        codes, known = tags_codes(records, self._topics.scheduled[numbers], self._rules.delays)
         dispatched = np.ones(len(rows), np.bool_) if known is None else known
         transaction = rows["sys_flag"] & ROLLBACK
         silent = ~dispatched | (transaction == ROLLBACK)

@@ -1,6 +1,6 @@
 """What decode and dispatch both derive from a scan's records: topics, tags codes, and whether bodies match their checksums."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 from zlib import crc32
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocket_columnar.fast import PlainLog
-from rocket_columnar.formats import SCHEDULE_TOPIC, tags_code
+from rocket_columnar.formats import DELAYS, SCHEDULE_TOPIC, tags_code
 from rocket_columnar.log.scan import Records
 
 _CRC_NAME: Final = b"__CRC32#\1"
@@ -45,13 +45,14 @@ class RowTopics:
 
 
 def tags_codes(
-    records: Records, scheduled: NDArray[np.bool_]
+    records: Records, scheduled: NDArray[np.bool_], delays: Sequence[int] = DELAYS
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
     """What a healthy dispatch puts into the consume queue (LOG-DSP-1), and which rows have a code; None if all do.
 
     Args:
         records: with values.
         scheduled: which of them are delayed messages.
+        delays: ms of each delay level.
     """
     form, rows = records.form, records.rows
     codes = form.hash_codes(*records.places("tags")).astype(np.int64)
@@ -64,7 +65,7 @@ def tags_codes(
     numbers = distinct.numbers(window, at[delayed], lengths[delayed])
     for number, text in enumerate(distinct.items):
         places = delayed[numbers == number]
-        delay = tags_code(SCHEDULE_TOPIC, {b"DELAY": text}, 0)
+        delay = tags_code(SCHEDULE_TOPIC, {b"DELAY": text}, 0, delays)
         if delay is None:
             known[places], codes[places] = False, 0
         elif delay > 0:

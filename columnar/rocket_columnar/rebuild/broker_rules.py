@@ -1,12 +1,12 @@
 """What the broker of a store does that its log does not show: it may index messages under their tags, as since 5.4.0."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 from rocket_spec.layout import Geometry
 
+from rocket_columnar.facts import is_deleted
 from rocket_columnar.formats import ENTRY_DTYPE, hash_key, tag_key
 from rocket_columnar.log import KeyRules, StoredRecords
 from rocket_columnar.store import StoreFile, read_at
@@ -22,17 +22,17 @@ class BrokerRules(NamedTuple):
         light: whether light queues have the number 0 (`enableLmq`).
         keys: what is read in the properties.
         batched: topics of batch queues, which are not rebuilt: beside them a broker of 5.x takes no other queue (BCQ-2).
+        kept: the topics that a broker knows or has queues of; any other one was deleted, and is not rebuilt. None for all.
     """
 
     light: bool
     keys: KeyRules
-    batched: tuple[str, ...] = ()
+    batched: frozenset[str] = frozenset()
+    kept: frozenset[str] | None = None
 
-
-def batch_topics(store: Path) -> tuple[str, ...]:
-    """The topics of a store's batch queues."""
-    folder = store / "batchconsumequeue"
-    return tuple(sorted(one.name for one in folder.iterdir())) if folder.is_dir() else ()
+    def writes(self, topic: str) -> bool:
+        """Whether the queues of a topic are rebuilt."""
+        return topic not in self.batched and not is_deleted(topic, self.kept)
 
 
 def has_tag_keys(files: Sequence[StoreFile], geometry: Geometry) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocket_columnar.findings import Finding, finding
-from rocket_columnar.log import TopicNames, read_requests
+from rocket_columnar.log import FileLives, Life, Lives, TopicNames, read_requests
 from rocket_columnar.rebuild.batch_columns import (
     KEYS,
     RECORDS,
@@ -29,7 +29,7 @@ from rocket_columnar.rebuild.batch_columns import (
     units_added,
 )
 from rocket_columnar.rebuild.broker_rules import BrokerRules
-from rocket_columnar.rebuild.holes import Gaps, Holes
+from rocket_columnar.rebuild.holes import Gaps, Holes, missing_holes
 from rocket_columnar.store import StoreFile, WorkDone, is_safe
 
 _AT_ONCE: Final = 1 << 16  # records
@@ -79,12 +79,14 @@ class Dispatched:
         gaps: findings on the ranges without records.
         holes: physical offsets of the ranges whose records are lost.
         left_out: queues that are skipped.
+        lives: where queues begin to count from 0.
     """
 
     batches: tuple[Batch, ...]
     gaps: tuple[Finding, ...]
     holes: tuple[tuple[int, int], ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    lives: tuple[Life, ...] = ()
 
     def as_plain(self) -> dict[str, Any]:
         """The same as dicts and lists, for JSON."""
@@ -101,6 +103,7 @@ class Dispatched:
             tuple(Finding(**one | {"settings": tuple(map(tuple, one["settings"]))}) for one in plain["gaps"]),
             tuple((begin, end) for begin, end in plain["holes"]),
             tuple(LeftOut(*one) for one in plain["left_out"]),
+            tuple(Life(*one) for one in plain["lives"]),
         )
 
     @property
@@ -133,6 +136,16 @@ class Dispatched:
                 ranges.append(KeyRange(record, batch.records, key, first - key, stop - key))
             record, key = record + batch.records, key + batch.keys
         return ranges
+
+
+def log_holes(logs: Sequence[StoreFile], parts: Sequence[Dispatched]) -> Holes:
+    """The holes of a log, missing files and those that were found in its files, and the last lives of its queues."""
+    holes = missing_holes(logs)
+    for part in parts:
+        for begin, end in part.holes:
+            holes.add(begin, end)
+    holes.lives = Lives(part.lives for part in parts)
+    return holes
 
 
 def bucket_of(topic: str, queue_id: int, buckets: int) -> int:
@@ -188,15 +201,16 @@ def dispatch_log(
     directory.mkdir()
     holes = Holes(file.size())
     gaps = Gaps(file, holes, last=last)
-    topics = TopicNames()
+    topics, lives = TopicNames(), FileLives()
     batches: list[Batch] = []
     counted, done = work or WorkDone(None), file.base_offset
     with (
         _Columns(directory, {**KEYS, **RECORDS}) as columns,
-        _Buckets(directory, buckets, rules.batched) as dealt,
+        _Buckets(directory, buckets, rules) as dealt,
     ):
         for batch in joined_batches(read_requests(file, topics, gaps.add, keys=rules.keys), _AT_ONCE):
             gaps.pass_over(batch)
+            lives.add(batch, topics)
             counted.add(gaps.end - done)
             done = gaps.end
             keys = keys_added(batch)
@@ -210,7 +224,7 @@ def dispatch_log(
     counted.add(file.base_offset + file.size() - done)
     gaps.close()
     left_out = tuple(sorted(dealt.unsafe.values(), key=lambda found: found.phy_offset))
-    return Dispatched(tuple(batches), tuple(gaps.findings), tuple(holes.ranges), left_out)
+    return Dispatched(tuple(batches), tuple(gaps.findings), tuple(holes.ranges), left_out, lives.last)
 
 
 class _Columns:
@@ -242,8 +256,8 @@ def _write(file: Any, values: NDArray[Any]) -> None:
 class _Buckets:
     """The units of a log file, distributed to buckets batch by batch."""
 
-    def __init__(self, directory: Path, buckets: int, left_out: Sequence[str]) -> None:
-        self._left_out = frozenset(left_out)
+    def __init__(self, directory: Path, buckets: int, rules: BrokerRules) -> None:
+        self._rules = rules
         self.unsafe: dict[tuple[str, int], LeftOut] = {}
         self._buckets = buckets
         self._file = (directory / "units").open("wb", buffering=0)
@@ -264,7 +278,7 @@ class _Buckets:
         queues = [(topics.names[units.topic[at]], int(units.queue_id[at])) for at in firsts]
         of_queue = [self._bucket(*queue) for queue in queues]
         for at, queue, bucket in zip(firsts, queues, of_queue, strict=True):
-            if bucket == self._buckets and queue[0] not in self._left_out:
+            if bucket == self._buckets and self._rules.writes(queue[0]):
                 self.unsafe.setdefault(queue, LeftOut(*queue, int(units.phy_offset[at]), None))
         buckets = np.repeat(np.array(of_queue, np.uint16), np.diff(begins, append=order.size))
         counts = np.bincount(buckets, minlength=self._buckets)[: self._buckets]
@@ -276,6 +290,6 @@ class _Buckets:
         """The bucket of a queue; one more than there are if it is not written."""
         key = topic, queue_id
         if key not in self._bucket_of:
-            written = is_safe(topic) and topic not in self._left_out
+            written = is_safe(topic) and self._rules.writes(topic)
             self._bucket_of[key] = bucket_of(*key, self._buckets) if written else self._buckets
         return self._bucket_of[key]

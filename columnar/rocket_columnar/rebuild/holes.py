@@ -1,7 +1,7 @@
 """What a commit log has between its records: findings, and the holes in which records are lost."""
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rocket_spec.layout import RECORD_FIXED_V4
 
 from rocket_columnar.findings import Finding, gap_finding
-from rocket_columnar.log import Gap, Requests
+from rocket_columnar.log import Gap, Lives, Requests
 from rocket_columnar.store import StoreFile, read_at
 
 _BLANK: Final = 8  # bytes at the start of the blank record that ends a file
@@ -28,12 +28,14 @@ class Holes:
         ranges: physical offsets where they begin and end.
         records: the most that may have been in all ranges.
         log_begin: physical offset where the log begins: records before it have expired, or their files are gone.
+        lives: of its queues; what precedes the last one is in no queue.
     """
 
     most: int
     ranges: list[tuple[int, int]] = field(default_factory=list)
     records: int = 0
     log_begin: int = 0
+    lives: Lives = field(default_factory=Lives)
 
     def add(self, begin: int, end: int) -> None:
         """Adds a range, unless it is empty."""
@@ -61,13 +63,11 @@ class Holes:
         return held
 
 
-def log_holes(logs: Sequence[StoreFile], found: Iterable[Sequence[int]] = ()) -> Holes:
-    """The holes of a log: missing files, and those that were found in its files."""
+def missing_holes(logs: Sequence[StoreFile]) -> Holes:
+    """The holes that missing files of a log make."""
     holes = Holes(_FILES * max(file.size() for file in logs), log_begin=logs[0].base_offset)
     for file, after in pairwise(logs):
         holes.add(file.base_offset + file.size(), after.base_offset)
-    for begin, end in found:
-        holes.add(begin, end)
     return holes
 
 

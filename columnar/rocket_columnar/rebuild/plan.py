@@ -1,21 +1,21 @@
 """Plans a rebuild: the files it reads, the sizes of those it writes, and where index files begin and end."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, QUEUE_UNIT, Geometry
 
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, check_log_files, unread_findings
-from rocket_columnar.index import plain, resolve_some
+from rocket_columnar.index import plain
 from rocket_columnar.log import KeyRules, has_light_queues
-from rocket_columnar.rebuild.broker_rules import BrokerRules, batch_topics, has_tag_keys
+from rocket_columnar.rebuild.broker_rules import BrokerRules, has_tag_keys
 from rocket_columnar.rebuild.dispatched_columns import Dispatched
-from rocket_columnar.store import StoreFile, find_files, of_usual_size, sized, usual_size
+from rocket_columnar.store import KINDS, StoreFile, usual_size
 
 _QUEUE_FILE_SIZE: Final = 6_000_000  # 4.9.3's default, `MessageStoreConfig.mappedFileSizeConsumeQueue`
 _BUCKET_BYTES: Final = 512 << 20
@@ -60,65 +60,41 @@ class IndexPlan(NamedTuple):
     end: int
 
 
-def plan_rebuild(
-    store: Path | str,
-    geometry: Geometry | None = None,
-    queue_file_size: int | None = None,
-    *,
-    files: Sequence[StoreFile] | None = None,
-    skipped: Sequence[tuple[str, str]] = (),
-    commitlog: Sequence[Path | str] = (),
-    release: str | None = None,
-) -> RebuildPlan:
-    """Surveys a store for `rebuild`; arguments and errors as there.
-
-    Args:
-        store: its directory; only a name for messages if `files` are given.
-        geometry: of the index files.
-        queue_file_size: bytes.
-        files: of the store, if they are not in a directory of this machine.
-        skipped: name and reason of each file that their listing skipped.
-        commitlog: further directories of the commit log, as for `find_files`.
-        release: see `rebuild`.
-    """
-    left_out, batched = [*skipped], () if files is not None else batch_topics(Path(store))
-    if files is None:
-        files = find_files(
-            store, commitlog=commitlog, on_skip=lambda name, reason: left_out.append((name, reason))
-        )
-    logs = tuple(file for file in files if file.kind == "log")
+def plan_rebuild(store: Store, queue_file_size: int | None = None) -> RebuildPlan:
+    """Surveys a store for `rebuild`; arguments and errors as there."""
+    logs, conf = store.of("log"), store.conf
     if not logs:
-        raise UsageError(f"{store}: contains no commit log to rebuild from")
+        raise UsageError(f"{store.name}: contains no commit log to rebuild from")
     if queue_file_size is not None and queue_file_size < 1:
         raise UsageError(f"a consume-queue file of {queue_file_size:,} bytes")
-    shape = geometry or own_geometry(files) or DEFAULT_GEOMETRY
+    shape = _geometry(store)
     if not plain(shape) or shape.index_num < 2 or shape.hash_slot_num < 1:
         raise UsageError(
             f"geometry {shape.hash_slot_num},{shape.index_num}: such an index file has no room for entries"
         )
-    size = queue_file_size or _queue_size(files)
+    sizes = [file.size() for file in store.queues]
+    own_size = usual_size(sizes, unit=QUEUE_UNIT.size) if sizes else 0
+    size = queue_file_size or own_size or (_QUEUE_FILE_SIZE if conf is None else conf.queue_file_size)
     size = -(-size // QUEUE_UNIT.size) * QUEUE_UNIT.size
     held = sum(file.size() for file in logs)
     buckets = min(-(-held // _BUCKET_BYTES) or 1, _MOST_BUCKETS)
+    files = store.of(*KINDS)
+    release = store.release
     keys = KeyRules(has_tag_keys(files, shape)) if release is None else KeyRules.of(release)
-    rules = BrokerRules(has_light_queues(files), keys, batched)
-    return RebuildPlan(tuple(files), tuple(left_out), logs, shape, size, buckets, rules)
+    light = has_light_queues(files) if conf is None or store.queues else conf.light_queues
+    batched = frozenset(file.topic or "" for file in store.batches)
+    rules = BrokerRules(light, keys._replace(delays=store.delays), batched, store.kept_topics)
+    return RebuildPlan(files, store.skipped, logs, shape, size, buckets, rules)
 
 
-def own_geometry(files: Iterable[StoreFile]) -> Geometry | None:
-    """The geometry of a store's own index files; None if it has none with a byte.
-
-    Raises:
-        UsageError, MalformedError: it cannot be inferred.
-        OSError: a file cannot be read.
-    """
-    sizes = [pair for pair in sized(file for file in files if file.kind == "index") if pair[1]]
-    return resolve_some(of_usual_size(sizes)).geometry if sizes else None
-
-
-def _queue_size(files: Sequence[StoreFile]) -> int:
-    sizes = [file.size() for file in files if file.kind == "queue"]
-    return (usual_size(sizes, unit=QUEUE_UNIT.size) if sizes else 0) or _QUEUE_FILE_SIZE
+def _geometry(store: Store) -> Geometry:
+    """That of the store's own index files with a byte, else of the configuration, else 4.9.3's default."""
+    known = store.given_geometry or store.geometry
+    if known is not None:
+        return known
+    if store.geometry_fault is not None and any(file.size() for file, _ in store.indexes):
+        raise store.geometry_fault
+    return DEFAULT_GEOMETRY if store.conf is None else store.conf.geometry
 
 
 def plan_indexes(dispatched: Sequence[Dispatched], geometry: Geometry) -> list[IndexPlan]:

@@ -129,7 +129,10 @@ class QueueFiles:
         self._queues: dict[tuple[int, int], OpenQueue] = {}
 
     def put(self, units: Units) -> None:
-        """Puts units in order; they are in the files when others come, or after `close`."""
+        """Puts units in order, without those of earlier lives; they are in the files when others come, or after `close`."""
+        kept = self._holes.lives.hold(self.topics, units.topic, units.queue_id, units.phy_offset)
+        if not kept.all():
+            units = units.taken(np.flatnonzero(kept | units.is_copy))
         self._held.append(units)
         self._count += units.topic.size
         if self._count >= min(max(_FEW, _OF_EACH * len(self._queues)), _MANY):

@@ -13,14 +13,21 @@ are written from the units that every log file has for it, in the order of the l
 
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rocket_spec.layout import Geometry
 
+from rocket_columnar.facts import Store, as_store
 from rocket_columnar.findings import Finding
-from rocket_columnar.rebuild.dispatched_columns import Dispatched, LeftOut, dispatch_log, left_out_findings
-from rocket_columnar.rebuild.holes import log_holes
+from rocket_columnar.rebuild.dispatched_columns import (
+    Dispatched,
+    LeftOut,
+    dispatch_log,
+    left_out_findings,
+    log_holes,
+)
 from rocket_columnar.rebuild.index_writer import keys_of, name_indexes, write_index
 from rocket_columnar.rebuild.missing_files import drop_unchanged
 from rocket_columnar.rebuild.output import commit, prepare, staged
@@ -52,43 +59,37 @@ class Rebuilt:
 
 
 def rebuild(
-    store: Path | str,
+    store: Store | Path | str,
     directory: Path | str,
     *,
-    geometry: Geometry | None = None,
     queue_file_size: int | None = None,
     only_missing: bool = False,
     force: bool = False,
-    light_queues: bool | None = None,
-    release: str | None = None,
-    commitlog: Sequence[Path | str] = (),
     on_progress: Callable[[int, int], None] | None = None,
+    **known: Any,
 ) -> Rebuilt:
     """Makes index files and consume queues from the commit log of `store`.
 
+    Sizes of files are those of the store's own, else of its broker's configuration, else 4.9.3's default. Of a queue whose
+    records count from 0 again the last life is written; topics that were deleted are left out.
+
     Args:
-        store: the directory of a store.
+        store: the store, or its directory.
         directory: gets `index/`, `consumequeue/`, `consumequeue_ext/` and finally `_manifest.json`; created if it is
             missing. It must be outside any store, contain none, and contain none of these unless `force` is set.
-        geometry: of the index files; else that of the store's own, else 4.9.3's default.
-        queue_file_size: bytes, rounded up to whole units as a broker does; else that of the store's own queues,
-            else 4.9.3's default.
+        queue_file_size: bytes, rounded up to whole units as a broker does.
         only_missing: skips the files that the store already has, byte for byte.
         force: replaces the output of an earlier rebuild, which stays in place until the new one is complete.
-        light_queues: the broker's `enableLmq`; by default what the names of the queues show.
-        release: that reads the properties and indexes; by default 4.9.3, or a later one if the newest entries show it.
-        commitlog: further directories of the commit log, as for `find_files`.
         on_progress: called with the bytes of the log that were read, and those of the whole log.
+        known: of a directory, as for `Store`.
 
     Raises:
         UsageError: no commit log, an unknown release, a geometry that does not fit or cannot be inferred, or a directory that cannot be used.
         OSError: reading or writing fails.
     """
-    store, directory = Path(store), Path(directory)
-    plan = plan_rebuild(store, geometry, queue_file_size, commitlog=commitlog, release=release)
-    if light_queues is not None:
-        plan = replace(plan, rules=plan.rules._replace(light=light_queues))
-    prepare([store, *map(Path, commitlog)], directory, force=force)
+    store, directory = as_store(store, **known), Path(directory)
+    plan = plan_rebuild(store, queue_file_size)
+    prepare([*filter(None, [store.path]), *map(Path, store.commitlog)], directory, force=force)
     with staged(directory) as staging:
         work = WorkDone(on_progress, sum(file.size() for file in plan.logs))
         with tempfile.TemporaryDirectory(dir=staging) as scratch:
@@ -97,7 +98,7 @@ def rebuild(
             drop_unchanged(staging, plan.files)
         for part in ("index", "consumequeue"):  # a log without a record gives no file
             (staging / part).mkdir(exist_ok=True)
-        files = commit(staging, directory, {"job": "rebuild", "store": str(store)}, force=force)
+        files = commit(staging, directory, {"job": "rebuild", "store": store.name}, force=force)
     return rebuilt(plan, dispatched, files, left_out)
 
 
@@ -120,7 +121,7 @@ def write_parts(
     (directory / "index").mkdir()
     for number, name in enumerate(name_indexes(plan.files, dispatched, indexes, causes)):
         (made / str(number)).rename(directory / "index" / name)
-    holes = log_holes(plan.logs, (hole for part in dispatched for hole in part.holes))
+    holes = log_holes(plan.logs, dispatched)
     left_out: list[LeftOut] = []
     for bucket in range(plan.buckets):
         units = [(folder, part.unit_ranges(bucket)) for folder, part in zip(folders, dispatched, strict=True)]

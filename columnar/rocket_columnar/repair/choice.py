@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +21,6 @@ from rocket_columnar.rebuild import (
     write_parts,
 )
 from rocket_columnar.repair.target import Target
-from rocket_columnar.report import infers_geometry, sized_files
 from rocket_columnar.store import StoreFile, WorkDone
 
 _AT_ZERO: Final = ("queue.order", "queue.wrong_target", "queue.dangling")
@@ -65,19 +64,14 @@ def rebuilt(target: Target, roots: Sequence[Finding], gone: Collection[str], new
 
 def _write(target: Target, new: Path) -> tuple[RebuildPlan, set[str]]:
     """Rebuilds all index files and queues; returns the folders of queues whose places are unknown, too."""
-    store, conf = target.store, target.conf
-    has_queues = bool(sized_files(store, "queue"))
-    inferred = target.geometry is not None or infers_geometry(store)
-    if conf is None and not (inferred and has_queues):
+    store = target.look()
+    inferred = store.geometry is not None
+    if store.conf is None and not (inferred and store.queues):
         raise UsageError(
-            f"{store}: has no {'consume queue' if inferred else 'index file'} to take the size of new files from; give "
+            f"{store.path}: has no {'consume queue' if inferred else 'index file'} to take the size of new files from; give "
             "--broker-conf FILE"
         )
-    geometry = target.geometry or (None if conf is None or inferred else conf.geometry)
-    size = None if conf is None or has_queues else conf.queue_file_size
-    plan = plan_rebuild(store, geometry, size, commitlog=target.commitlog, release=target.release)
-    if conf is not None and not has_queues:
-        plan = replace(plan, rules=plan.rules._replace(light=conf.light_queues))
+    plan = plan_rebuild(store)
     scratch = new.with_name("scratch")
     scratch.mkdir()
     dispatched, left_out = write_parts(plan, new, scratch, WorkDone(None))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE
 
-from rocket_columnar.report import Report, messages_in, sized_files
+from rocket_columnar.facts import Store
+from rocket_columnar.report import Report, messages_in
 from rocket_columnar.restart import Restart, each_units
 
 
@@ -30,19 +29,19 @@ class Outlook:
     found: int
 
     @classmethod
-    def of(cls, store: Path, commitlog: Sequence[Path], start: Restart, report: Report) -> Outlook:
+    def of(cls, store: Store, start: Restart, report: Report) -> Outlook:
         """The outlook of a store with this prediction and this audit; an OSError if a queue file cannot be read."""
         found = report.counts["error"] + report.counts["warning"]
         if start.refused is not None:
             return cls(start.refused, 0, start.log_end, found)
         targets = [np.zeros(0, np.int64)]
-        for file, _ in sized_files(store, "queue"):
+        for file in store.queues:
             for _, units in each_units(file):
                 real = (units["size"] > 0) & (units["size"] != PRE_BLANK_SIZE)
                 targets.append(units["phy_offset"][real].astype(np.int64))
         held = np.unique(np.concatenate(targets))
         messages = -sum(unit.count for unit in start.lost_units if unit.phy_offset < start.log_end)
-        for file, size in sized_files(store, "log", commitlog):
+        for file, size in zip(store.logs, store.log_sizes, strict=True):
             end = min(file.base_offset + size, start.log_end)
             known = min(end, start.dispatch_from)  # what follows is dispatched again
             messages += int(np.count_nonzero((held >= file.base_offset) & (held < known)))

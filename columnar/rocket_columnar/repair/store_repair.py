@@ -25,7 +25,7 @@ from rocket_columnar.repair.journal import can_move
 from rocket_columnar.repair.outlook import Outlook
 from rocket_columnar.repair.root import Root
 from rocket_columnar.repair.target import Target
-from rocket_columnar.report import REPAIRED
+from rocket_columnar.report import REPAIRED, audit
 from rocket_columnar.restart import predicted, restarts
 from rocket_columnar.store import hold_lock, links_in, lock_holder
 
@@ -136,8 +136,8 @@ def _placed(target: Target, survey: _Survey, folder: RepairFolder) -> Repaired:
     try:
         plan = _prepared(target, survey, folder.path / "new")
         folder.place(folder.planned(plan.away, plan.into))
-        found = restarts(target.store, **target.shape)
-        after = Outlook.of(target.store, target.commitlog, target.chosen(found), target.audit())
+        store = target.look()
+        after = Outlook.of(store, target.chosen(restarts(store)), audit(store))
         worse = after.worse_than(plan.outlook)
         if not worse and not plan.empty:
             folder.finish()
@@ -149,10 +149,11 @@ def _placed(target: Target, survey: _Survey, folder: RepairFolder) -> Repaired:
 
 
 def _survey(target: Target) -> _Survey:
-    found = predicted(target.store, **target.shape)
+    store = target.look()
+    found = predicted(store)
     if isinstance(found, str):
         raise UsageError(f"{target.store}: a broker is running ({found}); stop it before a repair")
-    report = target.audit()
+    report = audit(store)
     if report.signs:
         raise UsageError(f"{target.store}: a release of 5.x wrote to this store, which repair does not know")
     roots: list[Finding] = []
@@ -163,9 +164,7 @@ def _survey(target: Target) -> _Survey:
             if root.severity != "note":
                 cured = root.remedy in REPAIRED and not of_log and (not is_aside(root) or can_move(root.file))
                 (roots if cured else left).append(root)
-    return _Survey(
-        roots, left, Outlook.of(target.store, target.commitlog, target.chosen(found), report)
-    )  # fmt: skip
+    return _Survey(roots, left, Outlook.of(store, target.chosen(found), report))
 
 
 def _is_of_log(root: Finding) -> bool:
@@ -199,11 +198,12 @@ def _prepared(target: Target, survey: _Survey, new: Path) -> RepairPlan:
 def _listed(target: Target, roots: Sequence[Finding], new: Path, left: list[Finding]) -> Mapping[str, int]:
     """Writes the completed list of topics; what is added. What cannot be completed is left."""
     missing = [root for root in roots if root.remedy == "topics"]
-    topics = unlisted_topics(target.store, commitlog=target.commitlog) if missing else {}
+    store = target.look()
+    topics = unlisted_topics(store) if missing else {}
     if not topics:
         return {}
     try:
-        text = completed_topics(target.store, topics)
+        text = completed_topics(store, topics)
     except MalformedError:
         left += missing
         return {}

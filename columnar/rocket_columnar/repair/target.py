@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rocket_spec.layout import Geometry
 
-from rocket_columnar.report import Report, audit
+from rocket_columnar.facts import Store
 from rocket_columnar.restart import Restart
 from rocket_columnar.store import BrokerConf
 
@@ -23,14 +22,15 @@ class Target:
     conf: BrokerConf | None = None
     release: str | None = None
 
-    @property
-    def shape(self) -> dict[str, Any]:
-        """The arguments that an audit and the prediction of a start have in common."""
-        return {"geometry": self.geometry, "commitlog": self.commitlog, "release": self.release}
-
-    def audit(self) -> Report:
-        """What is wrong with the store."""
-        return audit(self.store, broker_conf=self.conf, **self.shape)
+    def look(self) -> Store:
+        """The store as it is now."""
+        return Store(
+            self.store,
+            commitlog=self.commitlog,
+            geometry=self.geometry,
+            conf=self.conf,
+            release=self.release,
+        )
 
     def chosen(self, found: tuple[Restart, Restart]) -> Restart:
         """The prediction for the broker's messageIndexSafe."""

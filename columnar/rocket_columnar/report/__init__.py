@@ -2,12 +2,9 @@
 
 from rocket_columnar.report.causes import Cause
 from rocket_columnar.report.configured import (
-    infers_geometry,
     log_folders,
     mismatches,
-    needed_geometry,
     rebuild_warnings,
-    sized_files,
 )
 from rocket_columnar.report.cures import REPAIRED, Facts
 from rocket_columnar.report.log_choices import LogChoices, messages_in

@@ -5,46 +5,21 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from rocket_spec.errors import MalformedError, UsageError
-from rocket_spec.layout import Geometry
-
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
-from rocket_columnar.index import resolve
-from rocket_columnar.rebuild import Rebuilt, own_geometry
-from rocket_columnar.store import BrokerConf, StoreFile, list_kind, of_usual_size, size_of, sized, usual_size
+from rocket_columnar.rebuild import Rebuilt
+from rocket_columnar.store import BrokerConf, StoreFile, sized, usual_size
 
 _LIGHT: Final = "consumequeue/%LMQ%"
 
 
-def sized_files(store: Path, kind: str, commitlog: Sequence[Path] = ()) -> list[tuple[StoreFile, int]]:
-    """The files of one kind with their lengths in bytes, perhaps none."""
-    return sized(list_kind(store, kind, commitlog) if store.is_dir() else ())
-
-
-def infers_geometry(store: Path) -> bool:
-    """Whether a rebuild infers the geometry of the index files from the store's own."""
-    try:
-        return own_geometry(file for file, _ in sized_files(store, "index")) is not None
-    except (UsageError, MalformedError, OSError):
-        return False
-
-
-def mismatches(
-    store: Path, conf: BrokerConf, *, commitlog: Sequence[Path] = (), geometry: Geometry | None = None
-) -> list[Finding]:
-    """A finding for each of the broker's settings with which it would not start on the files, or misread them.
-
-    Args:
-        store: the directory of the store.
-        conf: the broker's configuration.
-        commitlog: further directories of the commit log, as for `find_files`.
-        geometry: of the index files; by default inferred.
-    """
+def mismatches(store: Store, conf: BrokerConf) -> list[Finding]:
+    """A finding for each of the broker's settings with which it would not start on the files, or misread them."""
     found = (
-        _size_mismatch(conf, sized_files(store, "queue"), "mappedFileSizeConsumeQueue", conf.queue_file_size),
-        _size_mismatch(conf, sized_files(store, "log", commitlog), "mappedFileSizeCommitLog", conf.log_file_size),
-        _geometry_mismatch(conf, sized_files(store, "index"), geometry),
-    )  # fmt: skip
+        _size_mismatch(conf, sized(store.queues), "mappedFileSizeConsumeQueue", conf.queue_file_size),
+        _size_mismatch(conf, sized(store.logs), "mappedFileSizeCommitLog", conf.log_file_size),
+        _geometry_mismatch(conf, store),
+    )
     return [mismatch for mismatch in found if mismatch is not None]
 
 
@@ -66,16 +41,9 @@ def _size_mismatch(
     return _mismatch(code, clause, sizes[0][0].name, text, ((name, usual),))
 
 
-def _geometry_mismatch(
-    conf: BrokerConf, sizes: Sequence[tuple[StoreFile, int]], geometry: Geometry | None
-) -> Finding | None:
-    if not sizes:
-        return None
-    try:
-        seen = resolve(of_usual_size(sizes), geometry).geometry
-    except (UsageError, MalformedError, OSError):
-        return None
-    if seen == conf.geometry:
+def _geometry_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
+    seen = store.geometry
+    if seen is None or seen == conf.geometry:
         return None
     slots, entries = seen
     text = (
@@ -84,7 +52,7 @@ def _geometry_mismatch(
         "next puts damage the newest file"
     )
     settings = ("maxHashSlotNum", slots), ("maxIndexNum", entries)
-    return _mismatch("index.geometry", "IDX-FILE-1", sizes[0][0].name, text, settings)
+    return _mismatch("index.geometry", "IDX-FILE-1", store.indexes[0][0].name, text, settings)
 
 
 def _mismatch(code: str, clause: str, file: str, text: str, settings: tuple[tuple[str, int], ...]) -> Finding:
@@ -120,18 +88,6 @@ def log_folders(store: Path, conf: BrokerConf, warn: Callable[[str], object]) ->
 
 def _same(one: Path, other: Path) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
-
-
-def needed_geometry(store: Path, conf: BrokerConf) -> Geometry | None:
-    """The configured geometry, if the files have its size and leave theirs open."""
-    usual = of_usual_size(sized_files(store, "index"))
-    if not usual or size_of(usual[0]) != conf.geometry.file_size:
-        return None
-    try:
-        resolve(usual)
-    except (UsageError, MalformedError, OSError):
-        return conf.geometry
-    return None
 
 
 def rebuild_warnings(

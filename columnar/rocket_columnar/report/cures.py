@@ -4,10 +4,14 @@ A repair predicts a start before and after, and takes back what makes it worse. 
 deleted or written over.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.report.log_choices import LogChoices
 from rocket_columnar.report.shell import CONF, REPLICA, Shell, chained
@@ -37,6 +41,20 @@ class Facts:
     end_files: tuple[str, ...] = ()
     framed: bool = False
     choices: Callable[[Sequence[Finding]], LogChoices] | None = None
+
+    @classmethod
+    def of(cls, store: Store) -> Facts:
+        """Those of a store."""
+        full = sum(file.base_offset < store.end for file in store.logs[1:])
+        return cls(
+            has_index=bool(store.indexes),
+            has_queues=bool(store.queues),
+            has_checkpoint=bool(store.checkpoints),
+            knows_geometry=store.geometry is not None,
+            end_files=tuple(file.name for file in store.logs[full:]),
+            framed=store.framed,
+            choices=partial(LogChoices.of, store),
+        )
 
 
 class Cures:

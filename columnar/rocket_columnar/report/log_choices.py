@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from rocket_columnar.audit import Plan, plan_files
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.log import RequestScan, TopicNames
 from rocket_columnar.restart import predict
@@ -59,17 +59,17 @@ class LogChoices:
     only_end: bool
 
     @classmethod
-    def of(cls, plan: Plan, found: Sequence[Finding]) -> LogChoices:
+    def of(cls, store: Store, found: Sequence[Finding]) -> LogChoices:
         """Predicts a start for each choice.
 
         Args:
-            plan: of the store.
+            store: the store.
             found: the findings on its log.
 
         Raises:
             OSError: a file cannot be read.
         """
-        names = {file.name for file in plan.logs}
+        names = {file.name for file in store.logs}
         damaged = sorted({finding.file for finding in found} & names)
         lengths = {
             finding.file: finding.length
@@ -78,11 +78,11 @@ class LogChoices:
         }
         others = [name for name in damaged if name not in lengths]
         count = cache(
-            lambda name, end: messages_in(next(file for file in plan.logs if file.name == name), 0, end)
+            lambda name, end: messages_in(next(file for file in store.logs if file.name == name), 0, end)
         )
-        before, after = _around_gap(plan)
+        before, after = _around_gap(store)
         choices = [
-            _predicted(plan, resized, moved, count)
+            _predicted(store, resized, moved, count)
             for resized, moved in (
                 ({}, ()),
                 (lengths, ()),
@@ -97,11 +97,11 @@ class LogChoices:
             finding.foreign for finding in found
         )  # of such a file consumers get nothing but wrong bytes
         best = max(choices, key=lambda choice: (choice.kept, foreign and bool(choice.moved)))
-        ends = [file.base_offset + size for file, size in zip(plan.logs, plan.log_sizes, strict=True)
+        ends = [file.base_offset + size for file, size in zip(store.logs, store.log_sizes, strict=True)
                 if file.name in damaged]  # fmt: skip
         as_it_is = choices[0]
         read = as_it_is.refused is None and any(end > as_it_is.walk_from for end in ends)
-        last = {file.name for file in plan.logs[-1:]}
+        last = {file.name for file in store.logs[-1:]}
         only_end = {finding.file for finding in found} == last or bool(after and best.moved == after)
         return cls(as_it_is, best, bool(damaged), read, only_end)
 
@@ -141,28 +141,28 @@ class LogChoices:
         )
 
 
-def _around_gap(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _around_gap(store: Store) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files before the first missing one, and those after it; none if none is missing."""
-    ends = [file.base_offset + size for file, size in zip(plan.logs, plan.log_sizes, strict=True)]
-    names = [file.name for file in plan.logs]
-    for number, file in enumerate(plan.logs[1:], 1):
+    ends = [file.base_offset + size for file, size in zip(store.logs, store.log_sizes, strict=True)]
+    names = [file.name for file in store.logs]
+    for number, file in enumerate(store.logs[1:], 1):
         if file.base_offset > ends[number - 1]:
             return tuple(names[:number]), tuple(names[number:])
     return (), ()
 
 
 def _predicted(
-    plan: Plan, resized: Mapping[str, int], moved: Sequence[str], count: Callable[[str, int], int]
+    store: Store, resized: Mapping[str, int], moved: Sequence[str], count: Callable[[str, int], int]
 ) -> Choice:
     logs = [
         _sized(file, resized[file.name]) if file.name in resized else file
-        for file in plan.logs
+        for file in store.logs
         if file.name not in moved
     ]
-    indexes = [file for file, _ in plan.indexes]
-    queues = of_usual_size(sized(plan.queues))  # other files have a cure of their own, and so have strays
-    files = [*indexes, *queues, *plan.exts, *logs, *plan.checkpoints]
-    start = predict(plan_files(files, live=plan.live, geometry=plan.geometry))
+    indexes = [file for file, _ in store.indexes]
+    queues = of_usual_size(sized(store.queues))  # other files have a cure of their own, and so have strays
+    files = [*indexes, *queues, *store.exts, *logs, *store.checkpoints]
+    start = predict(Store.of_files(files, state=store.state, geometry=store.geometry))
     kept = 0
     if start.refused is None:
         kept = sum(count(file.name, start.log_end) for file in logs)

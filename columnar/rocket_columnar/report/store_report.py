@@ -3,23 +3,22 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
-from rocket_spec.layout import Geometry
-
-from rocket_columnar.audit import Level, make_plan
+from rocket_columnar.audit import Level
 from rocket_columnar.audit import audit as engine
 from rocket_columnar.consumers import config_findings
+from rocket_columnar.facts import Store, as_store
 from rocket_columnar.findings import Finding
 from rocket_columnar.report.causes import Cause, find_causes
-from rocket_columnar.report.configured import infers_geometry, mismatches, sized_files
+from rocket_columnar.report.configured import mismatches
 from rocket_columnar.report.cures import Facts
-from rocket_columnar.report.log_choices import LogChoices
 from rocket_columnar.report.shell import Shell
-from rocket_columnar.store import BrokerConf, Sign, despite_unreadable, read_broker_conf, while_listed
+from rocket_columnar.store import Sign, despite_unreadable, files_kept_open, read_broker_conf, while_listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,71 +53,57 @@ class Report:
 
 
 def audit(
-    store: Path | str,
+    store: Store | Path | str,
     level: Level = "default",
     *,
-    geometry: Geometry | None = None,
     threads: int | None = None,
-    commitlog: Sequence[Path | str] = (),
-    broker_conf: BrokerConf | Path | str | None = None,
     options: Sequence[str] | None = None,
-    release: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
+    **known: Any,
 ) -> Report:
     """The report on a store; it has no findings for a healthy one.
 
     Args:
-        store: the directory of a store.
+        store: the store, or its directory.
         level: how much is checked, as for `rocket_columnar.audit.audit`.
-        geometry: of the index files; by default inferred.
         threads: number of threads; by default the number of processors, at most 4.
-        commitlog: further directories of the commit log, as for `find_files`.
-        broker_conf: the configuration of the broker, with which the files are compared.
-        options: of the verbs in the cures' commands; by default those that name the values above.
-        release: that wrote the store; by default 4.9.3, or 5.x as the files show.
+        options: of the verbs in the cures' commands; by default those that name what is known.
         on_progress: called with the bytes of files that were read, and those of all; not at the level "quick".
+        known: of a directory, as for `Store`; a configuration may be a path.
 
     Raises:
         UsageError: an unknown level, no store, or a geometry that does not fit.
         OSError: the store cannot be read.
     """
-    path = Path(store)
-    folders = tuple(map(Path, commitlog))
-    conf = read_broker_conf(Path(broker_conf)) if isinstance(broker_conf, str | Path) else broker_conf
-    signs: list[Sign] = []
+    conf = known.get("conf")
+    if isinstance(conf, str | Path):
+        known["conf"] = read_broker_conf(Path(conf))
+    store = as_store(store, **known)
+
+    def known_signs(found: Iterable[Sign]) -> None:
+        signs[:] = found
 
     def look() -> list[Finding]:
-        signs.clear()
-        checked = engine(
-            path,
-            level,
-            geometry=geometry,
-            threads=threads,
-            commitlog=folders,
-            release=release,
-            on_progress=on_progress,
-            on_signs=signs.extend,
-        )
-        return list(checked)
+        return list(engine(store, level, threads=threads, on_progress=on_progress, on_signs=known_signs))
 
-    found = despite_unreadable(lambda: while_listed(look))
-    if conf is not None:
-        if not conf.index_enabled:
-            found = [finding for finding in found if finding.code != "index.missing_key"]
-        found = [*mismatches(path, conf, commitlog=folders, geometry=geometry), *found]
-    found += while_listed(
-        lambda: _of_configuration(path, folders, level, whole=not signs and _is_whole(found))
-    )
-    if options is None:
-        options = _options(geometry, folders, conf)
-    shell = Shell.of(path, options, None if conf is None else conf.path)
-    unchecked = {
-        "quick": "the content of the files: records, units and entries (audit without --quick)",
-        "default": "the bodies of the messages, and that queries reach each key (--deep)",
-        "deep": "",
-    }[level]
-    facts = partial(_facts, path, folders, geometry)
-    report = report_on(found, shell, lambda: despite_unreadable(facts), signs)
+    signs: list[Sign] = []
+    with nullcontext() if store.live else files_kept_open():
+        found, conf = store.looked_at(look), store.conf
+        if conf is not None:
+            if not conf.index_enabled:
+                found = [finding for finding in found if finding.code != "index.missing_key"]
+            found = [*mismatches(store, conf), *found]
+        whole = not signs and _is_whole(found)
+        halves = whole and level != "quick"
+        found += while_listed(lambda: list(config_findings(store, queues=whole, halves=halves)))
+        options = _options(store) if options is None else options
+        shell = Shell.of(store.path or "STORE", options, None if conf is None else conf.path)
+        unchecked = {
+            "quick": "the content of the files: records, units and entries (audit without --quick)",
+            "default": "the bodies of the messages, and that queries reach each key (--deep)",
+            "deep": "",
+        }[level]
+        report = report_on(found, shell, lambda: despite_unreadable(lambda: Facts.of(store)), signs)
     return replace(report, unchecked=(unchecked,) if unchecked else ())
 
 
@@ -128,11 +113,6 @@ def _is_whole(found: Sequence[Finding]) -> bool:
         finding.severity != "note" and finding.code.startswith(("log.", "queue.", "store.unreadable"))
         for finding in found
     )
-
-
-def _of_configuration(store: Path, commitlog: Sequence[Path], level: Level, *, whole: bool) -> list[Finding]:
-    """The findings on `config/`; of a store that is not whole only those on the files by themselves."""
-    return list(config_findings(store, commitlog=commitlog, queues=whole, halves=whole and level != "quick"))
 
 
 def report_on(
@@ -152,22 +132,8 @@ def report_on(
     return Report(tuple(cause.without_cure() if blind else cause for cause in causes), (), known)
 
 
-def _options(geometry: Geometry | None, commitlog: Sequence[Path], conf: BrokerConf | None) -> list[str]:
-    options = [word for folder in commitlog for word in ("--commitlog", os.path.abspath(folder))]  # noqa: PTH100
+def _options(store: Store) -> list[str]:
+    options = [word for folder in store.commitlog for word in ("--commitlog", os.path.abspath(folder))]  # noqa: PTH100
+    geometry, conf = store.given_geometry, store.conf
     options += [] if geometry is None else ["--geometry", f"{geometry.hash_slot_num},{geometry.index_num}"]
     return options + ([] if conf is None else ["--broker-conf", os.path.abspath(conf.path)])  # noqa: PTH100
-
-
-def _facts(store: Path, commitlog: Sequence[Path], geometry: Geometry | None) -> Facts:
-    """What cures depend on, read again: a broker may be running, and files may be gone."""
-    plan = make_plan(store, "quick", geometry=geometry, commitlog=commitlog)
-    full = sum(file.base_offset < plan.end for file in plan.logs[1:])
-    return Facts(
-        has_index=bool(plan.indexes),
-        has_queues=bool(plan.queues),
-        has_checkpoint=bool(plan.checkpoints),
-        knows_geometry=geometry is not None or infers_geometry(store),
-        end_files=tuple(file.name for file in plan.logs[full:]),
-        framed=any(file.framed for file, _ in sized_files(store, "log", commitlog)),
-        choices=partial(LogChoices.of, plan),
-    )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_columnar.audit import Plan
+from rocket_columnar.facts import Store
 from rocket_columnar.log import Gap, Requests, RequestScan, TopicNames, dispatch_stop
 from rocket_columnar.restart.queues import LostUnits, QueueStart
 from rocket_columnar.store import Reader
@@ -31,12 +31,12 @@ class Dispatched(NamedTuple):
 
 
 def dispatched_again(
-    plan: Plan, queues: Sequence[QueueStart], position: int, end: int, *, recovered_from: int | None
+    store: Store, queues: Sequence[QueueStart], position: int, end: int, *, recovered_from: int | None
 ) -> Dispatched:
     """What a start dispatches, up to the log's end or to the first gap.
 
     Args:
-        plan: of the store.
+        store: the store.
         queues: as they are before.
         position: the greatest end of a queue: physical offset from which dispatch begins, unless a recovery dispatches.
         end: of the log.
@@ -51,7 +51,7 @@ def dispatched_again(
         place = queue.end // QUEUE_UNIT.size if queue.files else None
         puts.places[queue.topic, queue.queue_id] = _Place(place, queue.max_phy_offset)
     names, stuck = TopicNames(), -1
-    for reader, base, batch in _batches(plan, min(position, puts.begin), end, names):
+    for reader, base, batch in _batches(store, min(position, puts.begin), end, names):
         puts.add(batch, names)
         first = 0
         if recovered_from is not None:
@@ -74,9 +74,9 @@ def _stuck_text(at: int) -> str:
     )
 
 
-def _batches(plan: Plan, begin: int, end: int, names: TopicNames) -> Iterator[tuple[Reader, int, Requests]]:
+def _batches(store: Store, begin: int, end: int, names: TopicNames) -> Iterator[tuple[Reader, int, Requests]]:
     """The records from `begin` up to `end`, or to the first gap, with the reader and the start of their file."""
-    for file, size in zip(plan.logs, plan.log_sizes, strict=True):
+    for file, size in zip(store.logs, store.log_sizes, strict=True):
         first, stop = max(begin - file.base_offset, 0), min(end - file.base_offset, size)
         if first >= stop:
             continue

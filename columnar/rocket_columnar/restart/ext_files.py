@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_columnar.audit import Plan
+from rocket_columnar.facts import Store
 from rocket_columnar.formats import LAST_ADDRESS, LONG_MIN
 from rocket_columnar.restart.queues import QueueStart
 from rocket_columnar.restart.recovery import Deletion
@@ -22,15 +22,15 @@ _WINDOW: Final = 1 << 20
 _FIRST_WINDOW: Final = 1 << 12
 
 
-def ext_refusal(plan: Plan) -> str | None:
+def ext_refusal(store: Store) -> str | None:
     """The first ext file that ends the load: by its length, or since the walk over its units leads past its end.
 
     A start that cuts off units clears nothing. Where a shorter one is put in a longer one's place, the walk of the next
     start goes on in the midst of the old one.
     """
-    sizes = [(file, size_of(file) or 0) for file in plan.exts]
+    sizes = [(file, size_of(file) or 0) for file in store.exts]
     usual = usual_size([size for _, size in sizes]) if sizes else 0
-    loaded = {(file.topic, file.queue_id) for file in plan.queues}
+    loaded = {(file.topic, file.queue_id) for file in store.queues}
     for file, size in sizes:
         if (file.topic, file.queue_id) in loaded:
             if size != usual:
@@ -56,18 +56,18 @@ def _walked(file: StoreFile, size: int) -> int | None:
     return None
 
 
-def deleted_exts(plan: Plan, queues: Sequence[QueueStart]) -> list[Deletion]:
+def deleted_exts(store: Store, queues: Sequence[QueueStart]) -> list[Deletion]:
     """Ext files after the unit that a queue's last unit points to, and before what its first one points to."""
-    exts = by_queue(sorted(plan.exts, key=lambda listed: listed.base_offset))
-    units = by_queue(plan.queues)
+    exts = by_queue(sorted(store.exts, key=lambda listed: listed.base_offset))
+    units = by_queue(store.queues)
     found = []
     for queue in queues:
         own = exts.get((queue.topic, queue.queue_id), [])
-        if own and not plan.logs:
+        if own and not store.logs:
             found += [Deletion("delete", file.name, None, "there is no commit log") for file in own]
         elif own:
             files = units.get((queue.topic, queue.queue_id), [])
-            found += _deleted(own, files, queue, plan.begin)
+            found += _deleted(own, files, queue, store.begin)
     return found
 
 

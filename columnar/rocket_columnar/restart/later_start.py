@@ -9,9 +9,8 @@ from typing import Final
 from rocket_spec.errors import UsageError
 from rocket_spec.profiles import GROUND, Profile, profile, releases
 
-from rocket_columnar.audit import Plan
+from rocket_columnar.facts import Store, first_record, recovery_start
 from rocket_columnar.restart.queues import queue_starts
-from rocket_columnar.restart.recovery import first_record, recovery_start, times_of
 from rocket_columnar.store import Sign, StoreFile, WorkDone, read_at, size_of
 
 _NOT_FOLLOWED: Final = {
@@ -42,28 +41,28 @@ def candidates(signs: Sequence[Sign], version: str | None) -> tuple[Profile, ...
     return tuple({tuple(found.start.items()): found for found in known}.values())
 
 
-def refuse_unpredicted(plan: Plan, release: Profile) -> None:
+def refuse_unpredicted(store: Store, release: Profile) -> None:
     """Names what of a start is not predicted.
 
     Raises:
         UsageError: the store has such a part.
     """
-    found = [_NOT_FOLLOWED[sign.kind] for sign in plan.signs if sign.kind in _NOT_FOLLOWED]
+    found = [_NOT_FOLLOWED[sign.kind] for sign in store.signs if sign.kind in _NOT_FOLLOWED]
     if release.rules.get("deletes_empty_last_file") and any(
-        not size_of(file) for file in (*plan.logs, *plan.queues)
+        not size_of(file) for file in (*store.logs, *store.queues)
     ):
         found.append(f"a file of length 0, which {release.version} deletes if it is the last one")
     if found:
-        raise UsageError(f"{plan.store}: the start is not predicted with {', '.join(dict.fromkeys(found))}")
+        raise UsageError(f"{store.path}: the start is not predicted with {', '.join(dict.fromkeys(found))}")
 
 
-def walk_start(plan: Plan, release: Profile, *, clean: bool, index_safe: bool) -> int:
+def walk_start(store: Store, release: Profile, *, clean: bool, index_safe: bool) -> int:
     """Physical offset from which a start of a release walks the log."""
-    times = times_of(plan.checkpoints)
+    times = store.checkpoint_times
     most = release.start.get("most_files", 0)
-    logs = plan.logs[-most:]
+    logs = store.logs[-most:]
     if clean and release.start.get("dispatches") == "after_queues":
-        greatest = greatest_end(plan)
+        greatest = greatest_end(store)
         for file in reversed(logs):
             head = first_record(file)
             begin = (head[0] if head else None) if most else file.base_offset
@@ -71,14 +70,14 @@ def walk_start(plan: Plan, release: Profile, *, clean: bool, index_safe: bool) -
                 return file.base_offset
         return logs[0].base_offset if logs else 0
     if clean or release.start.get("recovers_from") != "queue_offset":
-        return recovery_start(logs if not clean else plan.logs, times, clean=clean, index_safe=index_safe)
-    return next(_matched(logs, plan, index_safe=index_safe), logs[0].base_offset if logs else 0)
+        return recovery_start(logs if not clean else store.logs, times, clean=clean, index_safe=index_safe)
+    return next(_matched(logs, store, index_safe=index_safe), logs[0].base_offset if logs else 0)
 
 
-def _matched(logs: Sequence[StoreFile], plan: Plan, *, index_safe: bool) -> Iterator[int]:
+def _matched(logs: Sequence[StoreFile], store: Store, *, index_safe: bool) -> Iterator[int]:
     """The files from which 5.5.0 may recover, the newest first."""
-    _, logics, index = times_of(plan.checkpoints)
-    raw = read_at(plan.checkpoints[0], 40, 8) if plan.checkpoints else b""
+    _, logics, index = store.checkpoint_times
+    raw = read_at(store.checkpoints[0], 40, 8) if store.checkpoints else b""
     offset = int.from_bytes(raw, signed=True)
     for file in reversed(logs):
         head = first_record(file)
@@ -88,9 +87,9 @@ def _matched(logs: Sequence[StoreFile], plan: Plan, *, index_safe: bool) -> Iter
             yield file.base_offset
 
 
-def greatest_end(plan: Plan) -> int:
+def greatest_end(store: Store) -> int:
     """The greatest end of a queue's last record after the queues' recovery, -1 without units."""
-    queues = queue_starts(plan.queues, 1 << 62, WorkDone(None), has_log=True)
+    queues = queue_starts(store.queues, 1 << 62, WorkDone(None), has_log=True)
     return max((queue.max_phy_offset for queue in queues), default=-1)
 
 

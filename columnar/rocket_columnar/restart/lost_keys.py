@@ -10,7 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rocket_columnar.audit import Frames, Plan, RangeResult, Targets, entries_of, read_frames, survey_index
+from rocket_columnar.audit import (
+    Frames,
+    RangeResult,
+    Targets,
+    entries_of,
+    plan_audit,
+    read_frames,
+    survey_index,
+)
+from rocket_columnar.facts import Store
 from rocket_columnar.formats import hash_key, index_key
 from rocket_columnar.log import StoredRecord, StoredRecords
 from rocket_columnar.store import StoreFile, WorkDone, size_of
@@ -82,19 +91,20 @@ def _keys_of(record: StoredRecord | None) -> tuple[str, list[str]]:
     return record.topic, [name.decode() for name in names if name]
 
 
-def lost_keys(plan: Plan, deleted: AbstractSet[str], begin: int, work: WorkDone) -> LostKeys:
+def lost_keys(store: Store, deleted: AbstractSet[str], begin: int, work: WorkDone) -> LostKeys:
     """Keys of records before `begin`, where dispatch begins again, that only `deleted` files hold, range by range.
 
     `work` counts the bytes of the index files and of the log before `begin`.
     """
-    if plan.geometry is None:
+    if store.geometry is None:
         return LostKeys.none()
+    plan = plan_audit(store)
     ranges = [part for part in plan.ranges if part.begin < begin]
-    sizes = [size_of(file) or 0 for file in plan.content_indexes]
+    sizes = [size_of(file) or 0 for file in store.content_indexes]
     work.expect(sum(sizes) + sum(part.size for part in ranges))
     surveys = []
-    for file, size in zip(plan.content_indexes, sizes, strict=True):
-        surveys.append(survey_index(file, plan.geometry, live=False, last=False))
+    for file, size in zip(store.content_indexes, sizes, strict=True):
+        surveys.append(survey_index(file, store.geometry, live=False, last=False))
         work.add(size)
     gone = Targets.of([survey for survey in surveys if survey.file in deleted])
     kept = Targets.of([survey for survey in surveys if survey.file not in deleted])
@@ -104,12 +114,12 @@ def lost_keys(plan: Plan, deleted: AbstractSet[str], begin: int, work: WorkDone)
         result = RangeResult(part, part.begin, part.end)
         frames = read_frames(plan, part, None if part.exact else start, result)
         start = result.next
-        held, safe = (entries_of(plan, targets, frames, result) != 0 for targets in (gone, kept))
+        held, safe = (entries_of(store, targets, frames, result) != 0 for targets in (gone, kept))
         lost = _lost_in(frames, held, safe, begin)
         offsets.append(np.repeat(frames.all.phy_offset, frames.all.key_count)[lost])
         hashes.append(frames.all.key_hash[lost])
         work.add(part.size)
-    return LostKeys(np.concatenate(offsets), np.concatenate(hashes), plan.logs)
+    return LostKeys(np.concatenate(offsets), np.concatenate(hashes), store.logs)
 
 
 def _lost_in(

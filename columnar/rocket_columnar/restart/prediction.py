@@ -1,17 +1,15 @@
 """Predicts what a start of a broker on a store would delete, from where it would dispatch again, and what is lost for good."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from rocket_spec.errors import UsageError
-from rocket_spec.layout import Geometry
 from rocket_spec.profiles import GROUND, Profile, profile
 
-from rocket_columnar.audit import Plan, make_plan
-from rocket_columnar.index import read_headers
-from rocket_columnar.log import log_tail
+from rocket_columnar.audit import planned
+from rocket_columnar.facts import Store, as_store
 from rocket_columnar.restart.dispatch_again import dispatched_again
 from rocket_columnar.restart.dledger import entry_log
 from rocket_columnar.restart.ext_files import deleted_exts, ext_refusal
@@ -30,11 +28,10 @@ from rocket_columnar.restart.recovery import (
     deleted_logs,
     passed_gap,
     refusal,
-    times_of,
     too_long_record,
     walked_end,
 )
-from rocket_columnar.store import WorkDone, list_kind, lock_holder, size_of, while_listed
+from rocket_columnar.store import WorkDone, size_of
 
 _REFUSED: Final = ("log.gap", "queue.size")  # findings on files that are none of a store's
 
@@ -64,95 +61,70 @@ class Restart:
     lost: LostKeys
 
 
-def restart(
-    store: Path | str,
-    *,
-    index_safe: bool = False,
-    geometry: Geometry | None = None,
-    commitlog: Sequence[Path | str] = (),
-    release: str | None = None,
-) -> Restart:
+def restart(store: Store | Path | str, *, index_safe: bool = False, **known: Any) -> Restart:
     """What a start would do to a store's files; nothing is written.
 
     Args:
-        store: the directory of a store.
+        store: the store, or its directory.
         index_safe: as with the broker's setting messageIndexSafe.
-        geometry: of the index files; by default inferred.
-        commitlog: further directories of the commit log, as for `find_files`.
-        release: that starts; by default the one that the store's bytes show.
+        known: of a directory, as for `Store`.
 
     Raises:
         UsageError: no store, a geometry that does not fit or cannot be inferred, or what is not predicted of a release.
         OSError: the store cannot be read.
     """
-    usual, safe = restarts(store, geometry=geometry, commitlog=commitlog, release=release)
+    usual, safe = restarts(store, **known)
     return safe if index_safe else usual
 
 
-def predict(plan: Plan, *, index_safe: bool = False) -> Restart:
-    """What a start would do to the files of a plan, which need not be as they are on the disk; as `restart`."""
-    return _predicted(plan, WorkDone(None), profile(GROUND), index_safe=index_safe)
+def predict(store: Store, *, index_safe: bool = False) -> Restart:
+    """What a start would do to the files of a store, which need not be as they are on the disk; as `restart`."""
+    return _predicted(store, WorkDone(None), profile(GROUND), index_safe=index_safe)
 
 
 def restarts(
-    store: Path | str,
-    *,
-    geometry: Geometry | None = None,
-    commitlog: Sequence[Path | str] = (),
-    release: str | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    store: Store | Path | str, *, on_progress: Callable[[int, int], None] | None = None, **known: Any
 ) -> tuple[Restart, Restart]:
     """What `restart` predicts without messageIndexSafe and with it; errors as there.
 
     Args:
-        store: the directory of a store.
-        geometry: of the index files; by default inferred.
-        commitlog: further directories of the commit log, as for `find_files`.
-        release: that starts; by default the one that the store's bytes show.
+        store: the store, or its directory.
         on_progress: called with the bytes that were read, and those known to be in all.
+        known: of a directory, as for `Store`.
     """
-    work = WorkDone(on_progress)
-    plan = make_plan(store, geometry=geometry, commitlog=commitlog)
-    found, *others = [_both(plan, work, one) for one in candidates(plan.signs, release)]
+    store, work = as_store(store, **known), WorkDone(on_progress)
+    found, *others = [_both(store, work, one) for one in candidates(store.signs, store.release)]
     if any(list(rows_of(*other)) != list(rows_of(*found)) for other in others):
         raise UsageError(
-            f"{store}: releases of 5.x start in different ways on these files; name one with --rocketmq-profile"
+            f"{store.path}: releases of 5.x start in different ways on these files; name one with --rocketmq-profile"
         )
     return found
 
 
-def _both(plan: Plan, work: WorkDone, release: Profile) -> tuple[Restart, Restart]:
+def _both(store: Store, work: WorkDone, release: Profile) -> tuple[Restart, Restart]:
     """The start of one release without messageIndexSafe and with it."""
-    refuse_unpredicted(plan, release)
-    usual = _predicted(plan, work, release, index_safe=False)
-    start = walk_start(plan, release, clean=not plan.live, index_safe=True)
-    safe = usual if start == usual.walk_from else _predicted(plan, work, release, index_safe=True)
+    refuse_unpredicted(store, release)
+    usual = _predicted(store, work, release, index_safe=False)
+    start = walk_start(store, release, clean=store.clean, index_safe=True)
+    safe = usual if start == usual.walk_from else _predicted(store, work, release, index_safe=True)
     return usual, safe
 
 
 def predicted(
-    store: Path,
-    *,
-    geometry: Geometry | None = None,
-    commitlog: Sequence[Path] = (),
-    release: str | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    store: Store, *, on_progress: Callable[[int, int], None] | None = None
 ) -> tuple[Restart, Restart] | str:
-    """As `restarts`, of a store that may be in use; why nothing is predicted if a broker runs on it."""
-    in_use = (store / "abort").exists()
-    holder = lock_holder(store) if in_use else 0
-    if holder:
-        lock = store / "lock"
-        return f"process {holder} holds the lock of {lock}" if holder > 0 else f"{lock} is locked"
-    before = while_listed(lambda: moment(store, commitlog)) if in_use else ()
-    found = while_listed(
-        lambda: restarts(
-            store, geometry=geometry, commitlog=commitlog, release=release, on_progress=on_progress
+    """As `restarts`; why nothing is predicted if a broker runs on the store."""
+    if store.live:
+        if store.path is not None and not store.holder:
+            return f"{store.path / 'abort'} exists, and this system does not report locks"
+        assert store.path is not None  # noqa: S101 - it has a lock
+        lock = store.path / "lock"
+        return (
+            f"process {store.holder} holds the lock of {lock}"
+            if (store.holder or 0) > 0
+            else f"{lock} is locked"
         )
-    )
-    if in_use and while_listed(lambda: moment(store, commitlog)) != before:
-        return "its files changed while they were read"
-    return found
+    return store.looked_at(lambda: restarts(store, on_progress=on_progress), despite_unreadable=False)
 
 
 def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
@@ -177,45 +149,44 @@ def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
     }
 
 
-def _predicted(plan: Plan, work: WorkDone, release: Profile, *, index_safe: bool) -> Restart:
+def _predicted(store: Store, work: WorkDone, release: Profile, *, index_safe: bool) -> Restart:
     """The start on the files of a plan; one that is not a broker's file prevents it (`MappedFileQueue.doLoad`)."""
-    stray = [found for found in plan.findings if found.code in _REFUSED]
-    found = _loaded(plan, work, release, index_safe=index_safe)
+    stray = [found for found in store.once(planned) if found.code in _REFUSED]
+    found = _loaded(store, work, release, index_safe=index_safe)
     return replace(found, refused=f"{stray[-1].file}: {stray[-1].message}") if stray else found
 
 
-def _loaded(plan: Plan, work: WorkDone, release: Profile, *, index_safe: bool) -> Restart:
-    clean = not plan.live
-    times = times_of(plan.checkpoints)
-    framed = [file for file in plan.logs if file.framed]
-    refused = refusal(plan) or ext_refusal(plan)
+def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool) -> Restart:
+    clean = store.clean
+    framed = [file for file in store.logs if file.framed]
+    refused = refusal(store) or ext_refusal(store)
     if framed:
-        walk_from, end, unfit = entry_log(framed, max(plan.log_sizes))
+        walk_from, end, unfit = entry_log(framed, max(store.log_sizes))
         refused = refused or unfit
     else:
-        walk_from = walk_start(plan, release, clean=clean, index_safe=index_safe)
-        end = plan.end if refused else walked_end(plan, walk_from, work)
+        walk_from = walk_start(store, release, clean=clean, index_safe=index_safe)
+        end = store.end if refused else walked_end(store, walk_from, work)
     if refused is not None:
-        return Restart(clean, refused, walk_from, plan.end, walk_from, (), (), LostKeys.none())
-    queues = queue_starts(plan.queues, end, work, has_log=bool(plan.logs))
-    indexes = deleted_indexes(plan.indexes, times[2], clean=clean)
-    behind = max([plan.begin, *(queue.max_phy_offset for queue in queues)])
+        return Restart(clean, refused, walk_from, store.end, walk_from, (), (), LostKeys.none())
+    queues = queue_starts(store.queues, end, work, has_log=bool(store.logs))
+    indexes = deleted_indexes(store.indexes, store.checkpoint_times[2], clean=clean)
+    behind = max([store.begin, *(queue.max_phy_offset for queue in queues)])
     dispatch_from = behind if clean or framed else walk_from
     later = bool(release.start)
     if later and clean and not framed:
-        dispatch_from = dispatch_start(release, walk_from, end, greatest_end(plan))
+        dispatch_from = dispatch_start(release, walk_from, end, greatest_end(store))
     lost = LostKeys.none()
-    if indexes or not plan.logs:
-        lost = lost_keys(plan, {deletion.file for deletion in indexes}, dispatch_from, work)
-    refused = None if release.rules.get("checks_room") else too_long_record(plan, end)
+    if indexes or not store.logs:
+        lost = lost_keys(store, {deletion.file for deletion in indexes}, dispatch_from, work)
+    refused = None if release.rules.get("checks_room") else too_long_record(store, end)
     if refused is not None:  # the index was loaded before that
         return Restart(clean, refused, walk_from, end, dispatch_from, (*indexes,), (), lost)
-    deletions = (*indexes, *deleted_logs(plan, end), *_of_queues(queues), *deleted_exts(plan, queues))
+    deletions = (*indexes, *deleted_logs(store, end), *_of_queues(queues), *deleted_exts(store, queues))
     units = tuple(unit for queue in queues for unit in queue.lost(dispatch_from, end))
-    refused = None if later else passed_gap(plan, behind, end, clean=clean)
+    refused = None if later else passed_gap(store, behind, end, clean=clean)
     if not framed:
         begin = dispatch_from if later else behind
-        again = dispatched_again(plan, queues, begin, end, recovered_from=None if clean else walk_from)
+        again = dispatched_again(store, queues, begin, end, recovered_from=None if clean else walk_from)
         refused, units = refused or (None if later else again.stuck), units + again.lost
     if any(queue.endless for queue in queues):
         refused = "consume-queue files of one unit: truncating them never ends"
@@ -230,10 +201,3 @@ def _of_queues(queues: Iterable[QueueStart]) -> Iterator[Deletion]:
                 yield Deletion("truncate", last.name, end - last.base_offset, reason)
         for file, reason in sorted(queue.deleted, key=lambda pair: pair[0].base_offset):
             yield Deletion("delete", file.name, None, reason)
-
-
-def moment(store: Path, commitlog: Sequence[Path] = ()) -> tuple[object, ...]:
-    """What differs as soon as a broker has written: where the log ends, and the headers of the index files."""
-    tail = log_tail(list_kind(store, "log", commitlog))
-    headers = read_headers(list_kind(store, "index", commitlog))
-    return tail.end, tail.sizes, tuple(headers)

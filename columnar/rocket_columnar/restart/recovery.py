@@ -13,14 +13,12 @@ from zlib import crc32
 import numpy as np
 from rocket_spec.layout import RECORD_FIXED_V4, RECORD_MAGICS
 
-from rocket_columnar.audit import Plan, read_checkpoint
-from rocket_columnar.formats import HEAD_SIZE, Record, fixed_fields
+from rocket_columnar.facts import Store
+from rocket_columnar.formats import Record
 from rocket_columnar.index import IndexHeader
 from rocket_columnar.log import NARROW, RequestScan, TopicNames, Walk
 from rocket_columnar.store import Reader, StoreFile, WorkDone, read_at, size_of, usual_size
 
-_MARGIN: Final = 3000  # ms, `StoreCheckpoint.getMinTimestamp`
-_NORMAL_FILES: Final = 3  # `recoverNormally` begins at the third file from the end
 _LONGEST_ARRAY: Final = (1 << 31) - 3  # bytes, of a JVM's arrays
 
 
@@ -41,11 +39,6 @@ class Deletion:
     reason: str
 
 
-def times_of(checkpoints: Sequence[StoreFile]) -> tuple[int, int, int]:
-    """The checkpoint's times in ms, zeros without one."""
-    return read_checkpoint(checkpoints[0]) if checkpoints else (0, 0, 0)
-
-
 def deleted_indexes(
     headers: Sequence[tuple[StoreFile, IndexHeader]], index_time: int, *, clean: bool
 ) -> list[Deletion]:
@@ -64,37 +57,9 @@ def deleted_indexes(
     ]
 
 
-def recovery_start(
-    logs: Sequence[StoreFile], times: tuple[int, int, int], *, clean: bool, index_safe: bool
-) -> int:
-    """Physical offset from which a start walks the log; after a crash it dispatches again from there."""
-    if not logs:
-        return 0
-    if clean:
-        return logs[max(len(logs) - _NORMAL_FILES, 0)].base_offset
-    physic, logics, index = times
-    bound = max(min(physic, logics) - _MARGIN, 0)
-    if index_safe:
-        bound = min(bound, index)
-    for file in reversed(logs):
-        head = first_record(file)
-        if head is not None and head[1] <= bound:
-            return file.base_offset
-    return logs[0].base_offset
-
-
-def first_record(file: StoreFile) -> tuple[int, int] | None:
-    """The first record's own physical offset and store timestamp; None without a record, or if the timestamp is 0."""
-    head = read_at(file, 0, HEAD_SIZE)
-    if len(head) < RECORD_FIXED_V4 or int.from_bytes(head[4:8], signed=True) not in RECORD_MAGICS:
-        return None
-    fields = fixed_fields(head.ljust(HEAD_SIZE, b"\0"))
-    return (fields.phy_offset, fields.store_timestamp) if fields.store_timestamp else None
-
-
-def refusal(plan: Plan) -> str | None:
+def refusal(store: Store) -> str | None:
     """The first file that ends the load: a broker refuses to start (`MappedFileQueue.load` 163-166)."""
-    for kind, files in (("commit-log", plan.logs), ("consume-queue", plan.queues)):
+    for kind, files in (("commit-log", store.logs), ("consume-queue", store.queues)):
         sizes = [(file, size_of(file) or 0) for file in files]
         usual = usual_size([size for _, size in sizes]) if sizes else 0
         for file, size in sizes:
@@ -103,13 +68,13 @@ def refusal(plan: Plan) -> str | None:
     return None
 
 
-def walked_end(plan: Plan, begin: int, work: WorkDone) -> int:
+def walked_end(store: Store, begin: int, work: WorkDone) -> int:
     """Where the walk from `begin`, where a file begins, meets the first bytes that are no sound record or blank.
 
     4.9.3 follows the list of its files, a missing one or not, and does not ask for a record's own offset. `work` counts the
     bytes of the files that are read.
     """
-    files = [pair for pair in zip(plan.logs, plan.log_sizes, strict=True) if pair[0].base_offset >= begin]
+    files = [pair for pair in zip(store.logs, store.log_sizes, strict=True) if pair[0].base_offset >= begin]
     end, left = begin, sum(size for _, size in files)
     work.expect(left)
     for file, size in files:
@@ -122,9 +87,9 @@ def walked_end(plan: Plan, begin: int, work: WorkDone) -> int:
     return end
 
 
-def too_long_record(plan: Plan, end: int) -> str | None:
+def too_long_record(store: Store, end: int) -> str | None:
     """Why the record at the log's end makes a start run out of memory, which no other failure does (STORE-16)."""
-    file = plan.log_at(end)
+    file = store.log_at(end)
     head = b"" if file is None else read_at(file, end - file.base_offset, 8)
     length, magic = (int.from_bytes(part, signed=True) for part in (head[:4], head[4:]))
     if file is None or magic not in RECORD_MAGICS or length <= _LONGEST_ARRAY:
@@ -135,12 +100,12 @@ def too_long_record(plan: Plan, end: int) -> str | None:
     )
 
 
-def passed_gap(plan: Plan, position: int, end: int, *, clean: bool) -> str | None:
+def passed_gap(store: Store, position: int, end: int, *, clean: bool) -> str | None:
     """Why the dispatch from `position`, the greatest end of a queue, never comes to the log's end (STORE-14).
 
     After a crash the recovery has dispatched what follows a missing file, unless nothing does.
     """
-    for (file, size), (following, _) in pairwise(zip(plan.logs, plan.log_sizes, strict=True)):
+    for (file, size), (following, _) in pairwise(zip(store.logs, store.log_sizes, strict=True)):
         gap, after = file.base_offset + size, following.base_offset
         if gap < after and position < after and (end == after or (clean and end > after)):
             return (
@@ -200,13 +165,13 @@ def _rolls(file: StoreFile, at: int) -> bool:
     return read_at(file, at + 4, 4) == bytes.fromhex("cbd43194")
 
 
-def deleted_logs(plan: Plan, end: int) -> list[Deletion]:
+def deleted_logs(store: Store, end: int) -> list[Deletion]:
     """Log files after the end that the walk finds (`MappedFileQueue.truncateDirtyFiles` 127-145)."""
     deletions = []
-    for file, size in zip(plan.logs, plan.log_sizes, strict=True):
+    for file, size in zip(store.logs, store.log_sizes, strict=True):
         if file.base_offset > end:
             deletions.append(Deletion("delete", file.name, None, f"it begins after the log's end, {end:,}"))
-        elif file.base_offset <= end < file.base_offset + size and end < plan.end:
+        elif file.base_offset <= end < file.base_offset + size and end < store.end:
             text = f"the log ends at physical offset {end:,}; the records after it are lost"
             deletions.append(Deletion("truncate", file.name, end - file.base_offset, text))
     return deletions

@@ -12,12 +12,13 @@ from rocket_columnar.store.later_release import (
 )
 from rocket_columnar.store.links import REPAIRS, links_in
 from rocket_columnar.store.listing import NO_NUMBER, find_files, list_kind
-from rocket_columnar.store.lock import hold_lock, lock_holder
+from rocket_columnar.store.lock import hold_lock, lock_holder, lock_text
 from rocket_columnar.store.places import is_safe, placed_file, protected_directories, require_store
 from rocket_columnar.store.reader import (
     PAUSES,
     Reader,
     Source,
+    files_kept_open,
     open_reader,
     read_gently,
 )

@@ -9,6 +9,7 @@ from typing import Final
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
 
+from rocket_columnar.formats import DELAYS
 from rocket_columnar.store.reader import open_reader
 
 _LOG_FILE_SIZE: Final = 1 << 30
@@ -18,6 +19,7 @@ RESERVED_HOURS: Final = 72
 DELETE_WHEN: Final = "04"
 _LONGEST: Final = 1 << 20
 _PATHS: Final = ("storePathRootDir", "storePathCommitLog", "readOnlyCommitLogStorePaths")
+_DELAY_UNITS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -40,6 +42,7 @@ class BrokerConf:
         multi_dispatch: `enableMultiDispatch`.
         reserved_hours: `fileReservedTime`.
         delete_when: `deleteWhen`, hours of the broker's local time.
+        delays: `messageDelayLevel`, ms of each level.
 
     Source: `MessageStoreConfig` 25-175; `ConsumeQueue.multiDispatchLmqQueue` 432-453 (4.9.3).
     """
@@ -57,6 +60,7 @@ class BrokerConf:
     multi_dispatch: bool
     reserved_hours: int
     delete_when: str
+    delays: tuple[int, ...] = DELAYS
 
 
 def read_broker_conf(path: Path) -> BrokerConf:
@@ -102,7 +106,16 @@ def read_broker_conf(path: Path) -> BrokerConf:
         multi_dispatch=switch("enableMultiDispatch"),
         reserved_hours=number("fileReservedTime", RESERVED_HOURS),
         delete_when=values.get("deleteWhen", DELETE_WHEN),
+        delays=_delays(path, values["messageDelayLevel"]) if "messageDelayLevel" in values else DELAYS,
     )
+
+
+def _delays(path: Path, text: str) -> tuple[int, ...]:
+    """The delays of all levels, ms (`ScheduleMessageService.parseDelayLevel` 248-276)."""
+    levels = text.strip().split(" ")
+    if not all(re.fullmatch("[0-9]{1,9}[smhd]", level) for level in levels):
+        raise UsageError(f"{path}: found messageDelayLevel={text}, expected delays such as 1s 5m 2h")
+    return tuple(int(level[:-1]) * _DELAY_UNITS[level[-1]] for level in levels)
 
 
 def _commit_logs(values: Mapping[str, str]) -> tuple[str, ...]:

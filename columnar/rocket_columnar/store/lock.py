@@ -51,6 +51,13 @@ def lock_holder(store: Path) -> int | None:
     return 0 if kind == fcntl.F_UNLCK else int(process) or -1
 
 
+def lock_text(holder: int) -> str:
+    """Who holds a lock, in words."""
+    return (
+        f"process {holder} holds its lock" if holder > 0 else "another machine, or a repair, holds its lock"
+    )
+
+
 @contextmanager
 def hold_lock(store: Path, directory: int) -> Iterator[None]:
     """Holds the lock, so that no broker starts; a store without the file gets an empty one, which stays.

@@ -34,6 +34,8 @@ HOLE_FLOOR: Final = 8 << 20
 """Bytes of a file that are decoded whatever of them is a hole: more than a whole consume-queue file of the default size."""
 HOLE_FACTOR: Final = 64
 """Bytes that are decoded for each byte on disk beyond that: a file system that compresses stays below."""
+_KEPT: Final = 96
+"""Files that stay open within `files_kept_open`, beside those in use."""
 PREADV: Final = getattr(os, "preadv", None)  # not on Windows
 
 
@@ -263,6 +265,56 @@ class _FileReader(Reader):
             position = end
 
 
+class _KeptOpen:
+    """Readers that stay open after their use, the last used ones of at most `_KEPT`."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._readers: dict[
+            str, tuple[_FileReader, int]
+        ] = {}  # with the number of uses; the one used last is at the end
+
+    @contextmanager
+    def reader(self, name: str, opened: Callable[[], _FileReader]) -> Iterator[_FileReader]:
+        """The reader of a file, which others may use at the same time."""
+        with self._lock:
+            known = self._readers.pop(name, None)
+            reader, uses = known or (opened(), 0)
+            self._readers[name] = reader, uses + 1
+        try:
+            yield reader
+        finally:
+            with self._lock:
+                reader, uses = self._readers.pop(name)
+                self._readers[name] = reader, uses - 1
+                unused = [other for other, (_, number) in self._readers.items() if not number]
+                for other in unused[: max(len(self._readers) - _KEPT, 0)]:
+                    self._readers.pop(other)[0].close()
+
+    def close(self) -> None:
+        """Closes all."""
+        while self._readers:
+            self._readers.popitem()[1][0].close()
+
+
+_kept: _KeptOpen | None = None
+
+
+@contextmanager
+def files_kept_open() -> Iterator[None]:
+    """Within it a file of a store that nobody writes is opened once for many reads, also by threads."""
+    global _kept  # noqa: PLW0603 - one process, one table of open files
+    if _kept is not None:
+        yield
+        return
+    _kept = kept = _KeptOpen()
+    try:
+        yield
+    finally:
+        _kept = None
+        kept.close()
+
+
 @contextmanager
 def open_reader(path: os.PathLike[str] | str, source: Source | None = None) -> Iterator[Reader]:
     """Opens `path` for reading; raises OSError with it, also for what is no regular file.
@@ -272,14 +324,22 @@ def open_reader(path: os.PathLike[str] | str, source: Source | None = None) -> I
     if source is not None:
         yield _SourceReader(source)
         return
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    try:
-        require_regular(path, os.fstat(descriptor).st_mode)
-        reader = _FileReader(os.fspath(path), descriptor)
-    except BaseException:
-        os.close(descriptor)
-        raise
+    if _kept is not None:
+        with _kept.reader(os.fspath(path), lambda: _opened(path)) as reader:
+            yield reader
+        return
+    reader = _opened(path)
     try:
         yield reader
     finally:
         reader.close()
+
+
+def _opened(path: os.PathLike[str] | str) -> _FileReader:
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        require_regular(path, os.fstat(descriptor).st_mode)
+        return _FileReader(os.fspath(path), descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise

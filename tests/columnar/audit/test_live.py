@@ -15,6 +15,8 @@ from rocket_golden import open_damaged
 from store_bytes import BEGIN as T
 from store_bytes import blank, ext_unit, put, record, unit
 
+pytestmark = pytest.mark.usefixtures("_broker_runs")
+
 FIRST, SECOND = record(0), record(len(record(0)))
 SIZE = 4096
 quick = partial(audit, level="quick")
@@ -54,7 +56,7 @@ def test_an_ext_file_that_is_made_meanwhile(tmp_path: Path) -> None:
     put(tmp_path, "abort", b"")
     plan = plan_audit(tmp_path)
     put(tmp_path, f"consumequeue_ext/T/0/{0:020}", ext_unit(0, T, b"").ljust(100, b"\0"))
-    surveys = Surveys.of(survey_file(plan, file) for file in plan.queues)
+    surveys = Surveys.of(survey_file(plan.store, file) for file in plan.store.queues)
     results = [check_range(plan, surveys, part) for part in plan.ranges]
     assert [finding.code for finding in findings(plan, surveys, results)] == ["store.abort"]
 

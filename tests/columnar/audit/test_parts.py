@@ -13,9 +13,10 @@ from rocket_columnar.audit import (
     check_range,
     findings,
     plan_audit,
-    plan_files,
+    ranges_of,
     survey_file,
 )
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.store import Source, StoreFile, find_files, placed_file
@@ -33,7 +34,9 @@ def in_parts(store: Path, size: int) -> list[Finding]:
 
     plan = sent(plan_audit(store, "deep", range_size=size))
     surveys = sent(
-        Surveys.of(sent(survey_file(plan, file)) for file in [*plan.queues, *plan.content_indexes])
+        Surveys.of(
+            sent(survey_file(plan.store, file)) for file in [*plan.store.queues, *plan.store.content_indexes]
+        )
     )
     results = [sent(check_range(plan, surveys, part)) for part in plan.ranges]
     return list(findings(plan, surveys, results))
@@ -58,10 +61,10 @@ def test_damage_by_threads(variant: Damaged, tmp_path: Path, monkeypatch: pytest
     store = open_damaged(variant.name, tmp_path)
     whole = list(audit(store, "deep", threads=1))
 
-    def make_plan(*arguments: Any, **_: Any) -> Any:
-        return plan_audit(*arguments, range_size=1 << 12)
+    def ranges(known: Store, _size: int) -> Any:
+        return ranges_of(known, 1 << 12)
 
-    monkeypatch.setattr("rocket_columnar.audit.store_audit.make_plan", make_plan)
+    monkeypatch.setattr("rocket_columnar.audit.ranges.ranges_of", ranges)
     assert list(audit(store, "deep", threads=2)) == whole
 
 
@@ -78,8 +81,10 @@ def test_files_that_lie_elsewhere(tmp_path: Path) -> None:
         for file in find_files(store)
     ]
     (store / "commitlog").rename(store / "gone")
-    plan = plan_files([file for file in files if file is not None])
-    surveys = Surveys.of(survey_file(plan, file) for file in [*plan.queues, *plan.content_indexes])
+    plan = plan_audit(Store.of_files([file for file in files if file is not None]))
+    surveys = Surveys.of(
+        survey_file(plan.store, file) for file in [*plan.store.queues, *plan.store.content_indexes]
+    )
     assert sum(check_range(plan, surveys, part).keys for part in plan.ranges) > 0
     assert list(findings(plan, surveys, (check_range(plan, surveys, part) for part in plan.ranges))) == []
 
@@ -103,10 +108,12 @@ def test_files_of_many_queues_are_opened_twice(tmp_path: Path, monkeypatch: pyte
     opened: Counter[str] = Counter()
     really = StoreFile.open
     monkeypatch.setattr(StoreFile, "open", lambda file: (opened.update([file.name]), really(file))[1])
-    surveys = Surveys.of(survey_file(plan, file) for file in [*plan.queues, *plan.content_indexes])
-    ahead = ReadAhead(len(plan.queues))
+    surveys = Surveys.of(
+        survey_file(plan.store, file) for file in [*plan.store.queues, *plan.store.content_indexes]
+    )
+    ahead = ReadAhead(len(plan.store.queues))
     results = [check_range(plan, surveys, part, ahead=ahead) for part in plan.ranges]
     del opened[f"consumequeue/T/77/{0:020}"]  # what is damaged is looked at again
     assert len(results) > 20
-    assert {opened[file.name] for file in plan.queues} == {0, 2}
+    assert {opened[file.name] for file in plan.store.queues} == {0, 2}
     assert [finding.code for finding in findings(plan, surveys, results)] == ["queue.missing_unit"]

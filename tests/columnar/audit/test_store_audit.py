@@ -87,6 +87,7 @@ def test_records_that_dispatch_has_not_come_to_are_a_note(tmp_path: Path) -> Non
     assert found(tmp_path) == [("store.lag", "note", f"commitlog/{0:020}", len(records[0]))]
 
 
+@pytest.mark.usefixtures("_broker_runs")
 def test_keys_of_the_last_queued_record_may_be_on_their_way_while_a_broker_runs(tmp_path: Path) -> None:
     small_store(tmp_path, indexed=2)
     assert [row[0] for row in found(tmp_path)] == ["index.missing_key"]
@@ -94,6 +95,7 @@ def test_keys_of_the_last_queued_record_may_be_on_their_way_while_a_broker_runs(
     assert [row[:2] for row in found(tmp_path)] == [("store.abort", "note"), ("store.lag", "note")]
 
 
+@pytest.mark.usefixtures("_broker_runs")
 def test_keys_behind_the_index_that_are_older_than_a_minute_are_missing_though_a_broker_runs(
     tmp_path: Path,
 ) -> None:
@@ -104,6 +106,7 @@ def test_keys_behind_the_index_that_are_older_than_a_minute_are_missing_though_a
     assert [row[0] for row in lost] == ["index.missing_key"]
 
 
+@pytest.mark.usefixtures("_broker_runs")
 def test_a_torn_tail_is_a_note_while_a_broker_runs(tmp_path: Path) -> None:
     records = small_store(tmp_path)
     end = sum(map(len, records))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from rocket_columnar.consumers import completed_topics, config_findings, progress, unlisted_topics
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_golden import open_store
 
@@ -119,7 +120,7 @@ def test_a_list_of_topics_is_completed(mixed: Path) -> None:
     before = json.loads(file.read_bytes())
     orders = before["topicConfigTable"].pop("Orders")
     file.write_text(json.dumps(before), "utf-8")
-    assert unlisted_topics(mixed) == {"Orders": 4}
-    completed = json.loads(completed_topics(mixed, {"Orders": 4}))
+    assert unlisted_topics(Store(mixed)) == {"Orders": 4}
+    completed = json.loads(completed_topics(Store(mixed), {"Orders": 4}))
     assert completed["topicConfigTable"].pop("Orders") == orders
     assert completed == before

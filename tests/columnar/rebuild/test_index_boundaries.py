@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from rocket_columnar.audit import audit
+from rocket_columnar.facts import Store
 from rocket_columnar.rebuild import plan_rebuild, rebuild
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
@@ -58,9 +59,9 @@ def test_boundaries_of_index_files(keys: list[list[int]], files: int, tmp_path: 
 def test_what_no_rebuild_is_made_of(tmp_path: Path) -> None:
     put(tmp_path, "checkpoint", bytes(4096))
     with pytest.raises(UsageError, match="contains no commit log"):
-        plan_rebuild(tmp_path)
+        plan_rebuild(Store(tmp_path))
     log_files(tmp_path, [[1]])
     with pytest.raises(UsageError, match="no room for entries"):
-        plan_rebuild(tmp_path, Geometry(4, 1))
+        plan_rebuild(Store(tmp_path, geometry=Geometry(4, 1)))
     with pytest.raises(UsageError, match="a consume-queue file of 0 bytes"):
-        plan_rebuild(tmp_path, Geometry(4, 4), 0)
+        plan_rebuild(Store(tmp_path, geometry=Geometry(4, 4)), 0)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import rocket_golden
 import rocketspec
-from rocket_columnar.audit import make_plan
+from rocket_columnar.facts import Store
 from rocket_columnar.report import LogChoices, audit
 from store_bytes import overwrite
 from verb_run import runner
@@ -33,7 +33,7 @@ def test_python_and_the_verb_report_the_same(
     words = [*options, *([conf] if "--broker-conf" in options else [])]
     listed = runner("audit", capfd, monkeypatch)(store, *words, "--json").out
     report = rocketspec.audit(
-        store, "quick" if "--quick" in options else "default", broker_conf=conf if "--broker-conf" in words else None
+        store, "quick" if "--quick" in options else "default", conf=conf if "--broker-conf" in words else None
     )  # fmt: skip
 
     def without_time(text: str) -> list[str]:
@@ -60,7 +60,7 @@ def test_the_choice_for_a_damaged_file_is_the_one_that_keeps_more(
     path = sorted((store / "commitlog").iterdir())[number]
     overwrite(path, 4, bytes([path.read_bytes()[4] ^ 0x55]))
     found = [finding for finding in audit(store) if finding.code.startswith("log.")]
-    choices = LogChoices.of(make_plan(store), found)
+    choices = LogChoices.of(Store(store), found)
     assert (choices.best.moved, choices.read) == (moved, read)
     assert choices.best.kept >= choices.as_it_is.kept
     assert (choices.best.kept == choices.as_it_is.kept) == (not moved)

@@ -15,7 +15,7 @@ import jinja2
 from rocket_columnar.describe import look_at, occupancy
 from rocket_columnar.findings import CODES
 from rocket_columnar.formats import iso
-from rocket_columnar.store import find_files, later_line
+from rocket_columnar.store import later_line
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.outputs import write_whole
 from rocket_spec.printable import printable
@@ -24,12 +24,18 @@ from rocket_spec.store_folders import refuse_store
 if TYPE_CHECKING:
     from rocket_columnar.audit import Level
     from rocket_columnar.describe import Overview
+    from rocket_columnar.facts import Store
     from rocket_columnar.report import Report
     from rocket_columnar.store import StoreFile
 
     from rocketspec._settings import Settings
 
 
+_STATES: Final = {
+    "stopped": "stopped cleanly",
+    "killed": "not stopped cleanly: no process holds its lock",
+    "live": "in use",
+}
 _WIDTH: Final = 1000
 _CHAINS: Final = 100  # index files whose chains are counted
 _LOG_Y, _INDEX_Y = 2, 36
@@ -42,11 +48,10 @@ def check_directory(directory: Path, settings: Settings, *, force: bool) -> None
         raise UsageError(f"{directory / 'audit.html'}: already exists; --force replaces it")
 
 
-def write_page(directory: Path, settings: Settings, report: Report, *, level: Level, summary: str) -> Path:
+def write_page(directory: Path, store: Store, report: Report, *, level: Level, summary: str) -> Path:
     """Writes `directory/audit.html` and returns its path."""
-    store, commitlog = settings.store, settings.commitlog
-    seen = look_at(store, geometry=settings.geometry, commitlog=commitlog)
-    listed = find_files(store, kinds=("index", "log"), commitlog=commitlog)
+    path = store.path or Path()
+    seen, listed = look_at(store), store.of("index", "log")
     found = [finding for finding in report if finding.severity != "note"]
     damaged = {
         finding.file for finding in found if not finding.code.endswith(("missing_key", "missing_unit"))
@@ -59,11 +64,11 @@ def write_page(directory: Path, settings: Settings, report: Report, *, level: Le
     log = seen.log
     times = () if log is None else (log.begin_timestamp, log.end_timestamp)
     text = template.render(
-        name=printable(f"Store {os.path.abspath(store)}"),  # noqa: PTH100 - links keep their names
+        name=printable(f"Store {os.path.abspath(path)}"),  # noqa: PTH100 - links keep their names
         host=printable(socket.gethostname()),
         level=level,
         meanings={code: usual.meaning for code, usual in CODES.items()},
-        state="stopped cleanly" if seen.clean else "in use, or not stopped cleanly",
+        state=_STATES[store.state],
         summary=summary,
         version=version("rocketspec"),
         made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -13,7 +13,7 @@ from rocketspec._settings import Settings, read_settings, warn
 from rocketspec._terminal import note, progress, say_all
 
 if TYPE_CHECKING:
-    pass
+    from rocket_columnar.facts import Store
 
 
 def audit(
@@ -64,9 +64,9 @@ def audit(
     option.use_zone(time_zone)
     threads = option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
-    path = settings.store
+    path, facts = settings.store, settings.open(rocketmq_profile)
     if restart:
-        _restart(settings, rocketmq_profile, as_json=as_json)
+        _restart(settings, facts, as_json=as_json)
         return
     if report is not None:
         from rocketspec.verbs.audit.report_page import check_directory, write_page
@@ -77,23 +77,13 @@ def audit(
 
         check_file(prometheus, settings)
     with progress("auditing", unit="bytes") as step:
-        found = engine(
-            path,
-            level,
-            geometry=settings.geometry,
-            threads=threads,
-            commitlog=settings.commitlog,
-            broker_conf=settings.conf,
-            options=settings.options,
-            release=rocketmq_profile,
-            on_progress=step,
-        )
+        found = engine(facts, level, threads=threads, options=settings.options, on_progress=step)
     counts = found.counts
     ending = [*(f"not checked: {part}" for part in found.unchecked), f"{path}: {summary(counts)}"]
     if prometheus is not None:
         write_metrics(prometheus, path, found)
     if report is not None:
-        ending.append(f"page: {write_page(report, settings, found, level=level, summary=summary(counts))}")
+        ending.append(f"page: {write_page(report, facts, found, level=level, summary=summary(counts))}")
     if found.signs:
         note(f"{path}: {later_line(found.signs)}")
     print_causes(found, as_json=as_json, most=max_findings)
@@ -103,28 +93,23 @@ def audit(
         raise typer.Exit(option.FINDINGS)
 
 
-def _restart(settings: Settings, release: str | None, *, as_json: bool) -> None:
+def _restart(settings: Settings, store: Store, *, as_json: bool) -> None:
     from rocket_columnar.report import Shell
     from rocket_columnar.restart import predicted
-    from rocket_columnar.store import signs_at
 
     from rocketspec.verbs.audit.restart_view import show, show_running
 
-    warn(settings)
-    store, commitlog = settings.store, settings.commitlog
+    warn(settings, store)
     with progress("reading", unit="bytes") as step:
-        found = predicted(
-            store, geometry=settings.geometry, commitlog=commitlog, release=release, on_progress=step
-        )
+        found = predicted(store, on_progress=step)
     if isinstance(found, str):
-        show_running(store, found, as_json=as_json)
+        show_running(settings.store, found, as_json=as_json)
         raise typer.Exit(option.FINDINGS)
     usual, safe = found
     index_safe = settings.conf is not None and settings.conf.index_safe
-    signs = signs_at(settings.store, settings.commitlog)
     conf = None if settings.conf is None else settings.conf.path
     shell = Shell.of(settings.store, settings.options, conf)
-    show(usual, safe, shell, as_json=as_json, index_safe=index_safe, cures=not signs)
+    show(usual, safe, shell, as_json=as_json, index_safe=index_safe, cures=not store.signs)
     plan = safe if index_safe else usual
     if plan.deletions or plan.lost_units or len(plan.lost) or plan.refused:
         raise typer.Exit(option.FINDINGS)

@@ -232,7 +232,7 @@ def decode(
         batches = engine(
             files,
             tables=tables,
-            geometry=settings.geometry,
+            geometry=settings.shape,
             columns=column,
             limit=limit,
             skip=skip,

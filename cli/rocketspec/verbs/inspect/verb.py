@@ -86,7 +86,7 @@ def inspect(
     option.use_zone(time_zone)
     offset = None if at is None else _parse_offset(at)
     settings = read_settings(path, commitlog, geometry, broker_conf)
-    path, given = settings.store, settings.geometry
+    path, given = settings.store, settings.shape
     note_release(path, settings.commitlog)
     if path.is_dir():
         for name, value in {"--at": at, "--kind": kind, "--plot": plot}.items():
@@ -116,21 +116,21 @@ def inspect(
 def _overview(settings: Settings, *, as_json: bool) -> None:
     from rocket_columnar.consumers import progress as how_far
     from rocket_columnar.describe import look_at
+    from rocket_columnar.facts import Store
     from rocket_columnar.report import audit
-    from rocket_columnar.store import while_listed
 
     from rocketspec.verbs.inspect.store_view import show_overview
 
-    path, geometry, commitlog = settings.store, settings.geometry, settings.commitlog
     with progress("reading", unit="files") as step:
-        seen = while_listed(lambda: look_at(path, geometry=geometry, commitlog=commitlog, on_progress=step))
-        findings = (
-            None
-            if seen.clean is None
-            else list(audit(path, "quick", geometry=geometry, commitlog=commitlog, broker_conf=settings.conf))
-        )
-        queues = {(queue.topic, queue.queue_id): queue for queue in seen.queues}
-        consumers = None if seen.clean is None else how_far(path, commitlog=commitlog, queues=queues)
+        try:
+            store: Store | Path = settings.open()
+        except UsageError:  # a directory of a store
+            store = settings.store
+        seen = look_at(store, on_progress=step, **settings.known)
+        if not isinstance(store, Store) or seen.clean is None:
+            findings = consumers = None
+        else:
+            findings, consumers = list(audit(store, "quick")), how_far(store)
     if as_json:
         parts = {
             "consumers": None if consumers is None else consumers.row(),
@@ -146,7 +146,7 @@ def _consumers(settings: Settings, group: str | None, topic: str | None, *, as_j
 
     from rocketspec.verbs.inspect.consumers_view import chosen, show_consumers
 
-    row = chosen(how_far(settings.store, commitlog=settings.commitlog, sizes=True), group, topic)
+    row = chosen(how_far(settings.open(), sizes=True), group, topic)
     if as_json:
         option.write_json(row)
         return

@@ -115,7 +115,6 @@ def query(
     )
 
     from rocket_columnar.query import OpenStore
-    from rocket_columnar.store import list_kind
 
     from rocketspec._search import Asked, answer, explained
     from rocketspec.verbs.query.view import as_json as to_json
@@ -125,8 +124,11 @@ def query(
     asked.check(explain=explain)
     option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
-    warn(settings)
-    with OpenStore(settings.store, settings.geometry, commitlog=settings.commitlog) as opened:
+    facts = settings.open()
+    warn(settings, facts)
+    with OpenStore(
+        settings.store, facts.given_geometry or settings.shape, commitlog=settings.commitlog
+    ) as opened:
         for name, reason in (*opened.indexes.skipped, *opened.log.skipped):
             skipped(name, reason)
         for name, problem in opened.indexes.damaged:
@@ -142,7 +144,7 @@ def query(
         show(found, walk, asked)
     if not found.messages:
         if walk is None:
-            topics, has_index = topics_of(settings.store), bool(list_kind(settings.store, "index"))
+            topics, has_index = topics_of(settings.store), bool(facts.of("index"))
             note(nothing_found(found, asked, topics=topics, has_index=has_index))
         raise typer.Exit(option.FINDINGS)
 
@@ -160,7 +162,7 @@ def _offset_at(
     from rocket_columnar.formats import iso
 
     settings = read_settings(store, commitlog, None, broker_conf)
-    found = offset_at(settings.store, *wanted, commitlog=settings.commitlog)
+    found = offset_at(settings.open(), *wanted)
     if as_json:
         option.write_json(asdict(found))
         return

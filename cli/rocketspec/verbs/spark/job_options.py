@@ -265,7 +265,7 @@ def _store_of(
 
         settings = read_settings(Path(storage_for(store)[1]), folders, None, conf.path)
         warn(settings)
-        shape, logs = settings.geometry, tuple(map(str, settings.commitlog))
+        shape, logs = settings.shape, tuple(map(str, settings.commitlog))
     if not rebuilding:
         return Store(store, logs, shape)
     has_index, has_queues = (_has_files(store, kind, storage) for kind in ("index", "queue"))

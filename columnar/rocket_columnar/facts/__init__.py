@@ -1,0 +1,6 @@
+"""The one object that stands for a store: what its broker would know of it."""
+
+from rocket_columnar.facts.checkpoint import read_checkpoint
+from rocket_columnar.facts.files import State
+from rocket_columnar.facts.recovery import first_record, recovery_start
+from rocket_columnar.facts.store import NOT_LISTED, Store, as_store, is_deleted

@@ -1,0 +1,348 @@
+"""The files of a store: listed once, with the log's ends, the headers of index files and their geometry."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import Any, Final, Literal, Self, TypeVar
+
+from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.layout import Geometry
+
+from rocket_columnar.index import GeometryGuess, IndexHeader, read_headers, resolve_some
+from rocket_columnar.log import Tail, log_tail
+from rocket_columnar.store import (
+    KINDS,
+    BrokerConf,
+    StoreFile,
+    find_files,
+    lock_holder,
+    of_usual_size,
+    require_store,
+    size_of,
+    sized,
+    while_listed,
+)
+from rocket_columnar.store import despite_unreadable as leaving_out
+
+_T = TypeVar("_T")
+State = Literal["live", "killed", "stopped"]
+
+_PARTS: Final = ("commitlog", "consumequeue", "index", "checkpoint")
+_KINDS: Final = (*KINDS, "batch", "timer_log", "timer_wheel")
+_OF_INDEXES: Final = ("indexes", "_whole_indexes")
+
+
+class Files:
+    """A store's directory, what was given of it, and its files.
+
+    Args:
+        path: the directory of the store; None if its files are elsewhere (`of_files`).
+        commitlog: further directories of its commit log, as for `find_files`.
+        geometry: of the index files; by default inferred.
+        conf: the broker's configuration, if it is known.
+        release: that wrote the store; by default 4.9.3, or 5.x as the files show.
+
+    Raises:
+        UsageError: no store; of a fact that is asked for later, a geometry that does not fit.
+        OSError: the store, or what a fact is read from, cannot be read.
+    """
+
+    def __init__(
+        self,
+        path: Path | str | None,
+        *,
+        commitlog: Sequence[Path | str] = (),
+        geometry: Geometry | None = None,
+        conf: BrokerConf | None = None,
+        release: str | None = None,
+    ) -> None:
+        self.path = None if path is None else Path(path)
+        self.name = str(path)
+        if self.path is not None:
+            require_store(self.path, _PARTS)
+        self.commitlog = tuple(commitlog)
+        self.given_geometry = geometry
+        self.conf = conf
+        self.release = release
+        self._kept: dict[Any, Any] = {}
+
+    @classmethod
+    def of_files(
+        cls,
+        files: Sequence[StoreFile],
+        *,
+        name: str = "",
+        state: State = "stopped",
+        geometry: Geometry | None = None,
+        skipped: Sequence[tuple[str, str]] = (),
+    ) -> Self:
+        """A store whose files need not be in a directory of this machine; its `name` is for messages.
+
+        `state` is that of its broker; `skipped` are names and reasons of the files that their listing skipped.
+        """
+        store = cls(None, geometry=geometry)
+        store.name = name
+        known: dict[str, Any] = {
+            "state": state,
+            "holder": None,
+            "listed": tuple(files),
+            "skipped": tuple(skipped),
+        }
+        vars(store).update(known)
+        return store
+
+    def look_again(self) -> None:
+        """Forgets every fact: files are gone, or cannot be read, and the others are to be looked at without them."""
+        if self.path is not None:
+            given = ("path", "name", "commitlog", "given_geometry", "conf", "release")
+            known = {name: getattr(self, name) for name in given}
+            vars(self).clear()
+            vars(self).update(known, _kept={})
+
+    def looked_at(self, work: Callable[[], _T], *, despite_unreadable: bool = True) -> _T:
+        """What `work` returns, which asks this store and reads its files.
+
+        It is called again, and every fact is looked at again, without files that a broker deletes meanwhile, or if
+        `despite_unreadable` that cannot be read.
+        """
+        looks = count()
+
+        def look() -> _T:
+            if next(looks):
+                self.look_again()
+            return work()
+
+        return leaving_out(lambda: while_listed(look)) if despite_unreadable else while_listed(look)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is known without what other packages derived."""
+        return vars(self) | {"_kept": {}}
+
+    def once(self, derive: Callable[[Self], _T]) -> _T:
+        """What `derive` makes of this store; it is called at most once."""
+        if derive not in self._kept:
+            self._kept[derive] = derive(self)
+        found: _T = self._kept[derive]
+        return found
+
+    def with_present_indexes(self) -> Self:
+        """The store with the index files of this moment: a running broker may have rolled since. Other facts are kept."""
+        if self.path is None:
+            return self
+        now = copy(self)
+        for name in _OF_INDEXES:
+            vars(now).pop(name, None)
+        present = self._find(("index",), [])
+        vars(now)["listed"] = (*(file for file in self.listed if file.kind != "index"), *present)
+        return now
+
+    # --- the broker's state -------------------------------------------------------------------------------
+
+    @cached_property
+    def holder(self) -> int | None:
+        """The process that holds the lock: its number, 0 if none does, None if the system cannot report it."""
+        return None if self.path is None else lock_holder(self.path)
+
+    @cached_property
+    def state(self) -> State:
+        """Whether a broker runs on the store, was killed, or was stopped.
+
+        Only a process that holds the lock shows that one runs. The abort file alone shows that one was not stopped; where
+        locks cannot be reported, it is taken for a running one.
+        """
+        if self.holder:
+            return "live"
+        if self.path is None or not (self.path / "abort").exists():
+            return "stopped"
+        return "live" if self.holder is None else "killed"
+
+    @property
+    def live(self) -> bool:
+        """Whether a broker writes the store."""
+        return self.state == "live"
+
+    @property
+    def clean(self) -> bool:
+        """Whether the next start takes the last stop for a clean one: there is no abort file."""
+        return self.state == "stopped"
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def _find(self, kinds: Sequence[str], skipped: list[tuple[str, str]]) -> list[StoreFile]:
+        assert self.path is not None  # noqa: S101 - else the files are known
+        try:
+            return find_files(
+                self.path,
+                kinds=kinds,
+                commitlog=self.commitlog,
+                on_skip=lambda *skip: skipped.append(skip),
+            )
+        except UsageError:
+            if "log" in kinds and len(kinds) > 1:
+                raise
+            return []
+
+    @cached_property
+    def listed(self) -> tuple[StoreFile, ...]:
+        """All files, by kind and in their order; listed once.
+
+        While a broker runs the log's end is read before the other folders are listed, so that the queues and index files
+        contain everything that is judged.
+        """
+        skipped: list[tuple[str, str]] = []
+        if self.live:
+            listed = self._find(_KINDS, [])
+            vars(self)["_tail"] = log_tail([file for file in listed if file.kind == "log"])
+        listed = self._find(_KINDS, skipped)
+        vars(self)["skipped"] = tuple(skipped)
+        return tuple(listed)
+
+    @cached_property
+    def skipped(self) -> tuple[tuple[str, str], ...]:
+        """Name of each file that is none of a store's or cannot be read, with the reason."""
+        self.listed  # noqa: B018 - which keeps them
+        skipped: tuple[tuple[str, str], ...] = vars(self)["skipped"]
+        return skipped
+
+    def of(self, *kinds: str) -> tuple[StoreFile, ...]:
+        """The files of some kinds."""
+        return tuple(file for file in self.listed if file.kind in kinds)
+
+    @cached_property
+    def queues(self) -> tuple[StoreFile, ...]:
+        """The consume-queue files."""
+        return self.of("queue")
+
+    @cached_property
+    def exts(self) -> tuple[StoreFile, ...]:
+        """The files of consume-queue ext."""
+        return self.of("ext")
+
+    @cached_property
+    def batches(self) -> tuple[StoreFile, ...]:
+        """The files of batch queues of 5.x."""
+        return self.of("batch")
+
+    @cached_property
+    def timers(self) -> tuple[StoreFile, ...]:
+        """Those of the timer log of 5.x, then the timer wheel."""
+        return (*self.of("timer_log"), *self.of("timer_wheel"))
+
+    @cached_property
+    def checkpoints(self) -> tuple[StoreFile, ...]:
+        """The checkpoint, if there is one."""
+        return self.of("checkpoint")
+
+    @cached_property
+    def has_queue(self) -> frozenset[str]:
+        """The topics that have a queue file."""
+        return frozenset(file.topic or "" for file in (*self.queues, *self.batches))
+
+    # --- the log ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _tail(self) -> Tail:
+        return log_tail(self.of("log"))
+
+    @property
+    def tail(self) -> Tail:
+        """The files of the log that are there, and its end as it was when it was read."""
+        if self.path is not None:
+            self.listed  # noqa: B018 - of a live store the end is read while the files are listed
+        return self._tail
+
+    @property
+    def logs(self) -> tuple[StoreFile, ...]:
+        """The commit-log files, in order."""
+        return self.tail.files
+
+    @property
+    def log_sizes(self) -> tuple[int, ...]:
+        """Their lengths in bytes."""
+        return self.tail.sizes
+
+    @property
+    def begin(self) -> int:
+        """Physical offset of the log's first byte, 0 without one."""
+        return self.logs[0].base_offset if self.logs else 0
+
+    @property
+    def end(self) -> int:
+        """Physical offset after the last record; what comes after it is not judged."""
+        return self.tail.end
+
+    @property
+    def newest(self) -> int | None:
+        """Store timestamp of the newest record near the end, ms; None without records."""
+        return self.tail.newest
+
+    @property
+    def framed(self) -> bool:
+        """Whether the log is, or goes on, in DLedger mode."""
+        return any(file.framed for file in self.logs)
+
+    def log_at(self, phy_offset: int) -> StoreFile | None:
+        """The log file in which a physical offset is."""
+        number = bisect_right(self.logs, phy_offset, key=lambda file: file.base_offset) - 1
+        within = number >= 0 and phy_offset < self.logs[number].base_offset + self.log_sizes[number]
+        return self.logs[number] if within else None
+
+    def at(self, phy_offset: int) -> tuple[str, int]:
+        """Name of the file in which a physical offset is, and its place there."""
+        file = self.log_at(phy_offset)
+        return ("commitlog", phy_offset) if file is None else (file.name, phy_offset - file.base_offset)
+
+    # --- the index ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def indexes(self) -> tuple[tuple[StoreFile, IndexHeader], ...]:
+        """The index files, by name, with their headers."""
+        return tuple(read_headers(self.of("index")))
+
+    @cached_property
+    def _whole_indexes(self) -> list[StoreFile]:
+        return of_usual_size(sized(file for file, _ in self.indexes))
+
+    @property
+    def sound_indexes(self) -> frozenset[str]:
+        """Names of the index files that have the length of most."""
+        return frozenset(file.name for file in self._whole_indexes)
+
+    @cached_property
+    def _geometry(self) -> GeometryGuess | MalformedError | UsageError | None:
+        files, conf = self._whole_indexes, self.conf
+        try:
+            return resolve_some(files, self.given_geometry) if files else None
+        except (MalformedError, UsageError) as error:
+            if self.given_geometry is not None and isinstance(error, UsageError):
+                raise
+            if conf is not None and size_of(files[0]) == conf.geometry.file_size:
+                return resolve_some(files, conf.geometry)
+            return error
+
+    @property
+    def geometry(self) -> Geometry | None:
+        """Of the index files; None if it cannot be inferred, or there are none."""
+        return self._geometry.geometry if isinstance(self._geometry, GeometryGuess) else None
+
+    @property
+    def geometry_guess(self) -> GeometryGuess | None:
+        """The geometry with what it follows from."""
+        return self._geometry if isinstance(self._geometry, GeometryGuess) else None
+
+    @property
+    def geometry_fault(self) -> MalformedError | UsageError | None:
+        """Why the geometry cannot be inferred."""
+        return None if isinstance(self._geometry, GeometryGuess) else self._geometry
+
+    @property
+    def content_indexes(self) -> list[StoreFile]:
+        """The index files whose content can be checked."""
+        if self.geometry is None:
+            return []
+        return [file for file, _ in self.indexes if file.name in self.sound_indexes]

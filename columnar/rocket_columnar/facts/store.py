@@ -1,0 +1,107 @@
+"""The one object that stands for a store. A verb makes it once, and every part of the verb asks it.
+
+Each fact is computed in one place, when it is first asked for, and kept. What a package above this one derives from a store,
+such as the prediction of a start, is kept here too (`Store.once`), so that it is derived once for all that ask.
+
+    files       of(kind), skipped, logs, log_sizes, queues, exts, indexes, checkpoints, batches, timers
+    the log     begin, end, newest, log_at(offset), at(offset)
+    index       geometry, geometry_fault, sound_indexes, content_indexes
+    release     signs, keys
+    state       holder, state, live, clean
+    settings    conf, config(table), listed_topics, kept_topics, delays
+    a start     checkpoint_times, dispatched_again_from
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from rocket_spec.profiles import profile
+
+from rocket_columnar.config import LoadedConfig, load_config
+from rocket_columnar.facts.checkpoint import read_checkpoint
+from rocket_columnar.facts.delays import shown_delays
+from rocket_columnar.facts.files import Files
+from rocket_columnar.facts.recovery import recovery_start
+from rocket_columnar.formats import DELAYS
+from rocket_columnar.log import KeyRules
+from rocket_columnar.store import Sign, folder_signs, later_signs
+
+NOT_LISTED: Final = ("%LMQ%", "RMQ_SYS_")
+"""Beginnings of topics that the broker does not list: light queues have none, op messages go to their queue unlisted."""
+
+
+class Store(Files):
+    """A store, and what its broker would know of it; arguments and errors as of `Files`."""
+
+    # --- the release --------------------------------------------------------------------------------------
+
+    @cached_property
+    def signs(self) -> tuple[Sign, ...]:
+        """Signs that 5.x wrote to the store; empty for one of 4.9.3."""
+        signs = later_signs((*self.logs, *self.checkpoints))
+        signs += () if self.path is None else folder_signs(self.path)
+        if self.release is not None and profile(self.release).version.startswith("5."):
+            signs += (Sign("config", f"--rocketmq-profile {self.release}"),)
+        return signs
+
+    @cached_property
+    def keys(self) -> KeyRules:
+        """What its broker reads in the properties of a record."""
+        one_separator = self.release is not None and KeyRules.of(self.release).one_separator
+        return KeyRules(one_separator=one_separator, delays=self.delays)
+
+    # --- the configuration --------------------------------------------------------------------------------
+
+    def config(self, table: str) -> LoadedConfig:
+        """Both files of a table of `config/`, read as a start reads them, once."""
+        if table not in self._kept:
+            self._kept[table] = load_config(self.path or Path(), table)
+        found: LoadedConfig = self._kept[table]
+        return found
+
+    @cached_property
+    def listed_topics(self) -> frozenset[str] | None:
+        """The topics of `config/topics.json`; None where a start would not have the list."""
+        rows = () if self.path is None else self.config("topics").rows
+        return frozenset(row["topic"] for row in rows) or None
+
+    @cached_property
+    def kept_topics(self) -> frozenset[str] | None:
+        """The topics of the list, and those that have a queue file; None where a start would not have the list."""
+        return None if self.listed_topics is None else self.listed_topics | self.has_queue
+
+    @cached_property
+    def delays(self) -> tuple[int, ...]:
+        """Ms of each delay level: what most of its units wait, else of the configuration, else the default."""
+        return shown_delays(self, DELAYS if self.conf is None else self.conf.delays)
+
+    # --- the next start -----------------------------------------------------------------------------------
+
+    @cached_property
+    def checkpoint_times(self) -> tuple[int, int, int]:
+        """The checkpoint's times in ms, zeros without one."""
+        return read_checkpoint(self.checkpoints[0]) if self.checkpoints else (0, 0, 0)
+
+    @cached_property
+    def dispatched_again_from(self) -> int | None:
+        """Physical offset from which the next start of 4.9.3 dispatches everything again, after a kill.
+
+        None where a start dispatches only what the queues lack: after a clean stop, in DLedger mode, or of 5.x.
+        """
+        if self.state != "killed" or self.framed or self.signs:
+            return None
+        safe = self.conf is not None and self.conf.index_safe
+        return recovery_start(self.logs, self.checkpoint_times, clean=False, index_safe=safe)
+
+
+def is_deleted(topic: str, kept: frozenset[str] | None) -> bool:
+    """Whether a topic of the log was deleted: it is in neither the list of topics nor `consumequeue/` (`Store.kept_topics`)."""
+    return kept is not None and topic not in kept and not topic.startswith(NOT_LISTED)
+
+
+def as_store(store: Store | Path | str, **known: Any) -> Store:
+    """The store itself, or that in a directory, with what is `known` of it, as for `Store`."""
+    return store if isinstance(store, Store) else Store(store, **known)

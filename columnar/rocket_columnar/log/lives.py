@@ -1,0 +1,122 @@
+"""Lives of queues: where in the log the records of a queue begin to count from 0 again.
+
+A topic that is deleted and created again counts from 0, and so does a queue whose files were lost. The last life owns the
+queue: what precedes it in the log is in no queue of a broker, and would hide the units of its live messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocket_columnar.log.request_columns import Requests, TopicNames
+
+
+def _codes(topic: NDArray[np.integer[Any]], queue_id: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """One number for each record's queue."""
+    codes: NDArray[np.int64] = topic.astype(np.int64) << 32 | queue_id.astype(np.int64) & 0xFFFFFFFF
+    return codes
+
+
+def life_begins(batch: Requests, names: TopicNames) -> dict[tuple[str, int], int]:
+    """Physical offset of the last record with the logical offset 0, of each queue that has one in the batch."""
+    rows = np.flatnonzero(batch.queued & (batch.queue_offset == 0)).tolist()
+    return {
+        (names.names[batch.topic[row]], int(batch.queue_id[row])): int(batch.phy_offset[row]) for row in rows
+    }
+
+
+def of_earlier_life(batch: Requests) -> NDArray[np.bool_]:
+    """Which records of a batch precede one with the logical offset 0 of their queue."""
+    rows = np.flatnonzero(batch.queued & (batch.queue_offset == 0))
+    codes = _codes(batch.topic, batch.queue_id)
+    queues, from_end = np.unique(codes[rows][::-1], return_index=True)
+    earlier = np.zeros(codes.size, np.bool_)
+    if queues.size:
+        begins = rows[::-1][from_end]
+        at = np.searchsorted(queues, codes).clip(max=queues.size - 1)
+        earlier = (queues[at] == codes) & (np.arange(codes.size) < begins[at])
+    return earlier
+
+
+class Life(NamedTuple):
+    """A place where a queue begins to count from 0.
+
+    Attributes:
+        topic: of the queue.
+        queue_id: of the queue.
+        begin: physical offset of its first record.
+        again: whether records of the queue precede it in its file of the log.
+    """
+
+    topic: str
+    queue_id: int
+    begin: int
+    again: bool
+
+
+class FileLives:
+    """The places in one file of the log where queues begin to count from 0."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+        self._lives: dict[tuple[str, int], Life] = {}
+
+    def add(self, batch: Requests, names: TopicNames) -> None:
+        """Adds the next records of the file."""
+        codes = _codes(batch.topic, batch.queue_id)
+        queues, begins = np.unique(codes, return_index=True)
+        for row in np.flatnonzero(batch.queued & (batch.queue_offset == 0)).tolist():
+            code = int(codes[row])
+            again = code in self._seen or bool(begins[np.searchsorted(queues, code)] < row)
+            life = Life(
+                names.names[batch.topic[row]], int(batch.queue_id[row]), int(batch.phy_offset[row]), again
+            )
+            self._lives[life[:2]] = life
+        self._seen.update(queues.tolist())
+
+    @property
+    def last(self) -> tuple[Life, ...]:
+        """The last one of each queue."""
+        return tuple(self._lives.values())
+
+
+class Lives:
+    """Where the last life of each queue begins that may have had another one.
+
+    Args:
+        files: of each file of the log, in order, the last place where each of its queues begins to count.
+    """
+
+    def __init__(self, files: Iterable[Iterable[Life]] = ()) -> None:
+        self.begins = {
+            (life.topic, life.queue_id): life.begin
+            for number, lives in enumerate(files)
+            for life in lives
+            if number or life.again
+        }
+
+    def hold(
+        self,
+        names: TopicNames,
+        topic: NDArray[np.int32],
+        queue_id: NDArray[np.int32],
+        phy_offset: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        """Which records, given by columns, are of the last life of their queue."""
+        known = [
+            (names.numbers[name], number, begin)
+            for (name, number), begin in self.begins.items()
+            if name in names.numbers
+        ]
+        if not known:
+            return np.ones(topic.size, np.bool_)
+        topics, numbers, begins = np.array(known, np.int64).T
+        codes, wanted = _codes(topics, numbers), _codes(topic, queue_id)
+        order = np.argsort(codes)
+        at = order[np.searchsorted(codes, wanted, sorter=order).clip(max=codes.size - 1)]
+        earlier: NDArray[np.bool_] = (codes[at] == wanted) & (phy_offset < begins[at])
+        return ~earlier
