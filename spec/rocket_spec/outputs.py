@@ -1,7 +1,37 @@
 """Writes a file whole, or leaves what was there."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from rocket_spec.errors import UsageError
+
+
+@contextmanager
+def output_folder(folder: Path, *, name: Path | None = None) -> Iterator[None]:
+    """Makes a folder for what a block writes into it; removes it afterwards if it is new and empty.
+
+    Args:
+        folder: for the output.
+        name: of what is written, by default that of the folder.
+
+    Raises:
+        OSError: of the block. An error of a write, which names no file, or of a file in the folder, which may have
+            a temporary name, gets this name.
+    """
+    made = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except OSError as error:
+        at = error.filename
+        if error.errno is not None and (at is None or folder in Path(os.fsdecode(at)).parents):
+            raise OSError(error.errno, error.strerror, os.fspath(name or folder)) from error
+        raise
+    finally:
+        if made and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -12,12 +42,15 @@ def write_whole(path: Path, content: str | bytes) -> None:
         content: text is written as UTF-8.
 
     Raises:
+        UsageError: when there is a FIFO, a device, a directory, or a link to one: a file would take its place.
         OSError: when it can't be written; what was there before is still there.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path}: not a regular file; choose another path")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(content.encode() if isinstance(content, str) else content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with output_folder(path.parent, name=path):
+        try:
+            part.write_bytes(content.encode() if isinstance(content, str) else content)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)

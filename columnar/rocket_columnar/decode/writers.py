@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Final, Literal, Protocol, cast, get_args
 
 import pyarrow as pa
 from rocket_spec.errors import UsageError
+from rocket_spec.outputs import output_folder
 
 from rocket_columnar.decode.text_formats import csv_bytes, csv_header, jsonl_bytes
 from rocket_columnar.store import protected_directories
@@ -200,28 +201,28 @@ def write(
     directory = Path(directory)
     form = _check_format(fmt, FORMATS)
     _check_directory(directory, None if source is None else Path(source))
-    directory.mkdir(parents=True, exist_ok=True)
     parts: dict[str, Path] = {}
-    try:
-        with ExitStack() as stack:
-            writers: dict[str, _Writer] = {}
-            for table, batch in batches:
-                if table not in writers:
-                    part = directory / f".{table}.{form}.{os.getpid()}.part"
-                    parts[table] = part
-                    stream = stack.enter_context(part.open("wb"))
-                    writers[table] = _writer(stream, form, batch.schema)
-                    stack.callback(writers[table].abandon)
-                writers[table].write(batch)
-            for writer in writers.values():
-                writer.close()
-        files = {table: directory / f"{table}.{form}" for table in parts}
-        for table, part in parts.items():
-            part.replace(files[table])
-    except BaseException:
-        for part in parts.values():
-            part.unlink(missing_ok=True)
-        raise
+    with output_folder(directory):
+        try:
+            with ExitStack() as stack:
+                writers: dict[str, _Writer] = {}
+                for table, batch in batches:
+                    if table not in writers:
+                        part = directory / f".{table}.{form}.{os.getpid()}.part"
+                        parts[table] = part
+                        stream = stack.enter_context(part.open("wb"))
+                        writers[table] = _writer(stream, form, batch.schema)
+                        stack.callback(writers[table].abandon)
+                    writers[table].write(batch)
+                for writer in writers.values():
+                    writer.close()
+            files = {table: directory / f"{table}.{form}" for table in parts}
+            for table, part in parts.items():
+                part.replace(files[table])
+        except BaseException:
+            for part in parts.values():
+                part.unlink(missing_ok=True)
+            raise
     return files
 
 

@@ -94,8 +94,9 @@ class IndexBuilder:
         Raises:
             UsageError: more files are needed than there are paths; the entries before that are put.
             ValueError: the three differ in length; a key is null or not UTF-8.
-            RejectedError: a file cannot be made, or its name is not a Java long.
+            RejectedError: the name of a file is not a Java long.
             FileExistsError: a file already exists.
+            OSError: a file cannot be made or written.
         """
         offsets = np.ascontiguousarray(phy_offsets, np.int64)
         times = np.ascontiguousarray(store_timestamps, np.int64)

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, Geometry
 
-from rocket_columnar.formats import ENTRY_DTYPE, to_i32
+from rocket_columnar.formats import ENTRY_DTYPE, parse_long, to_i32
 from rocket_columnar.index.header import IndexHeader
-from rocket_columnar.index.index_file import IndexFile
+from rocket_columnar.index.mapping import RejectedError
 
 _RUN: Final = 1 << 16  # entries written at once: few enough to stay near, many enough for few calls
 _SLOTS: Final = 1 << 14  # slots of a range, which is not written if all are empty
@@ -48,13 +48,27 @@ class NewIndex:
     """
 
     def __init__(self, path: Path, geometry: Geometry, *, end_phy_offset: int, end_timestamp: int) -> None:
-        """Creates the file, seeded with the end of the one before (IDX-FILE-2); errors as in `IndexFile`."""
-        with IndexFile(path, *geometry, end_phy_offset=end_phy_offset, end_timestamp=end_timestamp) as file:
-            self.header: IndexHeader = file.header()
+        """Creates the file, and its folder, seeded with the end of the one before (IDX-FILE-2).
+
+        Raises:
+            RejectedError: the name is not a Java long.
+            OSError: the file already exists, or cannot be made.
+        """
+        if parse_long(path.name) is None:
+            raise RejectedError(f"the file name {path.name!r} is not a Java long")
+        offset, timestamp = max(end_phy_offset, 0), max(end_timestamp, 0)
+        self.header = IndexHeader(timestamp, timestamp, offset, offset)
         self.geometry = geometry
         self._slots = np.zeros(geometry.hash_slot_num, np.uint32)
-        self._file = path.open("r+b", buffering=0)
         self._changed = False
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("xb", buffering=0)
+        try:
+            self._file.truncate(geometry.file_size)
+            self._write_header(replace(self.header, index_count=0))  # a put or a flush writes the count
+        except BaseException:
+            self._file.close()
+            raise
 
     def full(self) -> bool:
         """Whether no further put is accepted (IDX-FULL-1)."""
@@ -83,11 +97,14 @@ class NewIndex:
                 edges = np.flatnonzero(np.diff(filled, prepend=False, append=False)) * _SLOTS
                 for start, stop in edges.reshape(-1, 2).tolist():
                     self._write(INDEX_HEADER.size + 4 * start, self._slots[start:stop])
-                header = [getattr(self.header, field.name) for field in INDEX_HEADER.fields]
-                self._write(0, np.frombuffer(_HEADER.pack(*header), np.uint8))
+                self._write_header(self.header)
                 self._changed = False
         finally:
             self._file.close()
+
+    def _write_header(self, header: IndexHeader) -> None:
+        values = [getattr(header, field.name) for field in INDEX_HEADER.fields]
+        self._write(0, np.frombuffer(_HEADER.pack(*values), np.uint8))
 
     def _write(self, position: int, data: NDArray[np.uint32] | NDArray[np.uint8]) -> None:
         """Writes all of `data`."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocket_spec.errors import UsageError
+from rocket_spec.outputs import output_folder
 
 from rocket_columnar.store import protected_directories
 
@@ -172,27 +173,20 @@ def _identity(path: Path) -> list[int]:
 @contextmanager
 def staged(directory: Path) -> Iterator[Path]:
     """A temporary directory inside the final one; removed afterwards, and `directory` too if it is empty and new."""
-    made = not directory.exists()
-    directory.mkdir(parents=True, exist_ok=True)
     staging, lock = directory / f"{_PREFIX}{secrets.token_hex(8)}", None
-    try:  # an interrupt right after the directory is made removes it, too
-        staging.mkdir(mode=0o700)
-        lock = _locked(staging)
-        (staging / _STATE).write_text("{}", "utf-8")
-        yield staging
-    except OSError as error:
-        if error.filename is None and error.errno is not None:  # a write does not name its file
-            raise OSError(error.errno, error.strerror, os.fspath(directory)) from error
-        raise
-    finally:
+    with output_folder(directory):
         try:
-            if staging.exists():
-                _settle(staging, directory)
+            staging.mkdir(mode=0o700)
+            lock = _locked(staging)
+            (staging / _STATE).write_text("{}", "utf-8")
+            yield staging
         finally:
-            if lock is not None:
-                os.close(lock)
-        if made and not any(directory.iterdir()):
-            directory.rmdir()
+            try:
+                if staging.exists():
+                    _settle(staging, directory)
+            finally:
+                if lock is not None:
+                    os.close(lock)
 
 
 def commit(staging: Path, directory: Path, facts: Mapping[str, Any], *, force: bool) -> tuple[str, ...]:

@@ -1,17 +1,36 @@
 """Files and directories of a store that cannot be read: they are left out, and the rest is done."""
 
+import errno
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import Final, ParamSpec, TypeVar
 
 from rocket_spec.errors import UsageError
 
+_OF_THE_PROCESS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""Errors that say nothing about the file that was to be opened."""
+
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-_left_out: Final[ContextVar[Mapping[str, str] | None]] = ContextVar("left_out", default=None)
+
+@dataclass
+class _Attempts:
+    """What the attempts of one piece of work have met.
+
+    Attributes:
+        failed: why a path is left out.
+        listed: paths that a listing can leave out.
+    """
+
+    failed: dict[str, str] = field(default_factory=dict[str, str])
+    listed: set[str] = field(default_factory=set[str])
+
+
+_attempts: Final[ContextVar[_Attempts | None]] = ContextVar("attempts", default=None)
 
 
 class Unreadable(str):
@@ -22,12 +41,15 @@ class Unreadable(str):
 
 def reason_left_out(path: os.PathLike[str] | str) -> Unreadable | None:
     """Why a file or directory is left out of a listing, or None."""
-    failed = _left_out.get()
-    if failed is None:
+    attempts = _attempts.get()
+    if attempts is None:
         return None
     name = os.fspath(path)
-    if name in failed:
-        return Unreadable(failed[name])
+    attempts.listed.add(name)
+    if not attempts.failed:
+        return None
+    if name in attempts.failed:
+        return Unreadable(attempts.failed[name])
     return None if os.access(name, os.R_OK) or not os.path.lexists(name) else Unreadable("permission denied")
 
 
@@ -44,14 +66,15 @@ def leaves_out_unreadable(work: Callable[_P, _T]) -> Callable[_P, _T]:
 def despite_unreadable(work: Callable[[], _T]) -> _T:
     """What `work` returns, which lists files and reads them; called again without those that cannot be read.
 
-    The listing reports them with an `Unreadable` reason.
+    The listing reports them with an `Unreadable` reason. Each path causes at most one further call.
 
     Raises:
-        OSError: of a path that the listing cannot leave out, or without which nothing is left.
+        OSError: of a path that the listing did not offer, such as one of the output; of the process, which has too
+            many files open; of a path without which nothing is left.
     """
-    failed: dict[str, str] = {}
+    attempts = _Attempts()
     last: OSError | None = None
-    before = _left_out.set(None)
+    before = _attempts.set(attempts)
     try:
         while True:
             try:
@@ -64,9 +87,12 @@ def despite_unreadable(work: Callable[[], _T]) -> _T:
                 raise last from None
             except OSError as error:
                 last, name = error, error.filename
-                if not isinstance(name, str) or name in failed or not error.strerror:
+                if (
+                    name not in attempts.listed - attempts.failed.keys()
+                    or error.errno in _OF_THE_PROCESS
+                    or not error.strerror
+                ):
                     raise
-                failed[name] = error.strerror.lower()
-                _left_out.set(failed)
+                attempts.failed[name] = error.strerror.lower()
     finally:
-        _left_out.reset(before)
+        _attempts.reset(before)

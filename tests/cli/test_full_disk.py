@@ -1,0 +1,53 @@
+"""Output on a disk without room or inodes, and by a process that may open few files: one line, exit 3, nothing is left."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from rocket_golden import open_store
+from small_disk import run_on_disks
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs tmpfs")
+
+LIMITS = [
+    pytest.param("size", range(5, 2000, 5), "no space left on device", id="room"),
+    pytest.param("nr_inodes", range(1, 1000, 4), "no space left on device", id="inodes"),
+    pytest.param("files", range(8, 64), "too many open files", id="descriptors"),
+]
+
+
+def check(folder: Path, option: str, limits: range, reason: str, *arguments: object) -> None:
+    *failed, last = run_on_disks(folder, option, limits, *arguments)
+    for run in failed:
+        assert (run.code, run.out, run.left) == (3, "", []), run
+        assert run.err.count("\n") == 1, run
+        assert run.err.endswith(f": {reason}\n"), run
+    assert failed
+    assert last.code == 0
+
+
+@pytest.mark.parametrize(("option", "limits", "reason"), LIMITS)
+def test_a_rebuild(option: str, limits: range, reason: str, tmp_path: Path) -> None:
+    store = open_store("small-roll", tmp_path / "golden")
+    check(tmp_path / "disk", option, limits, reason, "rebuild", store, "-o", tmp_path / "disk" / "new")
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_decoding(form: str, tmp_path: Path) -> None:
+    store, folder = open_store("small-roll", tmp_path / "golden"), tmp_path / "disk"
+    arguments = "decode", store, "-o", folder / "new", "--format", form
+    check(folder, "size", range(5, 2000, 15), "no space left on device", *arguments)
+
+
+def test_the_page_of_an_audit(tmp_path: Path) -> None:
+    store, folder = open_store("small-roll", tmp_path / "golden"), tmp_path / "disk"
+    check(
+        folder,
+        "size",
+        range(5, 2000, 5),
+        "no space left on device",
+        "audit",
+        store,
+        "--report",
+        folder / "new",
+    )
