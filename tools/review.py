@@ -1,9 +1,10 @@
-"""When each clause was last compared with the Java source: SPEC.md against REVIEW.md.
+"""When each clause was written, and when it was read again beside the Java source: SPEC.md against REVIEW.md.
 
+    python -m tools.review IDX-PUT-5 IDX-PUT-6 --how author
     python -m tools.review IDX-PUT-5 IDX-PUT-6 --how "source and run"
 
-writes or replaces the rows of these clauses, with the present date. A row carries a digest of the clause's facts and text, so
-a clause that is changed has to be read again.
+The first writes or replaces the rows of clauses that were changed, the second dates the reading that follows. A row carries a
+digest of the clause's facts and text, so a clause that is changed has to be read again.
 """
 
 import argparse
@@ -17,20 +18,33 @@ from typing import Final, NamedTuple
 from rocket_spec.clauses import Clause, clauses
 from rocket_spec.data import find_data
 
-HOW: Final = ("source", "source and run")
-"""How a clause was compared: the source was read; the real classes were also run on what it says."""
+AUTHOR: Final = "author"
+"""Only whoever wrote the clause has compared it with the source."""
+
+HOW: Final = (AUTHOR, "source", "source and run")
+"""How a clause was compared: by its author alone; by a second reading of the source; the real classes also ran on what it says."""
 
 _ROW: Final = re.compile(
-    r"^\| (?P<clause>[A-Z0-9-]+) \| (?P<day>\d{4}-\d\d-\d\d) \| (?P<how>[a-z ]+) \| (?P<digest>[0-9a-f]{12}) \|$",
+    r"^\| (?P<clause>[A-Z0-9-]+) \| (?P<written>\d{4}-\d\d-\d\d|-) \| (?P<read>\d{4}-\d\d-\d\d|-) \| (?P<how>[a-z ]+) "
+    r"\| (?P<digest>[0-9a-f]{12}) \|$",
     re.MULTILINE,
 )
 
 
 class Review(NamedTuple):
-    """A row of REVIEW.md: which clause was compared, when, how, and the digest of its text at that time."""
+    """A row of REVIEW.md.
+
+    Attributes:
+        clause: its id.
+        written: when it was last changed; None before that was recorded.
+        read: when someone read it again after that; None if nobody has.
+        how: one of `HOW`.
+        digest: of its text at that time.
+    """
 
     clause: str
-    day: date
+    written: date | None
+    read: date | None
     how: str
     digest: str
 
@@ -51,23 +65,33 @@ def reviews(text: str) -> dict[str, Review]:
     for match in _ROW.finditer(text):
         if match["clause"] in found:
             raise ValueError(f"two rows for {match['clause']}")
-        day = date.fromisoformat(match["day"])
-        found[match["clause"]] = Review(match["clause"], day, match["how"], match["digest"])
+        written, read = (
+            None if day == "-" else date.fromisoformat(day) for day in match.group("written", "read")
+        )
+        found[match["clause"]] = Review(match["clause"], written, read, match["how"], match["digest"])
     return found
 
 
 def stale(known: Mapping[str, Clause], read: Mapping[str, Review]) -> list[str]:
-    """The clauses that have no row, or were changed since they were read."""
-    return [name for name, clause in known.items() if name not in read or read[name].digest != digest(clause)]
+    """The clauses that were changed since they were read, or that nobody but their author has read."""
+    return [
+        name
+        for name, clause in known.items()
+        if (row := read.get(name)) is None or row.read is None or row.digest != digest(clause)
+    ]
 
 
 def written(text: str, known: Mapping[str, Clause], names: Sequence[str], *, how: str, day: date) -> str:
     """The document with rows of that day for these clauses, all rows in SPEC.md's order."""
     rows = reviews(text)
-    rows |= {name: Review(name, day, how, digest(known[name])) for name in names}
+    for name in names:
+        written = day if how == AUTHOR else rows[name].written if name in rows else None
+        rows[name] = Review(name, written, None if how == AUTHOR else day, how, digest(known[name]))
     head = text[: match.start()] if (match := _ROW.search(text)) else text
     lines = [
-        f"| {r.clause} | {r.day} | {r.how} | {r.digest} |" for n in known if (r := rows.get(n)) is not None
+        f"| {r.clause} | {r.written or '-'} | {r.read or '-'} | {r.how} | {r.digest} |"
+        for n in known
+        if (r := rows.get(n)) is not None
     ]
     return head.rstrip("\n") + "\n" + "\n".join(lines) + "\n"
 

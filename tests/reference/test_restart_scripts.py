@@ -45,6 +45,8 @@ NOT_HERE: Final = {
     "arriving_listener": "the reference has no clients that wait for messages",
     "reput_ends": "the reference has no threads",
     "clean_light": "the reference has no command for one light topic",
+    "clean": "the reference has no service that expires at intervals",
+    "log_time": "the reference flushes nothing by itself",
     "expire_log": "the reference deletes no files of the log by their age",
     "pull": "the reference sends no messages to consumers",
 }

@@ -22,7 +22,7 @@ FIXED = {
     "IDX-SEL": 11, "IDX-TIME": 3, "IDX-LOAD": 2, "IDX-FLUSH": 1, "IDX-SVC": 20, "CQ-UNIT": 3, "CQ-FILE": 4,
     "CQ-TAGS": 3, "CQ-EXT": 11, "CQ-LOAD": 2, "CQ-BND": 1, "CQ-GET": 1, "CQ-PUT": 11, "CQ-REC": 4,
     "CQ-TRUNC": 7, "CQ-MIN": 3, "CQ-DEL": 1, "CQ-TIME": 2, "CQ-LAST": 2, "CQ-LMQ": 5, "LOG-REC": 10,
-    "LOG-PROP": 8, "LOG-BLANK": 3, "LOG-FILE": 2, "LOG-DSP": 18, "UTF8": 2, "CKP": 5, "QRY": 5, "STORE": 25,
+    "LOG-PROP": 8, "LOG-BLANK": 3, "LOG-FILE": 2, "LOG-DSP": 18, "UTF8": 2, "CKP": 6, "QRY": 5, "STORE": 27,
     "DLG": 22, "BCQ": 4, "TIM": 4, "CFG": 5,
 }  # fmt: skip
 """How many ids of each family were given out; none may vanish."""

@@ -207,6 +207,14 @@ def test_other_files_of_a_store(stores: Stores, tmp_path: Path) -> None:
     assert sorted(line.partition("=")[0] for line in lines if line[0] != "#") == ["currTerm", "voteLeader"]
 
 
+def test_minus_signs_of_file_names(facts: Facts) -> None:
+    """CQ-FILE-2: -20 as a file's offset; only the first is a Java long (`Long.parseLong` takes an ASCII sign alone)."""
+    names = facts["negative_names"]
+    assert names["en-US"] == f"-{20:020}"
+    assert names["sv-SE"] == names["lt-LT"] == f"\u2212{20:020}"
+    assert names["ar-EG"].startswith("\u061c-\u0660")
+
+
 def test_digits_of_file_names(facts: Facts) -> None:
     """IDX-SVC-4, CQ-FILE-2: 20 as a file's offset, and one time, by locale and by the release whose data are taken."""
     plain = "00000000000000000020 20231114221320123"

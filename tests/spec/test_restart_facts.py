@@ -131,3 +131,30 @@ def test_several_log_directories(stores: dict[str, list[State]]) -> None:
         333,
     ]  # b, which has 400, is not read
     assert stores["paths, one name twice"][0]["result"] is True
+
+
+# --- flushes and expiry ---------------------------------------------------------------------------------
+
+
+def test_the_time_of_the_log(stores: dict[str, list[State]]) -> None:
+    """CKP-6: whether all of the log is flushed, and how many of the records are at or before the checkpoint's time of the log."""
+    states = {
+        name: stores[f"log time, {name}"]
+        for name in ("flushes that are not thorough", "thorough flushes", "group commits")
+    }
+    found = {
+        name: [state["result"] for state in of if state["do"] == "log_time"] for name, of in states.items()
+    }
+    assert found == {
+        "flushes that are not thorough": [[True, 0], [True, 0]],  # the second one after the stop
+        "thorough flushes": [[True, 0], [True, 1], [True, 2]],
+        "group commits": [[True, 0], [True, 1], [True, 2]],
+    }
+
+
+def test_expiry_waits_for_the_log(stores: dict[str, list[State]]) -> None:
+    """STORE-26: a first index file in use keeps both that are expired; a second run does nothing, a direct expiry deletes them."""
+    *runs, direct = stores["expiry while the log's start stays"]
+    assert [state["do"] for state in runs] == ["load", "hold_index", "clean", "sleep", "clean"]
+    assert [state["index_files"] for state in runs] == [3] * 5
+    assert direct["index_files"] == 1

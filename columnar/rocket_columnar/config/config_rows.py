@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
 from rocket_spec.errors import MalformedError
@@ -14,6 +16,12 @@ Row: TypeAlias = "dict[str, Any]"
 _FILTER_TYPES: Final = ("SINGLE_TAG", "MULTI_TAG")
 _INT: Final = range(-(1 << 31), 1 << 31)
 _LONG: Final = range(-(1 << 63), 1 << 63)
+_SCALES: Final = range(-100, 101)
+"""Of numbers whose whole part Java takes without a check (`TypeUtils.longValue`)."""
+_TRUE: Final = re.compile(r"(?i:true|y)|1|T")
+_FALSE: Final = re.compile(r"(?i:false|f)|0|N")
+_NO_TEXT: Final = ("", "null", "NULL")
+"""Texts that stand for null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,71 +37,103 @@ class _Field:
             file=self.file, found=f"{self.name} {self.value!r:.40}", expected=expected, clause="CFG-3"
         )
 
-    def table(self) -> dict[str, _Field]:
-        """The fields of an object, by name."""
+    def pairs(self) -> list[tuple[str | int, _Field]]:
+        """The fields of an object, in order; a name without quotes may be a number."""
         if not isinstance(self.value, Mapping):
             raise self.wrong("an object")
-        return {name: _Field(self.file, f"{self.name}.{name}", value) for name, value in self.value.items()}
+        items: Mapping[str | int, Any] = self.value
+        return [(name, _Field(self.file, f"{self.name}.{name}", value)) for name, value in items.items()]
+
+    def table(self) -> dict[str, _Field]:
+        """The fields of an object whose names are texts."""
+        fields: dict[str, _Field] = {}
+        for name, field in self.pairs():
+            if not isinstance(name, str):
+                raise self.wrong(f"an object whose names are texts, not {name}")
+            fields[name] = field
+        return fields
 
     def number(self, limits: range) -> int:
-        """A whole number, written as one or as text, as Java takes it."""
+        """A number as Java takes it: written as one or as text; a fraction is cut off, and what exceeds 64 bits then wraps."""
         value = self.value
         if isinstance(value, str):
-            digits = value.strip().lstrip("+-")
-            value = int(value) if digits.isdecimal() and len(digits) < 20 else None
-        if isinstance(value, float) and abs(value) < float(1 << 63):
-            value = int(value)
+            value = _number_in(value, zeros=limits is _INT)
+        if isinstance(value, Decimal):
+            value = _whole(value, limits)
         if not isinstance(value, int) or value not in limits:
             raise self.wrong(f"a number of {32 if limits is _INT else 64} bits")
         return int(value)
 
 
-def _member(fields: Mapping[str, _Field], name: str) -> _Field | None:
-    """A field by its name, which fastjson takes in any case and with `_` or `-` in it; None if missing or null."""
+def _number_in(text: str, *, zeros: bool) -> int | None:
+    """A number written as text: commas are ignored, and for an int zeros after the point; None if it is not one."""
+    text = text.replace(",", "")
+    plain = re.sub(r"\.0*$", "", text) if zeros else text
+    return int(plain) if re.fullmatch(r"[-+]?\d{1,19}", plain) else None
+
+
+def _whole(value: Decimal, limits: range) -> int | None:
+    """`BigDecimal.intValue` or `longValue` of a number with a scale of -100 to 100; of others, only what is exact."""
+    exponent = value.as_tuple().exponent
+    if exponent not in _SCALES:
+        return None if value else 0
+    bits = 32 if limits is _INT else 64
+    low = int(value) & ((1 << bits) - 1)
+    return low - (1 << bits) if low >> (bits - 1) else low
+
+
+def _named(fields: Mapping[str, _Field], name: str, *, flag: bool = False) -> _Field | None:
+    """A field by its name, which fastjson takes in any case, with `_` or `-` in it, and for a flag with `is` before it."""
     plain = name.lower()
     for given, field in fields.items():
-        if given == name or given.replace("_", "").replace("-", "").lower() == plain:
-            return None if field.value is None else field
+        found = given.replace("_", "").replace("-", "").lower()
+        if given == name or found in (plain, f"is{plain}" if flag else plain):
+            return field
     return None
 
 
 def _column(fields: Mapping[str, _Field], name: str, kind: str, usual: object) -> object:
     """The value of one column; `usual` where the file has none, as Java's field initialiser."""
-    field = _member(fields, name)
+    field = _named(fields, name, flag=kind == "bool")
     if field is None:
         return usual
     if name == "topicFilterType":
-        return _filter_type(field.value)
+        return _filter_type(field)
+    if field.value is None or (kind != "string" and field.value in _NO_TEXT):
+        return usual
     if kind == "string":
         return field.value if isinstance(field.value, str) else str(field.value)
-    if kind == "bool":
-        return field.value in (True, 1, "true", "TRUE", "1")
-    return field.number(_INT if kind == "int32" else _LONG)
+    return _flag(field) if kind == "bool" else field.number(_INT if kind == "int32" else _LONG)
 
 
-def _filter_type(value: object) -> str | None:
-    """A constant of TopicFilterType by its name or number; None for another, as fastjson has it."""
-    if isinstance(value, int) and 0 <= value < len(_FILTER_TYPES):
-        return _FILTER_TYPES[value]
-    return value if value in _FILTER_TYPES else None
+def _flag(field: _Field) -> bool:
+    """A boolean as fastjson takes it: also a number, which is true if its whole part is 1, or a text."""
+    value = field.value
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and (_TRUE.fullmatch(value) or _FALSE.fullmatch(value)):
+        return _TRUE.fullmatch(value) is not None
+    if isinstance(value, int | Decimal):
+        return field.number(_INT) == 1
+    raise field.wrong("true or false")
 
 
-def _versioned(root: Mapping[str, _Field], table: str) -> dict[str, _Field]:
-    """The entries of a table in a file that has a version, which may be missing but not null."""
-    for name in (table, "dataVersion"):
-        field = root.get(name)
-        if field is not None and field.value is None:
-            raise field.wrong("an object")
-    field = _member(root, table)
-    return {} if field is None else field.table()
+def _filter_type(field: _Field) -> str | None:
+    """A constant of TopicFilterType by its name in any case, or by its number; None for null and another text."""
+    value = field.value
+    if value is None or isinstance(value, str):
+        return next((name for name in _FILTER_TYPES if name == str(value).upper()), None)
+    if isinstance(value, bool) or not isinstance(value, int) or value not in range(len(_FILTER_TYPES)):
+        raise field.wrong(" or ".join(_FILTER_TYPES))
+    return _FILTER_TYPES[value]
 
 
 def _offsets(root: Mapping[str, _Field]) -> list[Row]:
-    table = _member(root, "offsetTable")
+    table = _named(root, "offsetTable")
     rows = []
-    for key, queues in ({} if table is None else table.table()).items():
+    for key, queues in ({} if table is None or table.value is None else table.table()).items():
         topic, _, group = key.partition("@")
-        for number, offset in queues.table().items():
+        for number, offset in queues.pairs():
             queue_id = _Field(offset.file, f"queue number in {queues.name}", number).number(_INT)
             rows.append(
                 {"topic": topic, "group": group, "queue_id": queue_id, "offset": offset.number(_LONG)}
@@ -102,15 +142,13 @@ def _offsets(root: Mapping[str, _Field]) -> list[Row]:
 
 
 def _levels(root: Mapping[str, _Field]) -> list[Row]:
-    table = root.get("offsetTable")
-    if table is not None and table.value is None:
-        raise table.wrong("an object")
+    table = _named(root, "offsetTable")
     return [
         {
             "delay_level": _Field(offset.file, "delay level", level).number(_INT),
             "offset": offset.number(_LONG),
         }
-        for level, offset in ({} if table is None else table.table()).items()
+        for level, offset in ([] if table is None else table.pairs())
     ]
 
 
@@ -148,26 +186,32 @@ def _columns(of: str, item: _Field, names: Mapping[str, tuple[str, object]]) -> 
 
 
 def _topics(root: Mapping[str, _Field]) -> list[Row]:
-    items = _versioned(root, "topicConfigTable")
-    return [{"topic": topic, **_columns("topics", item, _TOPIC)} for topic, item in items.items()]
+    table, version = _named(root, "topicConfigTable"), _named(root, "dataVersion")
+    for name, field in () if version is None else version.table().items():
+        if name == "counter" or (name == "timestamp" and field.value not in (None, *_NO_TEXT)):
+            field.number(_LONG)  # for `DataVersion.assignNewOne`
+    return [
+        {"topic": topic, **_columns("topics", item, _TOPIC)}
+        for topic, item in ({} if table is None else table.table()).items()
+    ]
 
 
 def _groups(root: Mapping[str, _Field]) -> list[Row]:
-    table = root.get("subscriptionGroupTable")
-    items = {} if table is None else table.table()
+    table = _named(root, "subscriptionGroupTable")
     return [
-        {"group": group, **_columns("subscription_groups", item, _GROUP)} for group, item in items.items()
+        {"group": group, **_columns("subscription_groups", item, _GROUP)}
+        for group, item in ({} if table is None else table.table()).items()
     ]
 
 
 def _filters(root: Mapping[str, _Field]) -> list[Row]:
-    table = _member(root, "filterDataByTopic")
+    table = _named(root, "filterDataByTopic")
     rows = []
-    for topic, of_topic in ({} if table is None else table.table()).items():
+    for topic, of_topic in ({} if table is None or table.value is None else table.table()).items():
         if of_topic.value is None:
             continue
-        groups = _member(of_topic.table(), "groupFilterData")
-        for group, item in ({} if groups is None else groups.table()).items():
+        groups = _named(of_topic.table(), "groupFilterData")
+        for group, item in ({} if groups is None or groups.value is None else groups.table()).items():
             if item.value is not None:
                 rows.append({"topic": topic, "group": group, **_columns("consumer_filters", item, _FILTER)})
     return rows

@@ -1,26 +1,37 @@
 """JSON as 4.9.3's fastjson 1.2.76 reads the files of `config/` (CFG-2): lenient in form, strict about what is cut off.
 
-Names may be without quotes, such as the queue numbers in `{0:57}` that the broker itself writes, or in single quotes; a
-comma may stand before a closing bracket; comments, a byte order mark and zero bytes at the end are passed over; of a
-repeated name the last value counts. A text that ends before its value does, or goes on after it, is an error.
+Comments and control characters are taken between all tokens; fastjson refuses them at some places.
+Further forms that fastjson takes are refused here, since nothing writes them: several commas, a `}` or an empty text alone, numbers with the
+suffix F or D or without a digit before the point, names that are numbers with a fraction, an exponent or a suffix, `Set[...]`,
+`x'...'`, and the character 26 between tokens.
 """
 
 import re
+from decimal import Decimal
 from typing import Any, Final, NoReturn
 
 from rocket_spec.errors import MalformedError
 
-_BLANK: Final = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
-_NUMBER: Final = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
-_NAME: Final = re.compile(r"[-\w$]+")
-_WORDS: Final = {"true": True, "false": False, "null": None}
-_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v"}
+_COMMENT: Final = r"//[^\n]*+|/\*.*?\*/"
+_BLANK: Final = re.compile(rf"(?:[\0-\x19\x1b-\x20\x7f]++|{_COMMENT})*+", re.DOTALL)
+_BLANK_BEFORE_NAME: Final = re.compile(rf"(?:[ \t\n\r\f\b]++|{_COMMENT})*+", re.DOTALL)
+_OPEN_COMMENT: Final = re.compile(r"/\*(?!.*\*/)", re.DOTALL)
+_NUMBER: Final = re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?")
+_NUMBER_NAME: Final = re.compile(r"[-+]?[0-9]+(?![\w$.])")
+_NAME: Final = re.compile(r"(?!null(?![\w$]))[^\W\d][\w$]*|\$[\w$]*")
+_WORD: Final = re.compile(r"\w+")
+_WORDS: Final = {"true": True, "false": False, "null": None, "undefined": None, "NaN": None}
+_ESCAPES: Final = {
+    **{character: character for character in "\"'/\\"},
+    **{str(code): chr(code) for code in range(8)},
+    "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "F": "\f", "r": "\r",
+}  # fmt: skip
 _DEPTH: Final = 64
 _DIGITS: Final = 64  # of a number; a long has 19
 
 
 def parse(raw: bytes, file: str) -> Any:
-    """The value of a text: dict with names as str, list, str, int, float, bool or None, which blanks alone are too.
+    """The value of a text: dict with names as str, or int if without quotes, list, str, int, Decimal, bool or None, which blanks alone are too.
 
     Args:
         raw: the bytes; those that are not UTF-8 become U+FFFD, as in Java.
@@ -30,7 +41,7 @@ def parse(raw: bytes, file: str) -> Any:
         MalformedError: no such text.
     """
     text = raw.decode("utf-8", "replace").removeprefix("\ufeff")
-    return _Parser(text.rstrip("\0") or text, file).whole()
+    return _Parser(text, file).whole()
 
 
 class _Parser:
@@ -40,10 +51,10 @@ class _Parser:
         self._at = 0
 
     def whole(self) -> Any:
-        if self._text and not self._next():
+        if self._text and not self._text.strip(" \t\n\r\f\b"):
             return None
         value = self._value(0)
-        if self._next():
+        if self._next() and not _OPEN_COMMENT.match(self._text, self._at):
             self._fail("the end of the file")
         return value
 
@@ -53,9 +64,9 @@ class _Parser:
         offset = len(self._text[: self._at].encode("utf-8", "surrogatepass"))
         raise MalformedError(file=self._file, offset=offset, found=found, expected=expected, clause="CFG-2")
 
-    def _next(self) -> str:
+    def _next(self, blanks: re.Pattern[str] = _BLANK) -> str:
         """The next character that counts, "" at the end."""
-        blank = _BLANK.match(self._text, self._at)
+        blank = blanks.match(self._text, self._at)
         self._at = self._at if blank is None else blank.end()
         return self._text[self._at : self._at + 1]
 
@@ -79,23 +90,24 @@ class _Parser:
             self._at = number.end()
             if self._text[self._at : self._at + 1] in ("L", "S", "B"):  # a Java literal's suffix
                 self._at += 1
-            return float(number[0]) if set(number[0]) & set(".eE") else int(number[0])
-        word = _NAME.match(self._text, self._at)
+            return Decimal(number[0]) if set(number[0]) & set(".eE") else int(number[0])
+        word = _WORD.match(self._text, self._at)
         if word is None or word[0] not in _WORDS:
             self._fail("a value")
         self._at = word.end()
         return _WORDS[word[0]]
 
-    def _object(self, depth: int) -> dict[str, Any]:
+    def _object(self, depth: int) -> dict[str | int, Any]:
         self._at += 1
-        values: dict[str, Any] = {}
-        while not self._takes("}"):
+        values: dict[str | int, Any] = {}
+        while self._next(_BLANK_BEFORE_NAME) != "}":
             name = self._name()
             if not self._takes(":"):
                 self._fail("':'")
             values[name] = self._value(depth + 1)
             if not self._takes(",") and self._next() != "}":
                 self._fail("',' or '}'")
+        self._at += 1
         return values
 
     def _array(self, depth: int) -> list[Any]:
@@ -107,10 +119,14 @@ class _Parser:
                 self._fail("',' or ']'")
         return values
 
-    def _name(self) -> str:
-        first = self._next()
+    def _name(self) -> str | int:
+        first = self._next(_BLANK_BEFORE_NAME)
         if first and first in "\"'":
             return self._string()
+        number = _NUMBER_NAME.match(self._text, self._at)
+        if number is not None and number.end() - self._at <= _DIGITS:
+            self._at = number.end()
+            return int(number[0])
         name = _NAME.match(self._text, self._at)
         if name is None:
             self._fail("a name")
@@ -135,7 +151,9 @@ class _Parser:
 
     def _escape(self, escaped: str, code: str, digits: int) -> str:
         if not digits:
-            return _ESCAPES.get(escaped, escaped)
+            if escaped not in _ESCAPES:
+                self._fail("an escape of JSON or Java in a text")
+            return _ESCAPES[escaped]
         if len(code) != digits or not set(code) <= set("0123456789abcdefABCDEF"):
             self._fail(f"a text whose \\{escaped} has {digits} hexadecimal digits")
         return chr(int(code, 16))

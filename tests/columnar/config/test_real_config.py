@@ -35,15 +35,15 @@ def of_java(table: str, loaded: dict[str, Any]) -> list[tuple[Any, ...]]:
             for key, queues in found.items()
             for queue, offset in queues.items()
         )
-    if table == DELAYS:
-        return sorted((int(level), offset) for level, offset in found.items())
+    if table == DELAYS:  # fastjson writes a large long as text
+        return sorted((int(level), int(offset)) for level, offset in found.items())
     names = (
         ("readQueueNums", "writeQueueNums", "perm", "topicFilterType", "topicSysFlag", "order")
         if table == TOPICS
         else ("consumeEnable", "consumeBroadcastEnable", "retryQueueNums", "retryMaxTimes", "brokerId")
     )
     return sorted(
-        (name, *map(row.get, names))
+        (name, *(int(row[key]) if key == "brokerId" else row[key] for key in names))
         for name, row in found.items()
         if table != GROUPS or not name.startswith(OWN)
     )
@@ -193,11 +193,84 @@ OTHER_FORMS: Final = (
     (GROUPS, b'{"dataVersion":null}'),
     (GROUPS, b'{"subscriptionGroupTable":null}'),
 )
+BLANKS: Final = "\x01\b\t\v\f\x1f \x7f\x85\xa0\u3000\0"
+NAMES_OF_TABLES: Final = (
+    *(
+        (OFFSETS, name, '{"a@g":{0:1}}')
+        for name in ("OffsetTable", "offset-table", "_offset_table", "offset.table")
+    ),
+    *((DELAYS, name, "{1:5}") for name in ("offset_table", "OFFSETTABLE", "offsetTables")),
+    *((TOPICS, name, '{"A":{}}') for name in ("topic_config_table", "TopicConfigTable", "topicConfig")),
+    *(
+        (GROUPS, name, '{"g":{}}')
+        for name in ("subscription-group-table", "SubscriptionGroupTable", "isSubscriptionGroupTable")
+    ),
+)
+
+
+def values() -> dict[str, list[str]]:
+    """Lists of values, a value a line, by the heading above them."""
+    text = Path(__file__).with_name("fastjson_values.txt").read_text("utf-8")
+    parts = text.removeprefix("[").removesuffix("\n").split("\n\n[")
+    return {lines[0].rstrip("]"): lines[1:] for lines in (part.split("\n") for part in parts)}
+
+
+def forms_of_fastjson() -> list[tuple[str, str]]:
+    """Texts by table: blanks at each place, names, numbers, flags, versions, comments, commas and escapes."""
+    of = values()
+    one = '{"offsetTable":{"a@g":{0:1}}}'
+    tokens = ("", "{", '"offsetTable":', '{"a@g":{0', ":", "1", "}}}", "")
+    forms = [
+        (OFFSETS, blank.join(("".join(tokens[:place]), "".join(tokens[place:]))))
+        for blank in BLANKS
+        for place in range(len(tokens))
+    ]
+    forms += [(table, f'{{"{name}":{value}}}') for table, name, value in NAMES_OF_TABLES]
+    for number in of["numbers"]:
+        forms.append((OFFSETS, f'{{"offsetTable":{{"a@g":{{0:{number}}}}}}}'))
+        forms.append((DELAYS, f'{{"offsetTable":{{1:{number}}}}}'))
+        forms.append((TOPICS, f'{{"topicConfigTable":{{"A":{{"perm":{number}}}}}}}'))
+        forms.append((GROUPS, f'{{"subscriptionGroupTable":{{"g":{{"brokerId":{number}}}}}}}'))
+    for name in of["numbers_as_names"]:
+        forms.append((OFFSETS, f'{{"offsetTable":{{"a@g":{{{name}:7}}}}}}'))
+        forms.append((DELAYS, f'{{"offsetTable":{{{name}:7}}}}'))
+    for flag in of["flags"]:
+        forms.append((TOPICS, f'{{"topicConfigTable":{{"A":{{"order":{flag}}}}}}}'))
+        forms.append((GROUPS, f'{{"subscriptionGroupTable":{{"g":{{"consumeEnable":{flag}}}}}}}'))
+    forms += [
+        (TOPICS, f'{{"topicConfigTable":{{"A":{{"topicFilterType":{name}}}}}}}') for name in of["filters"]
+    ]
+    forms += [
+        (TOPICS, f'{{"topicConfigTable":{{"A":{{}}}},"dataVersion":{version}}}') for version in of["versions"]
+    ]
+    forms += [
+        (GROUPS, f'{{"dataVersion":{version},"subscriptionGroupTable":{{"g":{{}}}}}}')
+        for version in of["versions"]
+    ]
+    forms += [
+        (OFFSETS, one + tail) for tail in ("/*", "/* x", "/* x */ /* y", "// x", "/", " /* a */ b", ",", ";")
+    ]
+    forms += [
+        (OFFSETS, f'{{"offsetTable":{{{name}:{{0:7}}}}}}')
+        for name in ["a", "$x", "1", "1a", "-a", "a-b", "null", "true", '"\\q"', '"\\1"', '"\\8"']
+    ]
+    return [
+        *forms,
+        (OFFSETS, '{"offsetTable":{"a@g":{,0:1}}}'),
+        (OFFSETS, '{"offsetTable":{"a@g":{0:1,,}}}'),
+        (DELAYS, '{"offsetTable":{,1:5}}'),
+        (OFFSETS, '{"x":[1,2,],"offsetTable":{"a@g":{0:1,},},}'),
+        (GROUPS, '{"subscriptionGroupTable":{"g":{"isConsumeEnable":false,"retry-queue_nums":4}}}'),
+        (TOPICS, '{"data_version":null,"topicConfigTable":{"A":{}}}'),
+        (TOPICS, '{"topic_config_table":null}'),
+        *((OFFSETS, text) for text in (" ", "\t\n", "\b\f", "\x01", "\v", " \0", "// x", "/* x */")),
+    ]
 
 
 def test_forms_that_fastjson_takes(as_java: Loads) -> None:
     given = [(OFFSETS, form, UNREADABLE) for form in FORMS]
-    as_java([*given, *((table, form, UNREADABLE) for table, form in OTHER_FORMS)])
+    given += [(table, form, UNREADABLE) for table, form in OTHER_FORMS]
+    as_java([*given, *((table, form.encode(), UNREADABLE) for table, form in forms_of_fastjson())])
 
 
 def test_offsets_of_a_seed(as_java: Loads) -> None:

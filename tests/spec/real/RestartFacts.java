@@ -41,6 +41,7 @@ public final class RestartFacts {
     private final Path root;
     private final JSONObject script;
     private DefaultMessageStore store;
+    private final List<Long> stored = new ArrayList<>();
     private boolean shutDown;
     private MappedFile heldQueueFile;
 
@@ -198,6 +199,12 @@ public final class RestartFacts {
                     found.release();
                 }
                 return offset;
+            case "clean":
+                ((DefaultMessageStore.CleanConsumeQueueService) field(DefaultMessageStore.class, "cleanConsumeQueueService")
+                    .get(store)).run();
+                return null;
+            case "log_time":
+                return logTime();
             case "delete_index":
                 ((IndexService) field(DefaultMessageStore.class, "indexService").get(store))
                     .deleteExpiredFile(step.getLongValue("offset"));
@@ -258,8 +265,16 @@ public final class RestartFacts {
         while (store.dispatchBehindBytes() > 0) {
             Thread.sleep(1);
         }
+        stored.add(result.getAppendMessageResult().getStoreTimestamp());
         return Arrays.asList(result.getPutMessageStatus().name(), message.getQueueOffset(),
             message.getProperty("INNER_MULTI_QUEUE_OFFSET"));
+    }
+
+    /** Whether the whole log is flushed, and how many of the records sent are at or before the checkpoint's time of the log. */
+    private Object logTime() {
+        long time = store.getStoreCheckpoint().getPhysicMsgTimestamp();
+        boolean flushed = store.getCommitLog().mappedFileQueue.getFlushedWhere() == store.getMaxPhyOffset();
+        return Arrays.asList(flushed, stored.stream().filter(one -> one <= time).count());
     }
 
     /** Loads and starts this store in a second process while it runs here; what that did before it ended. */

@@ -91,6 +91,7 @@ public final class StoreFacts {
         all.put("held", facts.held());
         all.put("append_after_the_last_release", facts.crash());
         all.put("older_names", olderNames());
+        all.put("negative_names", negativeNames());
         all.put("wrapped_lengths", facts.wrappedLengths());
         String text = JSON.toJSONString(all, SerializerFeature.PrettyFormat, SerializerFeature.WriteMapNullValue,
             SerializerFeature.BrowserCompatible);
@@ -127,6 +128,18 @@ public final class StoreFacts {
         result.add(map("locale", "ja_JP_JP", "zone", "UTC", "name", UtilAll.timeMillisToHumanString(STORE_TIME)));
         Locale.setDefault(locale);
         TimeZone.setDefault(zone);
+        return result;
+    }
+
+    /** Names of queue files before offset 0, by locale. */
+    private static Object negativeNames() {
+        Locale locale = Locale.getDefault();
+        Map<String, Object> result = new LinkedHashMap<>();
+        for (String name : new String[] {"en-US", "sv-SE", "lt-LT", "ar-EG", "fa-IR"}) {
+            Locale.setDefault(Locale.forLanguageTag(name));
+            result.put(name, UtilAll.offset2FileName(-20));
+        }
+        Locale.setDefault(locale);
         return result;
     }
 
