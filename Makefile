@@ -35,7 +35,7 @@ dist: $(VENV)/dev.stamp
 ## test: every test, in parallel, with pyright beside them; says in one line what is skipped for a missing Java, Maven or Node.js
 test: $(VENV)/dev.stamp
 	@nice $(BIN)/python tests/project/run_pyright.py >/dev/null 2>&1 & \
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -q $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q $(ARGS)
 
 ## soak: the long tests: every version, five seeds, twenty kills, 2 GB stores; writes the generated figures again
 soak: $(VENV)/dev.stamp

@@ -11,17 +11,12 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import pytest
-from browser import Browser
 from java_programs import SHORT_LIVED
+from playwright.sync_api import Browser, sync_playwright
 from rocket_golden import open_store
-from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
-
-if TYPE_CHECKING:
-    from _pytest.terminal import TerminalReporter
-    from xdist.remote import Producer  # type: ignore[import-untyped]
 
 NODE_TOOLS = Path(__file__).parent / "project" / "run_pyright.py"
 SPARK = "tests/spark/"
@@ -42,6 +37,7 @@ UNITS = {
     "site": ("tests/website/test_site.py", "tests/website/test_in_a_browser.py"),
 }
 SPLIT = tuple(f"tests/conformance/test_{name}.py" for name in ("causes", "mutants", "properties_store"))
+"""Long files whose tests share nothing: any worker takes any of them."""
 TOOLS = {"java", "maven", "node", "chromium", "network"}
 """Fixtures and marks of tests that start other programs, and take longest."""
 
@@ -62,6 +58,7 @@ def pytest_configure() -> None:
             signal.signal(number, usual)
 
 
+@pytest.hookimpl(tryfirst=True)  # the plugin reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keeps either the long tests or the others; what is left out is deselected, not skipped."""
     wanted = bool(config.getoption("--soak"))
@@ -76,33 +73,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(
         key=lambda item: (item.path == PYRIGHT, not item.nodeid.startswith(SPARK), item.path not in long)
     )
+    for item in items:
+        if not item.nodeid.startswith(SPLIT):
+            item.add_marker(pytest.mark.xdist_group(_unit(item.nodeid)))
 
 
-class _Scheduling(LoadFileScheduling):  # type: ignore[misc]
-    """Files as units; those that share a costly fixture are one: Spark's servers, the site.
-
-    Long files whose tests share nothing are split, so that no worker is left with one of them at the end.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith(SPLIT):
-            return nodeid
-        unit = next((unit for unit in UNITS if nodeid.startswith(UNITS[unit])), None)
-        if unit is None or nodeid.startswith(WITHOUT_SESSION):
-            return str(super()._split_scope(nodeid))
-        return unit
+def _unit(nodeid: str) -> str:
+    """What one worker runs: a file, or several that share a costly fixture."""
+    unit = next((unit for unit in UNITS if nodeid.startswith(UNITS[unit])), None)
+    return nodeid.partition("::")[0] if unit is None or nodeid.startswith(WITHOUT_SESSION) else unit
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
-    """With `--dist loadfile`: the units in the order of `items`."""
-    if config.getoption("dist") != "loadfile":
-        return None
-    config.option.loadscopereorder = False
-    return _Scheduling(config, log)
-
-
-def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Says in one line what was skipped, and for want of what."""
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
@@ -127,9 +109,9 @@ def chromium() -> str:
 
 
 @pytest.fixture(scope="module")
-def browser(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Chromium with a profile of its own."""
-    with Browser(chromium, tmp_path_factory.mktemp("profile")) as started:
+def browser(chromium: str) -> Iterator[Browser]:
+    """Chromium, headless."""
+    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=chromium) as started:
         yield started
 
 

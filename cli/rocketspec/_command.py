@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 from rocket_spec.errors import FormatError, UsageError
@@ -75,7 +75,7 @@ def run_command(arguments: list[str]) -> int:
     try:
         status = _app(arguments)(arguments, standalone_mode=False) or 0
         sys.stdout.flush()
-    except CommandLineError as error:
+    except typer.TyperException as error:
         line = usage_line(error)
         return USAGE if line is None else _failed(line, USAGE)
     except UsageError as error:
@@ -108,33 +108,28 @@ def _failed(message: str, code: int) -> int:
     return code
 
 
-CommandLineError: Final[type[Exception]] = typer.BadParameter.__mro__[1]
-"""What typer raises for unknown verbs and options, missing and unexpected arguments; it exports the subclass only."""
-
-_UNEXPECTED: Final = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", re.DOTALL)
-_SIMILAR: Final = re.compile(r"(?:\. Did you mean| \(Possible options:) (.*?)[?)]$")
 _EXAMPLE: Final = re.compile(r"^\s*(?:Examples?: )?`?(rocketspec [^`\n]+)", re.MULTILINE)
 
 
-def usage_line(error: Any) -> str | None:
-    """The message, with an example of the verb or where its commands are listed; None where typer printed the help."""
-    if type(error).__name__ == "NoArgsIsHelpError":
+def usage_line(error: typer.TyperException) -> str | None:
+    """The message, with an example of the verb or where its commands are listed; None if typer printed the help."""
+    message = error.format_message().rstrip(".")
+    if not message:
         return None
-    message = _UNEXPECTED.sub(r"unexpected argument: \1", error.format_message()).rstrip(".")
-    message = _SIMILAR.sub(r"; did you mean \1?", message)
     message = message[:1].lower() + message[1:]
-    if error.ctx is None:
+    context: typer.Context | None = getattr(error, "ctx", None)
+    if context is None:
         return message
-    verb = error.ctx.command_path.removeprefix(error.ctx.find_root().command_path).strip()
+    verb = context.command_path.removeprefix(context.find_root().command_path).strip()
     named = f"{verb}: {message}" if verb else message
-    example = _EXAMPLE.search(error.ctx.command.help or "")
+    example = _EXAMPLE.search(context.command.help or "")
     if verb and example is not None:
         return f"{named}; example: `{example[1].strip()}`"
     return f"{named}; see `{' '.join(['rocketspec', *verb.split()])} --help`"
 
 
 _LIBRARIES: Final = {
-    "": ("typer", "rich", "hypothesis", "jsonschema"),
+    "": ("typer", "rich", "jsonschema"),
     "engine": ("numpy", "numba", "pyarrow"),
     "plot": ("matplotlib",),
     "spark": ("pyspark", "pandas"),

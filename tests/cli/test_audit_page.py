@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 
 import rocket_golden
-from browser import Browser
+from playwright.sync_api import Browser
 from store_bytes import overwrite
 from verb_run import Run
 
@@ -79,7 +79,8 @@ def test_a_page_on_a_telephone(run: Run, store: Path, tmp_path: Path, browser: B
     """Nothing is beyond the edge: offsets, times and the ends of commands."""
     (store / "commitlog" / f"{32768:020}").unlink()
     page_of(run, store, code=1)
-    browser.open((tmp_path / "page" / "audit.html").as_uri(), width=390)
+    page = browser.new_page(viewport={"width": 390, "height": 800}, is_mobile=True)
+    page.goto((tmp_path / "page" / "audit.html").as_uri())
     wide = "[...document.querySelectorAll('.scroll, pre, body')].filter(item => item.scrollWidth > item.clientWidth).length"
-    assert browser.value("document.querySelectorAll('.scroll, pre').length") >= 3
-    assert browser.value(wide) == 0
+    assert page.evaluate("document.querySelectorAll('.scroll, pre').length") >= 3
+    assert page.evaluate(wide) == 0

@@ -243,7 +243,7 @@ def test_start_up_loads_only_what_decoding_needs(store: Path) -> None:
     )
     loaded = set(json.loads(done.stderr))
     assert "pyarrow" in loaded
-    libraries = "pandas numba pyspark hypothesis jinja2 jsonschema matplotlib construct kaitaistruct"
+    libraries = "pandas numba pyspark psutil jinja2 jsonschema matplotlib construct kaitaistruct"
     assert not loaded & {*libraries.split(), "rocket_reference", "rocket_golden", "rocket_conformance"}
 
 

@@ -87,18 +87,18 @@ def test_the_first_page_groups_the_verbs_and_gives_examples(verb: Verb) -> None:
     [
         (
             "query store TopicTest key1",
-            "query: unexpected argument: TopicTest key1; example: `rocketspec query ~/store --topic ",
+            "query: got unexpected extra argument(s) (TopicTest key1); example: `rocketspec query ~/store --topic ",
             "--explain`",
         ),
         (
             "decode store index_entries",
-            "decode: unexpected argument: index_entries; example: `rocketspec decode ~/store --table ",
+            "decode: got unexpected extra argument(s) (index_entries); example: `rocketspec decode ~/store --table ",
             "--limit 10`",
         ),
         ("audit --store store", "audit: no such option: --store", "`rocketspec audit ~/store --deep --json`"),
         (
             "audit store --depp",
-            "audit: no such option: --depp; did you mean --deep",
+            "audit: no such option: --depp (Possible options: --deep, --help)",
             "~/store --deep --json`",
         ),
         (
@@ -113,7 +113,7 @@ def test_the_first_page_groups_the_verbs_and_gives_examples(verb: Verb) -> None:
         ),
         ("diff a", "diff: missing argument 'B'; example: `rocketspec diff ", "~/slave/store`"),
         ("golden unpack", "golden unpack: missing argument 'NAME'; example: ", "unpack mixed /tmp/golden`"),
-        ("audti store", "no such command 'audti'; did you mean 'audit'?", "see `rocketspec --help`"),
+        ("audti store", "no such command 'audti'. Did you mean 'audit'?", "see `rocketspec --help`"),
         ("spec IDX-PUT-5", "spec: no such command 'IDX-PUT-5'", "see `rocketspec spec --help`"),
         ("conform --store", "option '--store' requires an argument", "argument"),
         ("conform .", ".: a directory; a store is judged by `rocketspec conform --store .`", "--store .`"),

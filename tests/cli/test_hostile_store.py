@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from adapter_code import rocketspec
-from browser import Browser
+from playwright.sync_api import Browser
 from store_bytes import Entry, checkpoint, ext_unit, index_file, put, record, unit
 from verb_run import on_a_terminal
 
@@ -175,10 +175,11 @@ def test_the_pages_in_a_browser(store: Path, browser: Browser, tmp_path: Path) -
         assert done.returncode == 1, done.stderr
     pages = sorted(tmp_path.glob("*/*.html"))
     assert len(pages) >= 2
+    opened = browser.new_page()
     for page in pages:
-        browser.open(page.as_uri())
-        assert browser.value("document.title") != "owned"
-        shown: str = browser.value("document.documentElement.outerHTML")
+        opened.goto(page.as_uri())
+        assert opened.title() != "owned"
+        shown: str = opened.evaluate("document.documentElement.outerHTML")
         assert "owned" in shown, page
         assert "<img" not in shown
         assert "onerror=" not in re.sub(r">[^<]*<", "><", shown)

@@ -5,11 +5,10 @@ import re
 import shlex
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from browser import Browser
+from playwright.sync_api import Browser, Page
 from rocket_conformance.misreadings import MUTANTS
 from rocket_conformance.pages import render_report
 from rocket_conformance.protocol import Hello
@@ -153,14 +152,23 @@ def test_a_case_keeps_its_clause_in_every_form(folder: Path, page: str) -> None:
 
 # --- in a browser -------------------------------------------------------------------------------------
 
-VIEWS: dict[str, dict[str, Any]] = {
-    "desktop": {"width": 1280},
-    "phone": {"width": 390},
-    "dark": {"width": 1280, "dark": True},
-    "phone, dark": {"width": 390, "dark": True},
-    "print": {"width": 1280, "media": "print"},
-}
+SIZES = {"desktop": 1280, "phone": 390, "dark": 1280, "phone, dark": 390, "print": 1280}
 OPEN_ALL = "document.querySelectorAll('details').forEach(item => { item.open = true; })"
+
+
+def shown(browser: Browser, address: str, view: str) -> Page:
+    """The page in one of `SIZES`, with everything on it opened."""
+    width = SIZES[view]
+    page = browser.new_page(
+        viewport={"width": width, "height": 800},
+        is_mobile=width < 600,
+        color_scheme="dark" if "dark" in view else "light",
+        bypass_csp=True,  # for axe
+    )
+    page.emulate_media(media="print" if view == "print" else "screen")
+    page.goto(address)
+    page.evaluate(OPEN_ALL)
+    return page
 
 
 @pytest.fixture(scope="module")
@@ -174,40 +182,39 @@ def test_a_permalink_opens_what_it_points_to(browser: Browser, folder: Path, add
     """The list of cases of a clause is closed until then: the policy lets the page's own script run."""
     last = account_of(read_report(folder / "report.jsonl")).items[-1].cases[-1].id
     opened = f"document.getElementById('case-{last}').closest('details').open"
-    browser.open(address)
-    assert browser.value(opened) is False
-    browser.open("about:blank")
-    browser.open(f"{address}#case-{last}")
-    assert browser.value(opened) is True
+    page = browser.new_page()
+    page.goto(address)
+    assert page.evaluate(opened) is False
+    page.goto("about:blank")
+    page.goto(f"{address}#case-{last}")
+    assert page.evaluate(opened) is True
 
 
 def test_a_hostile_name_runs_nothing(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "hostile.html"
     path.write_text(render_report(hostile_report()), encoding="utf-8")
-    browser.open(path.as_uri())
-    assert browser.value("document.title") != "owned"
-    assert browser.value("document.scripts.length") == 1
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    assert page.title() != "owned"
+    assert page.evaluate("document.scripts.length") == 1
 
 
 @pytest.mark.node
 @pytest.mark.parametrize("view", ["desktop", "phone, dark", "print"])
 def test_axe_finds_no_serious_violation(view: str, browser: Browser, axe: str, address: str) -> None:
-    browser.open(address, **VIEWS[view])
-    browser.value(OPEN_ALL)
-    browser.value(axe + "; null")
-    result: list[dict[str, Any]] = browser.value(
-        "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations)"
-    )
+    page = shown(browser, address, view)
+    page.add_script_tag(content=axe)
     found = [
         f"{item['impact']} {item['id']}: {item['nodes'][0]['html'][:120]}"
-        for item in result
+        for item in page.evaluate(
+            "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations)"
+        )
         if item["impact"] in {"serious", "critical"}
     ]
     assert not found
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", SIZES)
 def test_no_view_is_wider_than_its_window(view: str, browser: Browser, address: str) -> None:
-    browser.open(address, **VIEWS[view])
-    browser.value(OPEN_ALL)
-    assert browser.value("document.documentElement.scrollWidth") <= VIEWS[view]["width"]
+    page = shown(browser, address, view)
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[view]

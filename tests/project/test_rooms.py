@@ -61,7 +61,7 @@ COMPILED = {
 LAZY = {
     "numba",
     "pandas",
-    "hypothesis",
+    "psutil",
     "jinja2",
     "jsonschema",
     "matplotlib",

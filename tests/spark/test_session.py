@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 from pyspark.sql import SparkSession
 from rocket_spark.session import driver_settings
@@ -71,15 +72,10 @@ def test_an_interrupt_while_spark_starts_leaves_no_process(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     ) as process:
-        started = ""
-        while not started:
-            started = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="utf-8")
+        while not (started := psutil.Process(process.pid).children()):
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None
         assert process.stderr.read() == b""
         assert process.wait() == 130
-    until = time.monotonic() + 60
-    while Path(f"/proc/{started.split()[0]}").exists():
-        assert time.monotonic() < until
-        time.sleep(0.2)
+    assert psutil.wait_procs(started, timeout=60)[1] == []

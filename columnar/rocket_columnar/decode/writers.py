@@ -148,7 +148,6 @@ class _Parquet:
     def abandon(self) -> None:
         with suppress(Exception):
             self._writer.close()
-        self._writer.is_open = False  # or it would try again, and complain, when it is collected
 
 
 def _writer(stream: BinaryIO, fmt: Format, schema: pa.Schema) -> _Writer:

@@ -17,7 +17,8 @@ def cache_folder() -> Path | None:
     Numba runs what it finds there. So it is never in the working folder or beside a store: it is in `$XDG_CACHE_HOME` or
     `~/.cache`, is made for its owner alone, and is not used if someone else owns it or may write to it. Numba compares a
     function with its own module only; a loop also contains functions and constants of others, hence a folder for each
-    state of all of them.
+    state of all of them. A `NUMBA_CACHE_DIR` of the user's takes precedence, and so does what a program that has imported
+    Numba before has chosen.
     """
     given = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", "")
     try:

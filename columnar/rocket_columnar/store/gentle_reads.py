@@ -5,19 +5,15 @@ has just written them. No more bytes are read per second than a limit allows, an
 and the disk while no other process wants them.
 """
 
-import ctypes
 import os
-import platform
-import sys
 import time
+from contextlib import suppress
 from threading import Lock
 from typing import Final
 
 _AT_ONCE: Final = 1 << 16  # bytes; one is dropped from its first page on that was not in the page cache
 _PAGE: Final = 1 << 12
 NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
-_IOPRIO_SET: Final = {"x86_64": 251, "aarch64": 30}
-_PROCESS, _IDLE_CLASS = 1, 3 << 13
 
 
 class GentleReads:
@@ -78,12 +74,13 @@ def read_cached(descriptor: int, part: memoryview, offset: int) -> int | None:
 
 def lower_priority() -> None:
     """Gives this process, and threads that it starts later, the processor and the disk that no other process wants."""
+    import psutil
+
     if hasattr(os, "SCHED_IDLE"):
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     elif hasattr(os, "nice"):
         os.nice(19)
-    number = _IOPRIO_SET.get(platform.machine())
-    if sys.platform == "linux" and number is not None:
-        ctypes.CDLL(None).syscall(
-            number, _PROCESS, 0, _IDLE_CLASS
-        )  # refused in some sandboxes, which does no harm
+    process = psutil.Process()
+    if hasattr(process, "ionice"):
+        with suppress(psutil.Error):  # refused in some sandboxes, which does no harm
+            process.ionice(psutil.IOPRIO_CLASS_IDLE)

@@ -1,14 +1,12 @@
-"""Makes a failing list small: runs of operations go, then files; Hypothesis picks simpler values; keys lose characters."""
+"""Makes a failing list small: runs of operations go, then files; values become simpler, keys lose characters."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.counterexamples.healthy import healthy_images
@@ -16,11 +14,6 @@ from rocket_conformance.files import FileImage
 from rocket_conformance.judging import Judgement
 from rocket_conformance.protocol import OPERATIONS, Op
 
-if TYPE_CHECKING:
-    from hypothesis.database import ExampleDatabase
-    from hypothesis.strategies import SearchStrategy
-
-_MOST_TRIES: Final = 4_000
 _SIMPLE_I64: Final = ("0", "1", "100", "1000", "-1", "1700000000000")
 _SIMPLE_I32: Final = (0, 1, 2, 10, 32, 100)
 _SIMPLE_KEYS: Final = ("a", "b")
@@ -33,7 +26,7 @@ _SIMPLE_SIZES: Final = {
 """Smaller ones make a file another case altogether: no slots, no room, files of one unit."""
 
 
-class _Enough(BaseException):
+class _TimeUpError(Exception):
     """The time is up."""
 
 
@@ -79,55 +72,6 @@ def _choices(op: Op) -> list[tuple[str, list[Any]]]:
     return found
 
 
-def _strategy(template: Sequence[Op]) -> SearchStrategy[list[Op]]:
-    """Lists of operations of the template, in any order, with simpler values."""
-    from hypothesis import strategies  # noqa: PLC0415 - a second of start-up, and only where something failed
-
-    choices: list[list[tuple[str, list[Any]]]] = [_choices(op) for op in template]
-
-    @strategies.composite
-    def edited(draw: Any) -> list[Op]:
-        ops: list[Op] = []
-        while draw(strategies.booleans()) and len(ops) < 2 * len(template):
-            place: int = draw(strategies.integers(0, len(template) - 1))
-            op: Op = dict(template[place])
-            for name, values in choices[place]:
-                op[name] = values[draw(strategies.integers(0, len(values) - 1))]
-            ops.append(op)
-        return ops
-
-    return edited()
-
-
-def _whole(template: Sequence[Op]) -> list[bool | int]:
-    """The choices that draw the template itself: where Hypothesis starts from."""
-    made: list[bool | int] = []
-    for place, op in enumerate(template):
-        made += [True, place, *(len(values) - 1 for _, values in _choices(op))]
-    return [*made, False]
-
-
-def _database(template: Sequence[Op], key: bytes) -> ExampleDatabase:
-    from hypothesis.database import InMemoryExampleDatabase, choices_to_bytes  # noqa: PLC0415
-
-    database = InMemoryExampleDatabase()  # its secondary corpus: the primary one is taken as shrunk already
-    database.save(key + b".secondary", choices_to_bytes(_whole(template)))
-    return database
-
-
-@contextmanager
-def _hypothesis_elsewhere() -> Generator[None]:
-    """Keeps Hypothesis from making `.hypothesis/` in the working directory."""
-    from hypothesis.configuration import set_hypothesis_home_dir  # noqa: PLC0415
-
-    with TemporaryDirectory(prefix="rocketspec-hypothesis-") as folder:
-        set_hypothesis_home_dir(folder)
-        try:
-            yield
-        finally:
-            set_hypothesis_home_dir(None)  # as the environment or the working directory has it
-
-
 def shrink(
     failing: tuple[Case, Observation, Judgement],
     try_case: Callable[[Case], tuple[Case, Observation, Judgement] | None],
@@ -145,87 +89,86 @@ def shrink(
         seconds: longest time to spend; what was found by then is the answer.
         values: whether values become simpler, too; otherwise only operations and files are left out.
     """
-    from hypothesis import Phase, Verbosity, find, settings  # noqa: PLC0415
-    from hypothesis.errors import HypothesisException  # noqa: PLC0415
-
     case, _, judgement = failing
     wanted = (judgement.verdict, clause_of(case, judgement))
     best = failing
-    memory: dict[str, tuple[Case, Observation, Judgement] | None] = {_memo(case.ops, case.files): failing}
+    seen: set[str] = set()
     until = time.monotonic() + seconds
+
+    def fails_with(ops: Sequence[Op], files: Mapping[str, FileImage]) -> bool:
+        nonlocal best
+        known = json.dumps([*((path, image.sha256()) for path, image in sorted(files.items())), *ops])
+        if known in seen or not ops:
+            return False  # so that each step leads to a new list
+        seen.add(known)
+        if time.monotonic() > until:
+            raise _TimeUpError
+        tried = try_case(replace(case, ops=tuple(ops), files=files))
+        if tried is not None and (tried[2].verdict, clause_of(tried[0], tried[2])) == wanted:
+            best = tried
+            return True
+        return False
 
     def fails_alike(ops: Sequence[Op]) -> bool:
         return fails_with(ops, best[0].files)
 
-    def fails_with(ops: Sequence[Op], files: Mapping[str, FileImage]) -> bool:
-        nonlocal best
-        key = _memo(ops, files)
-        if key not in memory:
-            if time.monotonic() > until:
-                raise _Enough
-            memory[key] = None
-            tried = try_case(replace(case, ops=tuple(ops), files=files)) if ops else None
-            if tried is not None and (tried[2].verdict, clause_of(tried[0], tried[2])) == wanted:
-                memory[key] = tried
-                if _size(tried[0]) < _size(best[0]):
-                    best = tried
-        return memory[key] is not None
-
-    key = b"rocketspec"
+    before = None
     try:
-        _without_runs(best[0].ops, fails_alike)
-        _simplify_files(case, lambda: best[0], fails_with)
-        if not values:
-            return best
-        template = best[0].ops
-        with _hypothesis_elsewhere():
-            smallest = find(
-                _strategy(template),
-                fails_alike,
-                settings=settings(
-                    database=_database(template, key),
-                    phases=(Phase.reuse, Phase.shrink),
-                    max_examples=_MOST_TRIES,
-                    deadline=None,
-                    verbosity=Verbosity.quiet,
-                ),
-                database_key=key,
-            )
-        best = memory[_memo(smallest, best[0].files)] or best
-        _shorten_keys(best[0].ops, fails_alike)
-    except (_Enough, HypothesisException):
+        while best is not before:
+            before = best
+            _without_runs(best[0].ops, fails_alike)
+            _simplify_files(best[0].files, best[0].ops, lambda files: fails_with(best[0].ops, files))
+            if not values:
+                break
+            _simplify(best[0].ops, fails_alike)
+            _shorten_keys(best[0].ops, fails_alike)
+    except _TimeUpError:
         pass
     return best
 
 
-def _simplify_files(
-    case: Case,
-    smallest: Callable[[], Case],
-    fails_with: Callable[[Sequence[Op], Mapping[str, FileImage]], bool],
-) -> None:
-    """Leaves out the files that exist at the start; one that is needed becomes a healthy one if that fails alike."""
-    for path in case.files:
-        best = smallest()
-        others = {name: image for name, image in best.files.items() if name != path}
-        if not fails_with(best.ops, others):
-            for image in healthy_images(path, best.ops):
-                if fails_with(best.ops, {**others, path: image}):
-                    break
-
-
 def _without_runs(ops: Sequence[Op], fails_alike: Callable[[Sequence[Op]], bool]) -> None:
-    """Leaves out runs of operations, long ones first: what Hypothesis would do one by one."""
+    """Leaves out runs of operations, long ones first."""
     left = list(ops)
     length = len(left) // 2
     while length:
         start = 0
         while start < len(left):
             shorter = left[:start] + left[start + length :]
-            if shorter and fails_alike(shorter):
+            if fails_alike(shorter):
                 left = shorter
             else:
                 start += length
         length //= 2
+
+
+def _simplify_files(
+    files: Mapping[str, FileImage],
+    ops: Sequence[Op],
+    fails_alike: Callable[[Mapping[str, FileImage]], bool],
+) -> None:
+    """Leaves out the files that exist at the start; one that is needed becomes a healthy one if that fails alike."""
+    left = dict(files)
+    for path in files:
+        others = {name: image for name, image in left.items() if name != path}
+        for some in (others, *({**others, path: image} for image in healthy_images(path, ops))):
+            if fails_alike(some):
+                left = some
+                break
+
+
+def _simplify(ops: Sequence[Op], fails_alike: Callable[[Sequence[Op]], bool]) -> None:
+    """Gives each field the first of its simpler values with which the list fails; a key changes wherever it occurs at once."""
+    left = list(ops)
+    for place in range(len(left)):
+        for name, values in _choices(left[place]):
+            for value in values[:-1]:
+                changed = [*left[:place], {**left[place], name: value}, *left[place + 1 :]]
+                if name in _key_fields(left[place]) and value is not None:
+                    changed = [_with_key(op, left[place][name], value) for op in left]
+                if fails_alike(changed):
+                    left = changed
+                    break
 
 
 def _shorten_keys(ops: Sequence[Op], fails_alike: Callable[[Sequence[Op]], bool]) -> None:
@@ -255,12 +198,3 @@ def _key_fields(op: Op) -> list[str]:
 
 def _with_key(op: Op, old: str, new: str) -> Op:
     return {**op, **{name: new for name in _key_fields(op) if op[name] == old}}
-
-
-def _memo(ops: Sequence[Op], files: Mapping[str, FileImage]) -> str:
-    return json.dumps([*((path, image.sha256()) for path, image in sorted(files.items())), *ops])
-
-
-def _size(case: Case) -> tuple[int, int, int, int]:
-    held = sum(len(image.to_base64()) for image in case.files.values())
-    return len(case.ops), len(case.files), held, len(json.dumps(case.ops))

@@ -1,38 +1,38 @@
-"""The processes that an adapter started: found and ended even in sessions of their own, where the system is Linux."""
+"""The processes that an adapter started: found and ended even in sessions of their own."""
+
+from __future__ import annotations
 
 import contextlib
 import os
 import signal
 import sys
 from collections.abc import Generator
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-_PROC: Final = Path("/proc")
+if TYPE_CHECKING:
+    import psutil
+
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _ROUNDS: Final = 10
 """A process that forks while it is ended is looked for again this often."""
 
 
 def descendants(root: int) -> set[int]:
-    """Ids of the processes below a process; empty on other systems than Linux."""
-    if not sys.platform.startswith("linux"):
-        return set()
-    children: dict[int, list[int]] = {}
-    for entry in _PROC.iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                about = (entry / "stat").read_bytes()
-                state, parent = about[about.rindex(b")") + 2 :].split(maxsplit=2)[:2]
-                if state != b"Z":
-                    children.setdefault(int(parent), []).append(int(entry.name))
-    found: set[int] = set()
-    pending = [root]
-    while pending:
-        new = [child for child in children.get(pending.pop(), ()) if child not in found]
-        found.update(new)
-        pending += new
-    return found
+    """Ids of the running processes below a process."""
+    import psutil  # noqa: PLC0415 - only where a process is started
+
+    with contextlib.suppress(psutil.Error):
+        below = psutil.Process(root).children(recursive=True)
+        return {process.pid for process in below if _runs(process)}
+    return set()
+
+
+def _runs(process: psutil.Process) -> bool:
+    import psutil  # noqa: PLC0415
+
+    with contextlib.suppress(psutil.Error):
+        return process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def kill(processes: set[int]) -> None:

@@ -107,7 +107,6 @@ class PartFile:
             return
         with suppress(Exception):
             self._writer.close()
-        self._writer.is_open = False  # or it would try again, and complain, when it is collected
 
 
 class PartWriter:

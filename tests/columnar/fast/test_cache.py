@@ -42,12 +42,18 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def test_the_first_start_says_that_it_compiles_and_the_second_finds_the_code(tmp_path: Path) -> None:
-    """A variable for the cache of other programs is not used."""
     line = "compiling loops for large files; the compiled code is cached for later starts"
-    assert run(LOOP, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "other")) == [line, HASHES, "True"]
-    assert not (tmp_path / "other").exists()
-    assert files_in(tmp_path)
+    assert run(LOOP, tmp_path) == [line, HASHES, "True"]
+    code = {path: path.read_bytes() for path in files_in(tmp_path) if path.suffix in {".nbi", ".nbc"}}
+    assert code
     assert run(LOOP, tmp_path) == [HASHES, "True"]
+    assert {path: path.read_bytes() for path in code} == code
+
+
+def test_a_cache_folder_of_the_users_choice_is_used(tmp_path: Path) -> None:
+    run(LOOP, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "other"))
+    assert files_in(tmp_path / "other")
+    assert not list((tmp_path / ".cache").rglob("*.nbi"))
 
 
 def test_settings_in_the_working_folder_are_not_read(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """How loops are compiled: by Numba, when one is first called, unless its cache has the code."""
 
-from threading import Lock
-from typing import Any, Final, TypeVar, cast
+import os
+import sys
+from contextlib import suppress
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from rocket_spec.errors import UsageError
@@ -12,13 +14,14 @@ from rocket_columnar.fast.choice import SETTINGS, settings_in_the_way, tell
 if settings_in_the_way():  # Numba would read them when it is imported
     raise UsageError(f"{SETTINGS}: in the working folder, found settings for Numba, expected none")
 
+if cache_folder() is not None and "numba" not in sys.modules:  # which reads the variable when it is imported
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder()))
+
 from collections.abc import Callable
 
 import numba
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
-
-_setting: Final = Lock()
 
 long: Any = np.int64
 """A wide local of a compiled loop; its place in Python's types does not matter."""
@@ -32,16 +35,13 @@ def jit(function: _Function) -> _Function:
             "compiling loops for large files, at each start: there is no cache folder that is the user's alone"
         )
         return cast("_Function", numba.njit(nogil=True)(function))
-    module = folder / function.__module__.rpartition(".")[2]
-    if not any(path.is_file() for path in module.rglob("*")):
+    known = folder / f"{function.__module__.rpartition('.')[2]}.compiled"
+    if not known.exists():
         tell("compiling loops for large files; the compiled code is cached for later starts")
-    config: Any = numba.config  # pyright: ignore[reportPrivateImportUsage]  # documented, but not in its `__all__`
-    with _setting:  # which is the user's for the user's own functions
-        before, config.CACHE_DIR = config.CACHE_DIR, str(module)
-        try:
-            return cast("_Function", numba.njit(nogil=True, cache=True)(function))
-        finally:
-            config.CACHE_DIR = before
+        with suppress(OSError):  # the line is then printed at the next start too
+            known.parent.mkdir(exist_ok=True)
+            known.touch()
+    return cast("_Function", numba.njit(nogil=True, cache=True)(function))
 
 
 def inlined(function: _Function) -> _Function:
