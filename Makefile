@@ -32,9 +32,10 @@ dist: $(VENV)/dev.stamp
 	@$(BIN)/python release/build.py
 	@$(BIN)/python -m packages
 
-## test: every test, in parallel, with pyright beside them; says in one line what is skipped for a missing Java, Maven or Node.js
+## test: every test, in parallel, with downloads and pyright beside them; says in one line what is skipped for a missing Java, Maven or Node.js
 test: $(VENV)/dev.stamp
-	@nice $(BIN)/python tests/project/run_pyright.py >/dev/null 2>&1 & \
+	@$(BIN)/python tests/support/prefetch.py >/dev/null 2>&1 & \
+	nice $(BIN)/python tests/project/run_pyright.py >/dev/null 2>&1 & \
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q $(ARGS)
 
 ## soak: the long tests: every version, five seeds, twenty kills, 2 GB stores; writes the generated figures again
@@ -49,7 +50,7 @@ fuzz: $(VENV)/dev.stamp
 bench: $(VENV)/dev.stamp
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-## bench-check: a short form of the races; prints the bars, and exits with 1 if one is missed
+## bench-check: a short form of the races; prints the bars, and exits with 1 if one of a small store is missed
 bench-check: $(VENV)/dev.stamp
 	@$(BIN)/python -m benchmarks --check $(ARGS)
 

@@ -1,4 +1,4 @@
-"""Measures every bar and writes `RESULTS.md`: `python -m benchmarks`; `--check` is a short form that only checks the bars."""
+"""Measures every bar and writes `RESULTS.md`: `python -m benchmarks`; `--check` is a short form that prints the bars."""
 
 import argparse
 import sys
@@ -9,20 +9,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from benchmarks import machine, races, verbs
+from benchmarks import growth, machine, races, verbs
 from benchmarks.bench import Bench, Sizes
 from benchmarks.race import Bar, Section, bar_table, report, timed
 
 PAGE: Final = Path(__file__).with_name("RESULTS.md")
-FULL: Final = Sizes(entries=19_999_999, records=1 << 20, store=1_000_000_000)
-CHECK: Final = Sizes(entries=4_000_000, records=1 << 17, store=200_000_000)
-QUICK: Final = Sizes(entries=3000, records=500, store=1 << 20)
+FULL: Final = Sizes(entries=19_999_999, records=1 << 20, store=1_000_000_000, queues=20_000)
+CHECK: Final = Sizes(entries=4_000_000, records=1 << 17, store=200_000_000, queues=1000)
+QUICK: Final = Sizes(entries=3000, records=500, store=1 << 20, queues=40)
 SECTIONS: Final[dict[str, tuple[str, Callable[[Bench], Section]]]] = {
     "decode": ("Decode an index file", races.run_decode),
     "build": ("Build an index file", races.run_build),
     "log": ("Scan a commit log", races.run_log),
     "verbs": ("Verbs from the shell", verbs.run_verbs),
     "memory": ("Memory", verbs.run_memory),
+    "growth": ("Growth", growth.run_growth),
 }
 
 HEAD: Final = """\
@@ -32,7 +33,8 @@ Measured on {date} by `{command}`, which writes this page.
 
 Each race runs its contenders in turn, so that what disturbs the machine disturbs each of them. A ratio compares the first
 contender's round with another's next to it; given are the median of these ratios, and their spread. Ratios compare;
-absolute figures belong to this machine. Files are in the page cache. What sets the limits: [docs/engine.md](../docs/engine.md).
+absolute figures belong to this machine. Files are in the page cache. Python keeps its bytecode, as after any `pip install`, and each
+verb has run once before it is measured: with `PYTHONDONTWRITEBYTECODE`, each start compiles some 300 modules again. What sets the limits: [docs/engine.md](../docs/engine.md).
 
 {machine}
 
@@ -51,7 +53,9 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
         "--only", action="append", choices=SECTIONS, metavar="NAME", help=f"one of {names}; repeatable"
     )
     parser.add_argument(
-        "--check", action="store_true", help="smaller sizes; print the bars, exit with 1 if one is missed"
+        "--check",
+        action="store_true",
+        help="smaller sizes; print the bars, exit with 1 if one that does not depend on the size is missed",
     )
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that all of it runs")
     parser.add_argument("--rounds", type=int, default=5, help="rounds that count [default: 5]")
@@ -88,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     texts, bars = _measure(given, QUICK if given.quick else CHECK if given.check else FULL)
     if given.check:
         print(bar_table(bars))
-        sys.exit(0 if all(bar.reached for bar in bars) else 1)
+        sys.exit(0 if all(bar.reached for bar in bars if bar.any_size) else 1)
     head = HEAD.format(
         date=datetime.now(UTC).date(),
         command=f"python -m benchmarks --rounds {given.rounds}",

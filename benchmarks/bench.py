@@ -24,6 +24,7 @@ class Sizes:
     entries: int
     records: int
     store: int
+    queues: int
 
 
 class Bench:

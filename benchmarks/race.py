@@ -72,6 +72,7 @@ class Bar:
         values: what was measured; the median counts.
         unit: of limit and values, as it is written after them.
         at_most: whether the limit is an upper one.
+        any_size: whether it is measured on the same thing in every run; the other bars hold at the sizes of `RESULTS.md`.
     """
 
     work: str
@@ -80,6 +81,7 @@ class Bar:
     values: list[float]
     unit: str = " x"
     at_most: bool = False
+    any_size: bool = False
 
     @property
     def reached(self) -> bool:

@@ -1,7 +1,6 @@
 """Verbs in processes of their own: seconds beyond their work, of a first start, on a small store; and memory of a decode."""
 
 import json
-import os
 import shutil
 import statistics
 import subprocess
@@ -12,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.bench import Bench
+from benchmarks.children import environment, run_python
 from benchmarks.race import Bar, Section, timed
 
-_ROOT: Final = Path(__file__).parents[1]
 _VERBS: Final = {
     "audit": "list(rocketspec.audit(store))",
     "digest": "list(rocketspec.digest(store))",
@@ -52,18 +51,13 @@ def peak() -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
-def _python(code: str, *arguments: object) -> str:
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=_ROOT).stdout
-
-
-def _shell(verb: str, store: Path, out: Path, environment: Mapping[str, str]) -> float:
+def _shell(verb: str, store: Path, out: Path, variables: Mapping[str, str]) -> float:
     shutil.rmtree(out, ignore_errors=True)
     command = [sys.executable, "-m", "rocketspec", verb, str(store)]
     command += ["-o", str(out)] if verb == "rebuild" else []
 
     def run() -> None:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
         assert done.returncode == 0, done.stderr
 
     return timed(run)
@@ -77,23 +71,25 @@ def run_verbs(bench: Bench) -> Section:
     ]
     bars, out, small = [], bench.scratch / "out", bench.small_store
     for verb, work in _VERBS.items():
+        _shell(verb, bench.store, out, environment())  # keeps the bytecode
         with tempfile.TemporaryDirectory(dir=bench.scratch) as fresh:
-            first = _shell(verb, bench.store, out, {**os.environ, "XDG_CACHE_HOME": fresh})
-        _shell(verb, bench.store, out, os.environ)
+            first = _shell(verb, bench.store, out, environment(XDG_CACHE_HOME=fresh))
         shells, works, smalls = [], [], []
         for _ in range(bench.rounds):
-            shells.append(_shell(verb, bench.store, out, os.environ))
+            shells.append(_shell(verb, bench.store, out, environment()))
             shutil.rmtree(out, ignore_errors=True)
-            works.append(float(_python(_WORK.format(work=work), bench.store, out)))
-            smalls.append(_shell(verb, small, out, os.environ))
+            works.append(float(run_python(_WORK.format(work=work), bench.store, out)))
+            smalls.append(_shell(verb, small, out, environment()))
         beyond = [shell - alone for shell, alone in zip(shells, works, strict=True)]
         figures = (first, *map(statistics.median, (shells, works, smalls)))
         lines.append(f"| `{verb}` | {' | '.join(f'{seconds:.2f}' for seconds in figures)} |")
         size = f"`{verb}` of {bench.sizes.store:,} bytes"
         bars += [
-            Bar(size, "the work alone", 2, beyond, " s more", at_most=True),
-            Bar(f"{size}, first start", "compiling included", 10, [first], " s", at_most=True),
-            Bar(f"`{verb}` of a small store", "from the shell", 1.5, smalls, " s", at_most=True),
+            Bar(size, "the work alone", 1, beyond, " s more", at_most=True),
+            Bar(f"{size}, first start", "compiling included", 5, [first], " s", at_most=True),
+            Bar(
+                f"`{verb}` of a small store", "from the shell", 0.5, smalls, " s", at_most=True, any_size=True
+            ),
         ]
     return Section("\n".join(lines), bars)
 
@@ -104,7 +100,7 @@ def run_memory(bench: Bench) -> Section:
     bars = []
     for what, path, kind in (("an index file", bench.index, "index"), ("a commit log", bench.log, "log")):
         geometry = bench.geometry if kind == "index" else ()
-        before, most = json.loads(_python(_DECODE, path, kind, *geometry))
+        before, most = json.loads(run_python(_DECODE, path, kind, *geometry))
         name = f"{what} of {path.stat().st_size:,} bytes"
         lines.append(f"| {name} | {before:,.0f} | {most:,.0f} | {most - before:,.0f} |")
         peak_of = f"peak memory, decoding {name}"

@@ -34,7 +34,7 @@ def test_every_section_without_the_jar() -> None:
     text = bench("--no-java")
     assert titles(text) == [
         *("Bars", "Decode an index file", "Build an index file", "Scan a commit log"),
-        *("Verbs from the shell", "Memory"),
+        *("Verbs from the shell", "Memory", "Growth"),
     ]
     assert "real putKey" not in text
 
