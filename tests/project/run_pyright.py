@@ -22,7 +22,7 @@ def node_modules() -> Path:
     """Installs the packages of `requirements/node` into build/ once for each lock file; returns their folder."""
     lock = (PACKAGE / "package-lock.json").read_bytes()
     stamp = BUILD / "installed"
-    with one_at_a_time():
+    with one_at_a_time("node"):
         if not stamp.exists() or stamp.read_bytes() != lock:
             BUILD.mkdir(parents=True, exist_ok=True)
             for name in ("package.json", "package-lock.json"):

@@ -14,7 +14,7 @@ import pytest
 import rocket_golden
 from golden_readers import FIELDS, split_properties
 from golden_truth import lines
-from java_programs import SHORT_LIVED, compile_java, fetched
+from java_programs import SHORT_LIVED, compile_java, jars_of
 
 from tools.make_readers import compiler
 
@@ -60,7 +60,7 @@ def java_command(java: str, maven: str, tmp_path_factory: pytest.TempPathFactory
     assert maven
     folder = tmp_path_factory.mktemp("java")
     assert compiled(folder, "java")["failed"] == []
-    jars = fetched(BUILD / "jars", "copy-dependencies", "-f", HERE / "pom.xml")
+    jars = jars_of("schema-readers/jars")
     path = os.pathsep.join([str(folder / "classes"), f"{jars}/*"])
     compile_java([*(folder / "java").glob("*.java"), HERE / "Dump.java"], path, folder / "classes")
     return [java, *SHORT_LIVED.split(), "-cp", path, "Dump"]

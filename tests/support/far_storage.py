@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from java_programs import SHORT_LIVED, compile_java, fetched
+from java_programs import SHORT_LIVED, compile_java, jars_of
 
 ROOT = Path(__file__).parents[2]
 HDFS = ROOT / "tests" / "spark" / "hdfs" / "MiniHdfs.java"
@@ -89,7 +89,7 @@ def hdfs(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """HDFS with one data node: a Java program that prints its ports when it is ready, and ends when its stdin closes."""
     assert maven
     folder = tmp_path_factory.mktemp("hdfs")
-    jars = fetched(ROOT / "build" / "hdfs", "copy-dependencies", "-f", HDFS.with_name("pom.xml"))
+    jars = jars_of("hdfs")
     classpath = os.pathsep.join([str(folder), f"{jars}/*"])
     compile_java([HDFS], classpath, folder)
     flags = (

@@ -1,4 +1,4 @@
-"""Locks: between the workers of a test run, as Maven must not fetch into one folder twice at once, and that of a broker."""
+"""Locks: between the workers of a test run, so that each folder of jars is filled once, and that of a broker."""
 
 import fcntl
 import subprocess
@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-_BUILD: Final = Path(__file__).parents[2] / "build"
+BUILD: Final = Path(__file__).parents[2] / "build"
 
 
 @contextmanager
-def one_at_a_time(what: str = "fetching") -> Iterator[None]:
+def one_at_a_time(what: str) -> Iterator[None]:
     """Waits until no other worker of this checkout is inside for the same work; the lock goes with its holder's process."""
-    _BUILD.mkdir(exist_ok=True)
-    with (_BUILD / f"{what}.lock").open("w") as lock:
+    BUILD.mkdir(exist_ok=True)
+    with (BUILD / f"{what}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -4,12 +4,10 @@ import zipfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from java_programs import EXPORTED, compile_java, fetched
+from java_programs import EXPORTED, compile_java, jars_of
 from replacements import Replacement, replacements
 
 _STORE: Final = "org/apache/rocketmq/store"
-_ARTIFACT: Final = "org.apache.rocketmq:rocketmq-store:4.9.3:jar:sources"
-_SOURCES: Final = Path(__file__).parents[2] / "build" / "store-sources"
 
 
 class Fault(NamedTuple):
@@ -51,7 +49,7 @@ def overlay(fault: Fault, folder: Path, class_path: str) -> Path:
         folder: where the source and the classes go; it must not exist.
         class_path: of the broker.
     """
-    (jar,) = fetched(_SOURCES, "copy", f"-Dartifact={_ARTIFACT}").glob("*.jar")
+    (jar,) = jars_of("store-sources").glob("*.jar")
     with zipfile.ZipFile(jar) as archive:
         text = archive.read(f"{fault.java_class}.java").decode("utf-8")
     assert text.count(fault.old) == 1, f"{fault.name}: {text.count(fault.old)} places"

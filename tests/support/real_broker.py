@@ -65,7 +65,7 @@ def generator_jars() -> tuple[list[str], list[str]]:
     jars: Path = make["BUILD"] / "jars"
     pom = MAKE.with_name("pom.xml")
     fetched = make["BUILD"] / "fetched"
-    with one_at_a_time():
+    with one_at_a_time("generator"):
         if not fetched.exists() or fetched.stat().st_mtime < pom.stat().st_mtime:
             make["build"]()
             fetched.touch()
@@ -76,7 +76,7 @@ def generator_jars() -> tuple[list[str], list[str]]:
 def driver_classes(jars: Sequence[str]) -> Path:
     """The folder of the driver's classes, compiled once in a checkout and not at each start of a driver."""
     classes = ROOT / "build" / "driver" / hashlib.sha256(DRIVER.read_bytes()).hexdigest()
-    with one_at_a_time():
+    with one_at_a_time("driver"):
         if not classes.exists():
             made = classes.with_suffix(".new")
             compile_java([DRIVER], os.pathsep.join(jars), made)

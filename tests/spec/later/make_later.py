@@ -15,7 +15,7 @@ HERE: Final = Path(__file__).parent
 BUILD: Final = HERE.parents[2] / "build" / "later"
 sys.path += [str(HERE.parents[1] / "support")]
 
-from java_programs import OPENED, SHORT_LIVED, compile_java, fetched  # noqa: E402
+from java_programs import OPENED, SHORT_LIVED, compile_java, jars_of  # noqa: E402
 
 RUNS: Final = {
     "files": ("LaterFiles", ()),
@@ -26,7 +26,7 @@ _DATE: Final = (2026, 1, 1, 0, 0, 0)
 
 
 def _class_path() -> str:
-    jars, classes = fetched(BUILD / "jars", "copy-dependencies", "-f", HERE / "pom.xml"), BUILD / "classes"
+    jars, classes = jars_of("later/jars"), BUILD / "classes"
     compile_java(sorted(HERE.glob("*.java")), f"{jars}/*", classes)
     return f"{classes}:{jars}/*"
 

@@ -19,7 +19,7 @@ from restart_scripts import Script
 HERE = Path(__file__).parent
 sys.path += [str(HERE), str(HERE.parents[1] / "support")]
 
-from java_programs import OPENED, SHORT_LIVED, compile_java, fetched, run  # noqa: E402
+from java_programs import OPENED, SHORT_LIVED, compile_java, jars_of, run  # noqa: E402
 from restart_scripts import scripts  # noqa: E402
 
 FACTS = HERE / "facts.json"
@@ -31,7 +31,7 @@ JAVA = ["java", *SHORT_LIVED.split(), *OPENED]
 
 def _compiled(source: str) -> str:
     """Compiles a class against the real jars; returns the class path."""
-    jars = fetched(BUILD / "jars", "copy-dependencies", "-f", HERE / "pom.xml", "-DincludeScope=runtime")
+    jars = jars_of("store-facts/jars")
     path = f"{BUILD / 'classes'}{os.pathsep}{jars}/*"
     compile_java([HERE / source], path, BUILD / "classes")
     return path
