@@ -36,7 +36,10 @@ UNITS = {
     "spark": (SPARK,),
     "site": ("tests/website/test_site.py", "tests/website/test_in_a_browser.py"),
 }
-SPLIT = tuple(f"tests/conformance/test_{name}.py" for name in ("causes", "mutants", "properties_store"))
+SPLIT = (
+    *(f"tests/conformance/test_{name}.py" for name in ("causes", "mutants", "properties_store")),
+    "tests/cli/test_transcripts.py",
+)
 """Long files whose tests share nothing: any worker takes any of them."""
 TOOLS = {"java", "maven", "node", "chromium", "network"}
 """Fixtures and marks of tests that start other programs, and take longest."""

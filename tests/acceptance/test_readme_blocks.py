@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import rocket_golden
-from page_run import block, matches, run_command
+from transcript import block, matches, run_command
 
 ROOT = Path(__file__).parents[2]
 

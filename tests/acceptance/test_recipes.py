@@ -9,8 +9,8 @@ import venv
 from pathlib import Path
 
 import pytest
-from page_run import run_command
 from rocket_golden import open_store
+from transcript import run_command
 
 pytestmark = pytest.mark.soak
 

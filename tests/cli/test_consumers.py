@@ -19,41 +19,6 @@ def store(tmp_path: Path) -> Path:
     return store
 
 
-def test_rows_of_a_file_written_by_hand(verb: Verb, store: Path) -> None:
-    rows = [tuple(row.values()) for row in verb("decode", store, "--table", "consumer_offsets").rows]
-    file = "config/consumerOffset.json"
-    assert rows == [
-        ("Orders", "slow", 0, 30, file),
-        ("Orders", "slow", 1, 4, file),
-        ("Orders", "%even", 1, 14, file),
-    ]
-
-
-def test_lags_of_groups(verb: Verb, store: Path) -> None:
-    (found,) = verb("inspect", store, "--group", "sl*", "--json").rows
-    lags = [(lag["queue_id"], lag["offset"], lag["max_offset"], lag["messages"]) for lag in found["groups"]]
-    assert lags == [(0, 30, 32, 2), (1, 4, 14, 10)]
-
-
-def test_the_overview_says_who_is_behind(verb: Verb, store: Path) -> None:
-    ran = verb("inspect", store)
-    (line,) = [line for line in ran.out.splitlines() if line.startswith("consumers")]
-    assert "1 group of 2 behind, slow by 12 messages; 6 delayed" in line
-
-
-def test_a_group_that_is_not_there(verb: Verb, store: Path) -> None:
-    assert verb("inspect", store, "--group", "nobody").is_one_line(2, "no consumer offset of group nobody")
-
-
-def test_a_cut_file_is_left_out(verb: Verb, store: Path) -> None:
-    """Its first byte after the last whole value is named; the other tables are decoded."""
-    (store / "config" / "delayOffset.json").write_text('{"offsetTable":{1:4', "ascii")
-    ran = verb("decode", store, "--table", "delay_offsets", "--table", "topics")
-    assert ran.code == 1
-    assert "delayOffset.json: at byte 19: found the end of the file, expected ',' or '}'" in ran.err
-    assert '"topic":"Orders"' in ran.out
-
-
 def test_an_offset_by_time(verb: Verb, store: Path) -> None:
     """At the store time of unit 17 of the queue, as Java's rows of the log have it, the answer is 17."""
     (time,) = (
@@ -64,11 +29,6 @@ def test_an_offset_by_time(verb: Verb, store: Path) -> None:
     (found,) = verb("query", store, "--topic", "Orders", "--queue", 0, "--at", time, "--json").rows
     told = found["offset"], found["store_timestamp"], found["why"]
     assert told == (17, time, "its record was stored at that time")
-
-
-def test_a_queue_without_a_time(verb: Verb, store: Path) -> None:
-    ran = verb("query", store, "--topic", "Orders", "--queue", 0)
-    assert ran.is_one_line(2, "expected --topic, --queue and --at together")
 
 
 def test_the_commands_of_the_page(verb: Verb, store: Path, tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import rocket_golden
-from page_run import run_command
 from store_bytes import contents, overwrite
+from transcript import run_command
 from verb_run import Run
 
 VERB = "audit"

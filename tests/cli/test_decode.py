@@ -162,64 +162,6 @@ def test_assumed_geometry_is_said_once(run: Run, tmp_path: Path) -> None:
     )
 
 
-KINDS = "index|queue|ext|log|checkpoint|batch|timer_wheel|timer_log"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        ("nowhere", 3, "nowhere: no such file or directory"),
-        ("empty", 2, f"empty: contains no store (or use --kind {KINDS})"),
-        ("store/index --kind queue", 3, ""),
-        ("store --kind idx", 2, f"unknown kind 'idx'; use --kind {KINDS}"),
-        ("store --table entries", 2, "unknown table 'entries'"),
-        ("store/index --table commit_log", 2, "store/index: no log files for table commit_log"),
-        ("store --format xml", 2, "unknown format 'xml'; expected jsonl, csv, table, parquet or arrow"),
-        ("store --format csv", 2, "csv on standard output takes one table"),
-        ("store --format parquet", 2, "parquet cannot be written to standard output; use -o DIR"),
-        ("store -o text", 2, "text: is a file; -o expects a directory"),
-        ("store -o store/out", 2, ""),
-        ("store --geometry 7", 2, ""),
-        ("store --offsets 5", 2, "--offsets '5': expected two numbers FROM,TO in bytes, such as 0,1048576"),
-        ("store --key k1", 2, "--key 'k1': expected --topic with it, or TOPIC#KEY"),
-        ("store --begin yesterday", 2, "--begin yesterday: "),
-        ("store --topic T", 2, "table index_headers has no topic to filter by; select other tables"),
-        ("store --column age", 2, ""),
-        ("store --limit -1", 2, "decode: invalid value for '--limit': Input should be greater than or equal to 0"),
-        ("store --skip few", 2, "decode: invalid value for '--skip': Input should be a valid integer"),
-        ("store --geometry 7,13", 2, ""),
-        (
-            "store --geometry 12,11", 2,
-            f"store/index/{INDEX}: geometry 12,11 does not fit: 0 of 3 entries are in their slot's chain; with 7,12, 3 do",
-        ),
-        ("text", 2, f"text: neither its path nor its content identifies it; use --kind {KINDS}"),
-        ("text --kind index", 3, ""),
-        ("text --kind queue", 3, ""),
-        ("text --kind checkpoint", 3, "text: found 21 bytes, expected at least 4,096 (CKP-2)"),
-        ("none --kind index", 3, ""),
-        ("none --kind queue", 3, "none: found an empty file, expected units of 20 bytes (CQ-FILE-1)"),
-        ("none --kind log", 3, "none: found an empty file, expected a commit log (LOG-FILE-1)"),
-        ("none --kind ext", 3, "none: found an empty file, expected ext units (CQ-EXT-1)"),
-        ("none", 2, f"none: an empty file; use --kind {KINDS}"),
-        ("torn --kind queue", 3, ""),
-        ("torn --kind index", 3, ""),
-        ("store/checkpoint --kind queue", 3, ""),
-        ("zeros --kind index", 2, "zeros: it has no entries to infer the geometry from; give --geometry"),
-    ],
-)  # fmt: skip
-def test_bad_input_is_one_line(
-    run: Run, store: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, code: int, message: str
-) -> None:
-    directory = store.parent
-    put(directory, "text", b"text, and not a store")
-    put(directory, "none", b"")
-    put(directory, "torn", (unit(0, 100) * 3)[:-3])
-    put(directory, "zeros", bytes(400))
-    (directory / "empty").mkdir()
-    monkeypatch.chdir(directory)
-    assert run(*arguments.split()).is_one_line(code, f"rocketspec: {message}")
-
-
 def test_closed_pipe_is_quiet(tmp_path: Path) -> None:
     path = put(tmp_path, FIRST, b"".join(unit(100 * number, 100) for number in range(50_000)))
     command = [sys.executable, "-m", "rocketspec", "decode", str(path), "--kind", "queue"]

@@ -31,11 +31,3 @@ def test_inspect(verb: Verb, store: Path) -> None:
     assert json.loads(verb("inspect", store / LOG, "--json").out)["records"] == len(records)
     for at, structure in ((0, "DLedger entry"), (records[0]["phy_offset"], "commit-log record")):
         assert json.loads(verb("inspect", store / LOG, "--at", at, "--json").out)["structure"] == structure
-
-
-@pytest.mark.parametrize("part", ["dledger-n0", "dledger-n0/data", "dledger-n0/index"])
-@pytest.mark.parametrize("name", ["audit", "audit --restart", "query --topic T --key k"])
-def test_the_directory_of_a_member_is_not_a_store(verb: Verb, store: Path, name: str, part: str) -> None:
-    word, *rest = name.split()
-    text = f"rocketspec: {store / part}: belongs to a DLedger member; expected the store, {store}\n"
-    assert verb(word, store / part, *rest) == (2, "", text)

@@ -82,50 +82,6 @@ def test_the_first_page_groups_the_verbs_and_gives_examples(verb: Verb) -> None:
     assert re.findall("rocketspec (audit|query|conform) ", examples) == ["audit", "query", "conform"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "begin", "end"),
-    [
-        (
-            "query store TopicTest key1",
-            "query: got unexpected extra argument(s) (TopicTest key1); example: `rocketspec query ~/store --topic ",
-            "--explain`",
-        ),
-        (
-            "decode store index_entries",
-            "decode: got unexpected extra argument(s) (index_entries); example: `rocketspec decode ~/store --table ",
-            "--limit 10`",
-        ),
-        ("audit --store store", "audit: no such option: --store", "`rocketspec audit ~/store --deep --json`"),
-        (
-            "audit store --depp",
-            "audit: no such option: --depp (Possible options: --deep, --help)",
-            "~/store --deep --json`",
-        ),
-        (
-            "rebuild store out",
-            "rebuild: missing option '-o' / '--output'; example: ",
-            "b.conf`",
-        ),
-        (
-            "rebuild store -o x --queue-file-size 0",
-            "rebuild: invalid value for '--queue-file-size': ",
-            "conf`",
-        ),
-        ("diff a", "diff: missing argument 'B'; example: `rocketspec diff ", "~/slave/store`"),
-        ("golden unpack", "golden unpack: missing argument 'NAME'; example: ", "unpack mixed /tmp/golden`"),
-        ("audti store", "no such command 'audti'. Did you mean 'audit'?", "see `rocketspec --help`"),
-        ("spec IDX-PUT-5", "spec: no such command 'IDX-PUT-5'", "see `rocketspec spec --help`"),
-        ("conform --store", "option '--store' requires an argument", "argument"),
-        ("conform .", ".: a directory; a store is judged by `rocketspec conform --store .`", "--store .`"),
-    ],
-)
-def test_the_first_guess(verb: Verb, arguments: str, begin: str, end: str) -> None:
-    code, out, err = verb(*arguments.split())
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(f"rocketspec: {begin}")
-    assert err.endswith(f"{end}\n")
-
-
 def test_a_group_without_a_command_shows_its_help(verb: Verb) -> None:
     code, out, err = verb("golden")
     assert (code, err) == (2, "")

@@ -134,35 +134,6 @@ def test_a_plot_of_a_file_without_entries_and_of_wild_times(run: Run, tmp_path: 
     assert run(path, "--geometry", "1,3", "--plot", tmp_path / "wild.svg").code == 0
 
 
-@pytest.mark.parametrize(
-    ("code", "arguments", "part"),
-    [
-        (3, "none", "no such file"),
-        (2, "store --at 0", "is a directory; --at requires a file"),
-        (2, "store --kind index", "is a directory; --kind requires a file"),
-        (2, "text", "--kind"),
-        (2, "empty", "an empty file"),
-        (3, "short --kind index", "39 bytes"),
-        (3, "units --kind queue", "CQ-FILE-1"),
-        (2, "INDEX --kind nonsense", "nonsense"),
-        (2, "INDEX --geometry 3,4", "3,4"),
-        (2, "INDEX --at 2084", "no byte 2,084 in a file of 2,084 bytes"),
-        (2, "INDEX --at x", "--at x"),
-        (2, "INDEX --plot plot.txt", ".svg"),
-        (2, "INDEX --plot store/plot.svg", "nothing is written into a store"),
-        (2, "store/checkpoint --plot plot.svg", "not an index file"),
-        (3, "INDEX --plot none/plot.svg", "no such file"),
-    ],
-)
-def test_bad_input_is_one_line(
-    run: Run, store: Path, monkeypatch: pytest.MonkeyPatch, code: int, arguments: str, part: str
-) -> None:
-    monkeypatch.chdir(store.parent)
-    for name, data in (("text", b"hello\n"), ("empty", b""), ("short", b"x" * 39), ("units", bytes(21))):
-        put(store.parent, name, data)
-    assert run(*arguments.replace("INDEX", f"store/index/{INDEX}").split()).is_one_line(code, part)
-
-
 def test_a_store_on_one_screen(run: Run, mixed: Path) -> None:
     out = run(mixed).out
     assert out.splitlines()[0] == f"{mixed}: store, stopped cleanly"
@@ -265,8 +236,3 @@ def test_index_files_that_can_go(run: Run, aged: Path) -> None:
 def test_the_lines_fit_80_columns_but_for_the_last_three(run: Run, aged: Path) -> None:
     shown = run(aged, "--space").out.splitlines()
     assert max(map(len, shown[:-3])) <= 80
-
-
-def test_a_file_has_no_space(run: Run, aged: Path) -> None:
-    done = run(aged / "checkpoint", "--space")
-    assert done.is_one_line(2, f"{aged / 'checkpoint'}: is a file; --space requires a store\n")

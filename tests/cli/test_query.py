@@ -2,7 +2,6 @@
 
 import base64
 import json
-import shutil
 import zlib
 from collections.abc import Iterable, Iterator
 from datetime import UTC
@@ -147,28 +146,6 @@ def test_times_that_are_none(text: str) -> None:
         read_time(text, "--begin")
 
 
-@pytest.mark.parametrize(
-    ("code", "arguments", "part"),
-    [
-        (3, "none", "no such file"),
-        (2, ".", "not a store"),
-        (2, "store/index", "expected the store"),
-        (2, f"store/commitlog/{0:020}", "a file"),
-        (2, "store --geometry 1", "SLOTS,ENTRIES"),
-        (2, "store --geometry 5,5", "5,5"),
-        (2, "store --begin 2026-01-01", "the time zone is missing"),
-        (2, "store --max -1", "--max -1"),
-        (3, "text", "text/index/20260101000000000"),
-    ],
-)
-def test_bad_input_is_one_line(
-    run: Run, store: Path, monkeypatch: pytest.MonkeyPatch, code: int, arguments: str, part: str
-) -> None:
-    put(store.parent, "text/index/20260101000000000", b"not an index file, whatever its name may say\n" * 9)
-    monkeypatch.chdir(store.parent)
-    assert run(*arguments.split(), "--topic", "T", "--key", "k").is_one_line(code, part)
-
-
 UNIQUE = "C000020254BF60E53B936A633EFE0001"
 """Of a client at 192.0.2.2, process 21695, 20 days and 15:48:09.086 into a month."""
 
@@ -245,44 +222,6 @@ def test_a_damaged_index_file_is_one_line_and_the_rest_answers(run: Run, many: P
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "part"),
-    [
-        ((), "expected one of --key"),
-        (("--key", "k"), "--key requires --topic"),
-        (("--topic", "T"), "found none"),
-        (("--topic", "T", "--key", "k", "--unique-key", "u"), "found --key and --unique-key"),
-        (("--unique-key", "u", "--explain"), "--explain requires --topic"),
-        (("--offset-id", "u"), "not an offset id"),
-        (("--offset-id", "0A000002000008AE0000000000000001", "--begin", "0"), "--begin cannot be combined"),
-        ((*MANY, "--all", "--max", "3"), "--max is the limit of a broker"),
-        ((*MANY, "--all", "--scan"), "--all and --scan"),
-    ],
-)
-def test_options_that_do_not_go_together(
-    run: Run, many: Path, options: tuple[object, ...], part: str
-) -> None:
-    assert run(many, *options).is_one_line(2, part)
-
-
-def test_an_unknown_topic_names_those_of_the_store(run: Run, mixed: Path) -> None:
-    code, out, err = run(mixed, "--topic", "orders", "--key", "order-1003")
-    assert (code, out) == (1, "")
-    assert err.startswith("rocketspec: nothing found: the store has no queue of topic orders; it has %DLQ%")
-    assert "Orders" in err
-
-
-def test_a_store_without_index_files_offers_a_scan(run: Run, mixed: Path) -> None:
-    shutil.rmtree(mixed / "index")
-    asked = (mixed, "--topic", "Orders", "--key", "order-1003")
-    code, out, err = run(*asked)
-    assert (code, out) == (1, "")
-    assert err == (
-        "rocketspec: nothing found: the store has no index files; --scan searches the commit log instead\n"
-    )
-    assert run(*asked, "--scan").code == 0
-
-
 @pytest.fixture(autouse=True)
 def in_utc() -> Iterator[None]:
     """The zone of one test is not that of the next."""
@@ -307,12 +246,6 @@ def test_several_bodies_have_headings(mixed: Path, run: Run) -> None:
     done = run(mixed, "--topic", "Orders", "--key", "order-1003", "--exact", "--body")
     assert len(records) > 1
     assert done.out == expected
-
-
-@pytest.mark.parametrize("option", ["--json", "--explain"])
-def test_a_body_is_asked_for_alone(mixed: Path, run: Run, option: str) -> None:
-    done = run(mixed, "--topic", "T", "--key", "k", "--body", option)
-    assert done.is_one_line(2, "--body cannot be combined")
 
 
 def test_a_compressed_body_is_inflated(mixed: Path, run: Run) -> None:
@@ -347,11 +280,6 @@ def test_a_window_without_a_zone_is_in_that_of_the_option(mixed: Path, run: Run)
     assert run(*asked, "2026-11-21T21:26:06", "--tz", "Asia/Shanghai").code == 0
     assert run(*asked, "2026-11-21T21:26:04", "--tz", "Asia/Shanghai").code == 1
     assert run(*asked, "2026-11-21T21:26:06").code == 2
-
-
-@pytest.mark.parametrize("zone", ["Mars/Base", "+8", "../../etc", ""])
-def test_an_unknown_zone(mixed: Path, run: Run, zone: str) -> None:
-    assert run(mixed, "--tz", zone).is_one_line(2, f"--tz {zone}: ")
 
 
 def test_a_time_that_no_calendar_has() -> None:

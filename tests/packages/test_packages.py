@@ -6,9 +6,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from page_run import block
 from rocket_golden import vectors
 from rocket_spec.data import find_data
+from transcript import block
 
 from packages.build import LANGUAGES, POM, VERSION, build, run
 from packages.trial import try_package

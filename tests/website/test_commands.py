@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import rocket_golden
-from page_run import run_page
+from transcript import run_page
 
 ROOT = Path(__file__).parents[2]
 STORES: dict[str, tuple[str, ...]] = {

@@ -1,22 +1,29 @@
-"""Runs a page of the documentation: the files that it shows, the edits, the commands and what they print.
+"""Runs transcripts: pages of the documentation and of `tests/cli/transcripts/`, with files, edits, commands and what they print.
 
 - `<!-- file: NAME -->` before a fenced block: the block is that file.
 - `<!-- edit: NAME -->` before a `diff` block: each run of lines with `-` occurs once in that file and becomes those with `+`.
 - A block whose first line begins with `$ `: commands, each with its output below. `...` on a line of its own stands for any
   lines, elsewhere for any text. A command ends with `# exit code N` if that is not 0.
+
+A case of a transcript is a section of level 2; it begins in an empty directory, with the commands before the first section.
 """
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
+from verb_run import Verb
+
 _BLOCK: Final = re.compile(
     r"(?:^<!-- (?P<kind>file|edit): (?P<name>\S+) -->\n)?^(?P<fence>```+)(?P<language>\w*)\n(?P<text>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
 )
+_SHELL: Final = set("|&;<>()$`*?~#")
+"""What only a shell understands."""
 _EXIT: Final = re.compile(r"  # exit code (\d+)$")
 
 
@@ -58,8 +65,20 @@ def apply_edit(text: str, diff: str) -> str:
     return text.replace(old, new)
 
 
-def run_page(page: str, folder: Path) -> None:
-    """Does every step of a page's text in a directory; AssertionError at the first command that does something else."""
+def cases(page: str) -> dict[str, str]:
+    """The sections of level 2 by their titles, each with the text before the first one, which sets up."""
+    before, *sections = re.split(r"^## ", page, flags=re.MULTILINE)
+    return {title: before + text for title, _, text in (section.partition("\n") for section in sections)}
+
+
+def run_page(page: str, folder: Path, *, verb: Verb | None = None) -> None:
+    """Does every step of a page's text in a directory; AssertionError at the first command that does something else.
+
+    Args:
+        page: Markdown.
+        folder: the directory.
+        verb: runs `rocketspec` in this process, whose directory is `folder`; None starts a process for each command.
+    """
     ran = 0
     for block in _BLOCK.finditer(page):
         text = block["text"]
@@ -73,7 +92,11 @@ def run_page(page: str, folder: Path) -> None:
                 line, _, output = part.partition("\n")
                 ends = _EXIT.search(line)
                 line, expected = _EXIT.sub("", line), int(ends[1]) if ends else 0
-                code, printed = run_command(line, folder)
+                if verb is not None and line.startswith("rocketspec ") and not set(line) & _SHELL:
+                    code, *streams = verb(*shlex.split(line)[1:])
+                    printed = "".join(streams)
+                else:
+                    code, printed = run_command(line, folder)
                 assert code == expected, f"{line}\nexit code {code}, expected {expected}\n{printed}"
                 assert matches(output, printed), f"{line}\nprinted\n{printed}\nthe page shows\n{output}"
                 ran += 1
