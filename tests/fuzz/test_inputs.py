@@ -5,13 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import fuzz_agreement
-import fuzz_run
+import fuzz_inputs
+import fuzz_targets
 import pytest
 from fuzz_inputs import INPUTS, Target, load
-from fuzz_run import TARGETS, failure, make
 from fuzz_stores import CORPUS, Damage, Input, check, packed
+from fuzz_targets import TARGETS, failure, fuzz, little_memory
 from fuzz_verbs import VERBS
+from hypothesis import strategies as st
 from rocket_columnar import formats
 
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -29,19 +30,31 @@ def test_stores_that_failed(path: Path, tmp_path: Path) -> None:
         assert failure(name, path.read_bytes(), tmp_path, seconds=120) is None, name
 
 
-@pytest.mark.parametrize("name", sorted(TARGETS.keys() - set(SPARK)))
-def test_a_few_new_ones(name: str, tmp_path: Path) -> None:
-    for seed in range(4):
-        data = make(name, seed)
-        assert failure(name, data, tmp_path, seconds=120) is None, data
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.spark if name in SPARK else ()) for name in sorted(TARGETS)]
+)
+def test_a_few_new_ones(name: str, tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    assert fuzz(name, tmp_path, 1) is None  # compiles and loads before memory is limited
+    with little_memory():
+        assert fuzz(name, tmp_path, pytestconfig.getoption("--fuzz")) is None
 
 
-@pytest.mark.spark
-@pytest.mark.parametrize("name", SPARK)
-def test_a_few_new_ones_for_spark(name: str, tmp_path: Path) -> None:
-    for seed in range(4):
-        data = make(name, seed)
-        assert failure(name, data, tmp_path, seconds=120) is None, data
+def test_a_failure_is_made_small_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The harness itself: of the inputs with an x in them the shortest is kept."""
+
+    def refuses(data: bytes, _folder: Path) -> None:
+        assert b"x" not in data
+
+    monkeypatch.setattr(
+        fuzz_targets,
+        "TARGETS",
+        {"bad": Target(st.lists(st.sampled_from([b"a", b"x"])).map(b"".join), refuses)},
+    )
+    monkeypatch.setattr(fuzz_inputs, "INPUTS", tmp_path / "inputs")
+    wrong = fuzz("bad", tmp_path, 100)
+    (kept,) = (tmp_path / "inputs").iterdir()
+    assert str(kept) in (wrong or "")
+    assert load(kept) == ("bad", b"x")
 
 
 def test_a_failure_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -52,11 +65,11 @@ def test_a_failure_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
             pass
 
     targets = {
-        "bad": Target(lambda _: b"", lambda data, _: {b"x": 1}[data], (ValueError,)),
-        "good": Target(lambda _: b"", lambda data, _: {b"x": 1}[data], (KeyError,)),
-        "endless": Target(lambda _: b"", endless),
+        "bad": Target(st.just(b""), lambda data, _: {b"x": 1}[data], (ValueError,)),
+        "good": Target(st.just(b""), lambda data, _: {b"x": 1}[data], (KeyError,)),
+        "endless": Target(st.just(b""), endless),
     }
-    monkeypatch.setattr(fuzz_run, "TARGETS", targets)
+    monkeypatch.setattr(fuzz_targets, "TARGETS", targets)
     assert "KeyError" in (failure("bad", b"y", tmp_path) or "")
     assert failure("bad", b"x", tmp_path) is None
     assert failure("good", b"y", tmp_path) is None
@@ -82,9 +95,8 @@ def test_a_way_that_answers_differently_is_found(
 ) -> None:
     """The harness itself: one of the ways is replaced by one that is wrong."""
     monkeypatch.setattr(function, wrong)
-    sample = {"index": "index"}.get(target.split(maxsplit=1)[0], target)
-    found = [failure(target, data, tmp_path) for data in fuzz_agreement.SAMPLES[sample].whole]
-    assert any("AssertionError" in text for text in found if text is not None)
+    monkeypatch.setattr(fuzz_inputs, "INPUTS", tmp_path / "inputs")
+    assert "AssertionError" in (fuzz(target, tmp_path, 300) or "")
 
 
 def test_a_store_that_is_written_to_and_forms_that_differ_are_found(tmp_path: Path) -> None:

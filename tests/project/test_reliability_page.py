@@ -2,7 +2,8 @@
 
 import json
 
-from fuzz_run import FIGURES, PAGE, TARGETS, sentence
+from fuzz_run import FIGURES, PAGE, sentence
+from fuzz_targets import TARGETS
 
 
 def test_the_page_shows_the_recorded_figures_of_every_target() -> None:

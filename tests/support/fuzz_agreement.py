@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 import rocket_reference as reference
-from fuzz_inputs import Samples, Target
+from fuzz_inputs import Samples, Target, mutated
 from guarded_memory import guarded_arrays
 from rocket_columnar import fast, formats
 from rocket_columnar.formats import Bad
@@ -352,7 +352,7 @@ SAMPLES: Final[dict[str, Samples]] = {
 }  # fmt: skip
 
 TARGETS: Final[dict[str, Target]] = {
-    name: Target(SAMPLES[sample].mutated, run, errors)
+    name: Target(mutated(*SAMPLES[sample]), run, errors)
     for name, sample, run, errors in (
         ("record", "record", _record, ()),
         ("log", "log", _log_rows, (FormatError,)),

@@ -1,14 +1,16 @@
-"""Inputs of the fuzzer: bytes of a sample with a few changes, and the corpus of those that failed once."""
+"""Inputs of the fuzzer as strategies of Hypothesis: bytes of a sample with a few changes; and the corpus of those that failed once."""
 
 import base64
 import hashlib
 import json
-import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import add
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
 from rocket_spec.errors import FormatError, UsageError
 
 INPUTS: Final = Path(__file__).parents[1] / "fuzz" / "inputs"
@@ -36,81 +38,88 @@ _PIECES: Final = (
 )  # fmt: skip
 _VALUE: Final = re.compile(rb"[-+]?\d+(?:\.\d+)?|\"(?:[^\"\\]|\\.){0,40}\"")
 
+Fields = Sequence[tuple[int, int]]
+"""Place and bytes of each number in a structure."""
 
-class Samples(NamedTuple):
-    """What mutations begin with.
 
-    Attributes:
-        whole: sound inputs.
-        fields: (place, bytes) of numbers in a structure.
+def numbers(width: int, *near: int) -> SearchStrategy[bytes]:
+    """A number of `width` bytes: an extreme one, one near one of `near`, or any."""
+    mask = (1 << 8 * width) - 1
+    close = st.builds(add, st.sampled_from(near), st.integers(-3, 3))
+    value = st.sampled_from(_NUMBERS) | close | st.integers(0, mask)
+    return value.map(lambda number: (number & mask).to_bytes(width))
+
+
+@st.composite
+def mutated(draw: DrawFn, whole: Sequence[bytes], fields: Fields = ()) -> bytes:
+    """A sound sample with one to four changes.
+
+    Args:
+        draw: given by Hypothesis.
+        whole: the samples.
+        fields: numbers in each of them.
     """
-
-    whole: tuple[bytes, ...]
-    fields: tuple[tuple[int, int], ...] = ()
-
-    def mutated(self, rng: random.Random) -> bytes:
-        """A sample with one to four changes."""
-        data = rng.choice(self.whole)
-        for _ in range(rng.randint(1, 4)):
-            data = self._changed(data, rng)[:_LONGEST]
-        return data
-
-    def _changed(self, data: bytes, rng: random.Random) -> bytes:
-        if self.fields and rng.random() < 0.5:
-            return _number(data, *rng.choice(self.fields), rng)
-        at = rng.randrange(len(data) + 1)
-        end = min(len(data), at + rng.choice((1, 1, 4, 20, 200)))
-        match rng.randrange(8):
-            case 0:
-                return data[:at] + rng.randbytes(end - at) + data[end:]
-            case 1:
-                return data[:at]
-            case 2:
-                return data[:at] + data[end:]
-            case 3:
-                return data[:end] + data[at:end] * rng.choice((1, 2, 50)) + data[end:]
-            case 4:
-                return data[:at] + rng.choice(_PIECES) + data[at:]
-            case 5:
-                other = rng.choice(self.whole)
-                return data[:at] + other[rng.randrange(len(other) + 1) :]
-            case 6:
-                return _number(data, at, rng.choice((1, 2, 4, 8)), rng)
-            case _:
-                return _value(data, rng)
+    data = draw(st.sampled_from(whole))
+    for _ in range(draw(st.integers(1, 4))):
+        data = draw(_changed(data, whole, fields))[:_LONGEST]
+    return data
 
 
-def _number(data: bytes, place: int, width: int, rng: random.Random) -> bytes:
-    """A number becomes an extreme one, one near the length, one near what it was, or any."""
-    near = int.from_bytes(data[place : place + width]) + rng.randint(-3, 3)
-    value = rng.choice(
-        (rng.choice(_NUMBERS), len(data) - place + rng.randint(-2, 2), near, rng.getrandbits(8 * width))
-    )
-    if place + width > len(data):
-        return data
-    return data[:place] + (value & (1 << 8 * width) - 1).to_bytes(width) + data[place + width :]
-
-
-def _value(data: bytes, rng: random.Random) -> bytes:
-    """A number or string of a text becomes an extreme one, or another of the same text."""
-    found = list(_VALUE.finditer(data))
+@st.composite
+def _changed(draw: DrawFn, data: bytes, whole: Sequence[bytes], fields: Fields) -> bytes:
+    if fields and draw(st.booleans()):
+        return _with_number(draw, data, *draw(st.sampled_from(fields)))
+    at = draw(st.integers(0, len(data)))
+    end = min(len(data), at + draw(st.sampled_from((1, 4, 20, 200))))
+    part, after = data[at:end], data[end:]
+    match draw(st.integers(0, 7)):
+        case 0:
+            return data[:at]
+        case 1:
+            return data[:at] + after
+        case 2:
+            return data[:at] + draw(st.binary(min_size=len(part), max_size=len(part))) + after
+        case 3:
+            return data[:end] + part * draw(st.sampled_from((1, 2, 50))) + after
+        case 4:
+            return data[:at] + draw(st.sampled_from(_PIECES)) + data[at:]
+        case 5:
+            other = draw(st.sampled_from(whole))
+            return data[:at] + other[draw(st.integers(0, len(other))) :]
+        case 6:
+            return _with_number(draw, data, at, draw(st.sampled_from((1, 2, 4, 8))))
+    found = list(_VALUE.finditer(data))  # of a text: one becomes an extreme one, or another of the same text
     if not found:
         return data
-    chosen = rng.choice(found)
-    other = rng.choice([str(rng.choice(_NUMBERS)).encode(), rng.choice(_PIECES), rng.choice(found).group()])
-    return data[: chosen.start()] + other + data[chosen.end() :]
+    chosen = draw(st.sampled_from(found))
+    others = [*(str(number).encode() for number in _NUMBERS), *_PIECES, *(one.group() for one in found)]
+    return data[: chosen.start()] + draw(st.sampled_from(others)) + data[chosen.end() :]
+
+
+def _with_number(draw: DrawFn, data: bytes, place: int, width: int) -> bytes:
+    if place + width > len(data):
+        return data
+    known = int.from_bytes(data[place : place + width])
+    return data[:place] + draw(numbers(width, len(data) - place, known)) + data[place + width :]
+
+
+class Samples(NamedTuple):
+    """Sound inputs, and the numbers in them."""
+
+    whole: tuple[bytes, ...]
+    fields: Fields = ()
 
 
 class Target(NamedTuple):
     """A function that takes bytes from elsewhere.
 
     Attributes:
-        make: an input.
-        run: takes the input, and a folder of its own; AssertionError if two ways to answer differ.
+        inputs: what it is given.
+        run: takes an input, and a folder of its own; AssertionError if two ways to answer differ.
         errors: documented errors.
     """
 
-    make: Callable[[random.Random], bytes]
+    inputs: SearchStrategy[bytes]
     run: Callable[[bytes, Path], Any]
     errors: tuple[type[BaseException], ...] = (FormatError, UsageError)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Final
 
-from fuzz_inputs import Samples, Target
+from fuzz_inputs import Target, mutated
 from fuzz_stores import CONFIG
 from rocket_columnar import adapter as engine_adapter
 from rocket_columnar import config
@@ -202,7 +202,7 @@ def _target(
     *samples: bytes,
     errors: Sequence[type[BaseException]] = (FormatError, UsageError),
 ) -> Target:
-    return Target(Samples(samples).mutated, run, tuple(errors))
+    return Target(mutated(samples), run, tuple(errors))
 
 
 def _targets() -> dict[str, Target]:

@@ -2,14 +2,14 @@
 
 import json
 import os
-import random
 import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from fuzz_inputs import Samples, Target
+from fuzz_inputs import Target, mutated
 from fuzz_stores import ERRORS, GEOMETRY, small, write
+from hypothesis import strategies as st
 from rocket_columnar import repair
 
 _FOLDER: Final = "rocketspec-repair-20260101-000000-000000"
@@ -93,9 +93,11 @@ _LEADS: Final = (
 )
 
 
-def _links(rng: random.Random) -> bytes:
-    links = [(rng.choice(_PLACES), rng.choice(_LEADS)) for _ in range(rng.randint(1, 3))]
-    return json.dumps([rng.choice(("plan", "repair", "undo")), rng.random() < 0.5, links]).encode()
+_LINKS: Final = st.tuples(
+    st.sampled_from(("plan", "repair", "undo")),
+    st.booleans(),
+    st.lists(st.tuples(st.sampled_from(_PLACES), st.sampled_from(_LEADS)), min_size=1, max_size=3),
+).map(lambda given: json.dumps(given).encode())
 
 
 def _linked(data: bytes, folder: Path) -> str:
@@ -132,6 +134,6 @@ def _linked(data: bytes, folder: Path) -> str:
 
 
 TARGETS: Final = {
-    "journal of a repair": Target(Samples(_JOURNALS).mutated, _undo, ERRORS),
-    "links in a store": Target(_links, _linked, ERRORS),
+    "journal of a repair": Target(mutated(_JOURNALS), _undo, ERRORS),
+    "links in a store": Target(_LINKS, _linked, ERRORS),
 }

@@ -6,7 +6,6 @@ verb runs with plain and with compiled loops, which must answer the same, and le
 
 import json
 import os
-import random
 import shutil
 import tempfile
 import threading
@@ -16,7 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from fuzz_inputs import Samples
+from fuzz_inputs import mutated, numbers
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
 from rocket_columnar import fast
 from rocket_columnar.rebuild import rebuild
 from rocket_golden import manifest, open_store
@@ -188,47 +189,53 @@ def _fields(name: str, geometry: Geometry) -> tuple[tuple[int, int], ...]:
     )
 
 
-def _damage(store: str, name: str, rng: random.Random) -> Damage:
+@st.composite
+def _damage(draw: DrawFn, store: str) -> Damage:
     names = sorted(_files(store))
+    name = draw(st.sampled_from(names))
     geometry = GEOMETRY if store in small() else Geometry(*manifest().stores[store].geometry)
-    kind, size = rng.random(), _files(store)[name]
-    if kind < 0.4:
-        place, width = rng.choice(_fields(name, geometry) or ((0, 8),))
-        value = rng.choice(
-            (0, 1, -1, 0x7FFFFFFF, -(1 << 31), (1 << 63) - 1, size, size - place, rng.getrandbits(8 * width))
-        )
-        return Damage("write", name, place, (value & (1 << 8 * width) - 1).to_bytes(width).hex())
-    if kind < 0.7 and store in small():
-        data = Samples((small()[store][name],), _fields(name, geometry)).mutated(rng)
-        fits = name.startswith(("commitlog", "index")) and rng.random() < 0.7
-        return Damage("put", name, 0, (data[:size].ljust(size, b"\0") if fits else data).hex())
-    if kind < 0.75:
-        magic = rng.choice((b"\xda\xa3\x20\xa7", b"\xcb\xd4\x31\x94", b"\xff" * 4, bytes(4))) * rng.choice(
-            (1, 2, 500)
-        )
-        return Damage("write", name, rng.choice((rng.randrange(size + 1), *_FAR)), magic.hex())
-    if kind < 0.8:
-        return Damage("write", name, rng.randrange(size + 1), rng.randbytes(rng.choice((1, 8, 300))).hex())
-    if kind < 0.87:
-        return Damage(
-            "truncate", name, rng.choice((rng.randrange(size + 1), max(size - 1, 0), size + 1, *_FAR))
-        )
-    if kind < 0.92:
-        return Damage("delete", name)
-    if kind < 0.95:
-        return Damage("copy", name, 0, rng.choice(names))
-    folder, _, last = name.rpartition("/")
-    other = rng.choice(
-        (f"{last}0", f"x{last}", f"{_FILE * 7:020}", f"{100:020}", f"-{last}", f"{1 << 63:020}", f"\n{last}")
+    size, fields = _files(store)[name], _fields(name, geometry) or ((0, 8),)
+    kind = draw(
+        st.sampled_from(("number", "content", "magic", "bytes", "truncate", "delete", "copy", "rename"))
     )
-    return Damage("rename", name, 0, f"{folder}/{other}" if folder else other)
+    if kind == "number":
+        place, width = draw(st.sampled_from(fields))
+        return Damage("write", name, place, draw(numbers(width, size, size - place)).hex())
+    if kind == "content" and store in small():
+        data = draw(mutated((small()[store][name],), fields))
+        fits = name.startswith(("commitlog", "index")) and draw(st.booleans())
+        return Damage("put", name, 0, (data[:size].ljust(size, b"\0") if fits else data).hex())
+    if kind == "magic":
+        magic = draw(st.sampled_from((b"\xda\xa3\x20\xa7", b"\xcb\xd4\x31\x94", b"\xff" * 4, bytes(4))))
+        at = draw(st.integers(0, size) | st.sampled_from(_FAR))
+        return Damage("write", name, at, (magic * draw(st.sampled_from((1, 2, 500)))).hex())
+    if kind == "truncate":
+        return Damage("truncate", name, draw(st.integers(0, size + 1) | st.sampled_from(_FAR)))
+    if kind == "delete":
+        return Damage("delete", name)
+    if kind == "copy":
+        return Damage("copy", name, 0, draw(st.sampled_from(names)))
+    if kind == "rename":
+        folder, _, last = name.rpartition("/")
+        others = (
+            f"{last}0",
+            f"x{last}",
+            f"{_FILE * 7:020}",
+            f"{100:020}",
+            f"-{last}",
+            f"{1 << 63:020}",
+            f"\n{last}",
+        )
+        other = draw(st.sampled_from(others))
+        return Damage("rename", name, 0, f"{folder}/{other}" if folder else other)
+    return Damage("write", name, draw(st.integers(0, size)), draw(st.binary(min_size=1, max_size=300)).hex())
 
 
-def make_input(rng: random.Random) -> Input:
-    """A store with one to four damages."""
-    store = rng.choice((*small(), *small(), *_GOLDEN))
-    names = sorted(_files(store))
-    return Input(store, tuple(_damage(store, rng.choice(names), rng) for _ in range(rng.randint(1, 4))))
+@st.composite
+def inputs(draw: DrawFn) -> bytes:
+    """A store with one to four damages, packed."""
+    store = draw(st.sampled_from((*small(), *small(), *_GOLDEN)))
+    return packed(Input(store, tuple(draw(st.lists(_damage(store), min_size=1, max_size=4)))))
 
 
 def _held(root: Path) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from pkgutil import resolve_name
 from tempfile import mkdtemp
 from typing import Any, Final
 
-from fuzz_inputs import Samples, Target
+from fuzz_inputs import Target, mutated
 from fuzz_parsers import MANIFEST
-from fuzz_stores import ERRORS, GEOMETRY, Verb, change, check, make_input, packed, small, write
+from fuzz_stores import ERRORS, GEOMETRY, Verb, change, check, inputs, small, write
 from rocket_columnar import repair
 from rocket_columnar.audit import audit
 from rocket_columnar.consumers import offset_at, progress
@@ -211,9 +211,9 @@ def _judge(data: bytes, folder: Path) -> None:
 
 
 TARGETS: Final = {
-    "manifest and store": Target(Samples((json.dumps(MANIFEST).encode(),)).mutated, _judge, ERRORS),
+    "manifest and store": Target(mutated((json.dumps(MANIFEST).encode(),)), _judge, ERRORS),
     **{
-        f"{kind}{name}": Target(lambda rng: packed(make_input(rng)), partial(way, run=run), ERRORS)
+        f"{kind}{name}": Target(inputs(), partial(way, run=run), ERRORS)
         for kind, way in (("", check), ("changing ", change))
         for name, run in VERBS.items()
         if not (kind and run is _repair)  # it works on a copy, which does not change

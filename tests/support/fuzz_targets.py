@@ -1,0 +1,82 @@
+"""The one table of targets, and how inputs are given to them.
+
+An input fails if it ends in anything but an answer or a documented error, or takes more than 20 s of processor time.
+"""
+
+import resource
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import fuzz_agreement
+import fuzz_parsers
+import fuzz_repair
+import fuzz_verbs
+import psutil
+from fuzz_inputs import Target, keep
+from hypothesis import HealthCheck, given, settings
+from time_limit import limited
+
+TARGETS: Final[dict[str, Target]] = {
+    **fuzz_agreement.TARGETS,
+    **fuzz_parsers.TARGETS,
+    **fuzz_repair.TARGETS,
+    **fuzz_verbs.TARGETS,
+}
+SECONDS: Final = 20
+"""Processor time for one input."""
+MEMORY: Final = 1 << 30
+"""Bytes of address space that inputs may take beyond what the process had before."""
+
+
+def failure(name: str, data: bytes, folder: Path, *, seconds: int = SECONDS) -> str | None:
+    """How an input fails, if it does; `folder` gets the files that are read."""
+    target = TARGETS[name]
+    try:
+        with limited(seconds):
+            target.run(data, folder)
+    except target.errors:
+        return None
+    except Exception:  # noqa: BLE001 - each is a find
+        return traceback.format_exc(limit=-4)
+    return None
+
+
+def fuzz(name: str, folder: Path, inputs: int, *, seconds: int = SECONDS) -> str | None:
+    """How the smallest input that fails does so, and where it is kept; None if none fails.
+
+    Args:
+        name: of the target.
+        folder: for the files that are read.
+        inputs: number of inputs.
+        seconds: of processor time for an input.
+    """
+    failing: list[tuple[bytes, str]] = []
+
+    @settings(max_examples=inputs, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(data=TARGETS[name].inputs)
+    def run(data: bytes) -> None:
+        wrong = failure(name, data, folder, seconds=seconds)
+        if wrong is not None:
+            failing.append((data, wrong))
+        assert wrong is None
+
+    try:
+        run()
+    except AssertionError:
+        data, wrong = min(failing, key=lambda one: len(one[0]))
+        return f"{name}: {keep(name, data)}\n{wrong}"
+    return None
+
+
+@contextmanager
+def little_memory() -> Iterator[None]:
+    """In the block this process may take `MEMORY` bytes more than it has."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + MEMORY, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
