@@ -56,6 +56,13 @@ def _texts(difference: Difference, ops: Sequence[Op]) -> dict[str, Any]:
     return {"texts": texts} if texts else {}
 
 
+def _named(failing: Failing, case: Case, place: int) -> Failing:
+    """The failing case with the operation of a crash or hang in its detail."""
+    own, expected, judgement = failing
+    detail = f"operation {place} ({case.ops[place]['op']}): {judgement.detail}"
+    return own, expected, replace(judgement, detail=detail)
+
+
 Concluded = tuple[CaseLine, "dict[str, Any] | None"]
 """A line of the report, and the replay file of a case that failed."""
 
@@ -74,6 +81,7 @@ class Concluder:
         self._seconds = self._naming = execution.options.shrink_seconds
         self._most_runs = MOST_RUNS
         self._small: set[str | None] = set()
+        self._hangs: dict[str, int] = {}
         self.causes: list[dict[str, Any]] = []
         self.examples: dict[str, str] = {}
         self.elsewhere: dict[str, list[str]] = {}
@@ -99,7 +107,11 @@ class Concluder:
             passed: what passed, the evidence against a cause.
         """
         if self._naming:
-            self._naming += 2 * sum(state.millis for state in states if state.verdict in _DIED) / 1000
+            hung = [state for state in states if state.verdict == "timeout" and not state.planned.is_property]
+            cases = {state.planned.id: state.worst[0] for state in hung if state.worst is not None}
+            self._hangs = self._execution.hanging_operations(cases)
+            died = (state for state in states if state.verdict in _DIED and state not in hung)
+            self._naming += 2 * sum(state.millis for state in died) / 1000
         # what was drawn from a seed comes last: it stays as it is where a smaller case fails at the same place
         ordered = sorted(
             states, key=lambda state: (not state.planned.is_directed, not state.planned.is_property)
@@ -214,6 +226,8 @@ class Concluder:
     def _smallest(self, planned: Planned, failing: Failing) -> Failing:
         """The failing case made small, unless it was written by hand; of a crash or hang the operation is named."""
         case, _, judgement = failing
+        if planned.id in self._hangs:
+            return _named(failing, case, self._hangs[planned.id])
         if judgement.verdict in _DIED:
             return self._with_operation(failing, keep=planned.is_directed) if self._naming > 0 else failing
         if self._seconds <= 0 or judgement.verdict not in _SHRUNK:
@@ -257,10 +271,7 @@ class Concluder:
         self._naming -= time.monotonic() - start - (left - self._seconds)
         if found is None:
             return failing
-        case, expected, judgement = failing if keep else found
-        place = len(found[0].ops) - 1
-        detail = f"operation {place} ({found[0].ops[place]['op']}): {judgement.detail}"
-        return case, expected, replace(judgement, detail=detail)
+        return _named(failing if keep else found, found[0], len(found[0].ops) - 1)
 
     def _shortest_start(self, failing: Failing, limit: float) -> Failing | None:
         """The shortest beginning of a list that ends alike, tried from one operation on: only the last try hangs."""

@@ -1,10 +1,11 @@
 """Sends the cases of a run, judges the answers, and limits what crashes and hangs may cost."""
 
 import time
-from collections import defaultdict
-from collections.abc import Generator, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 from rocket_spec.profiles import GROUND
@@ -18,11 +19,14 @@ from rocket_conformance.running.case_state import CaseState, Failing, InFlight
 from rocket_conformance.running.options import Options
 from rocket_conformance.transport import Failed, Job, Reply, Transport
 
-_PATIENT: Final = 2
-_HANG_SECONDS: Final = 1.0
-_SHORT_HANG: Final = 0.05
-"""After how many crashes and hangs a family's cases have a shorter limit; the least one; and what part of a restart a hang counts
-then."""
+_PATIENT: Final = 3
+"""Hangs that may each take as long as the transport allows."""
+_SIDE_BY_SIDE: Final = 4
+"""Processes that run what is left after that: the time goes into waiting."""
+_TIMES_AS_LONG: Final = 100
+_HANG_SECONDS: Final = 0.5
+_LARGE: Final = 1 << 20
+"""Bytes of files beside which a case may take as long as the transport allows."""
 _GIVE_UP: Final[frozenset[Verdict]] = frozenset({"crash", "timeout", "unstable"})
 
 
@@ -43,8 +47,9 @@ class Execution:
         self._tokens = 0
         self._last_answer = 0.0
         self._answered = False
-        self._ends: defaultdict[str, float] = defaultdict(float)
-        self._slowest: defaultdict[str, float] = defaultdict(float)
+        self._ends: Counter[str] = Counter()
+        self._hangs = 0
+        self._took: defaultdict[str, list[float]] = defaultdict(list)
 
     def directory(self) -> Path:
         """A path for a case that is not used yet."""
@@ -58,8 +63,9 @@ class Execution:
     # --- limits -------------------------------------------------------------------------------------------
 
     def hang_seconds(self, family: str, *, least: float = _HANG_SECONDS) -> float:
-        """How long a case of a family that hangs may take: twice as long as any of its cases that was answered."""
-        return max(least, round(2 * self._slowest[family], 1))
+        """How long a case may take where others hang: a hundred times the median of its family, or of all before that has one."""
+        took = self._took[family] or [time for times in self._took.values() for time in times]
+        return max(least, round(_TIMES_AS_LONG * median(took), 1) if took else 0.0)
 
     def obstacle(self, family: str) -> str | None:
         """Why no more cases of a family of clauses are sent; None while they are."""
@@ -103,7 +109,8 @@ class Execution:
                 continue
             expected = fit_expected(expected, self.transport.hello.features)
             directory = self.directory()
-            patient = self._ends[state.family] < _PATIENT
+            is_large = any(image.size > _LARGE for image in expected.files.values())
+            patient = self._hangs < _PATIENT or is_large
             seconds = None if patient else self.hang_seconds(state.family)
             job = Job(directory.name, directory, case.ops, case.files, seconds)
             self.in_flight[job.token] = InFlight(state, case, expected, time.monotonic())
@@ -127,13 +134,32 @@ class Execution:
         What could not be run to its end is yielded as skipped, with the reason.
         """
         open_states = {state.planned.id: state for state in states}
-        with closing(self.transport.run(self._jobs(states))) as replies:
-            for job, reply in replies:
-                self._add(job, reply)
-                if len(open_states) > 1:
-                    yield from self._finished(open_states)
+        jobs = self._jobs(states)
+        for replies in (self._replies(self._until_it_hangs(jobs)), self._side_by_side(jobs)):
+            with closing(replies):
+                for job, reply in replies:
+                    self._add(job, reply)
+                    if len(open_states) > 1:
+                        yield from self._finished(open_states)
         for state in open_states.values():
             yield self._over(state)
+
+    def _replies(self, jobs: Iterator[Job]) -> Generator[tuple[Job, Reply]]:
+        yield from self.transport.run(jobs)
+
+    def _until_it_hangs(self, jobs: Iterator[Job]) -> Iterator[Job]:
+        """The jobs as long as few of them hang; the others stay where they come from."""
+        while self._hangs < _PATIENT:
+            job = next(jobs, None)
+            if job is None:
+                return
+            yield job
+
+    def _side_by_side(self, jobs: Iterator[Job]) -> Generator[tuple[Job, Reply]]:
+        """What is left of the jobs, in several processes."""
+        if self._hangs >= _PATIENT:
+            with self.transport.side_by_side(_SIDE_BY_SIDE) as transport:
+                yield from transport.run(jobs)
 
     def _add(self, job: Job, reply: Reply) -> None:
         entry = self.in_flight.pop(job.token)
@@ -141,11 +167,13 @@ class Execution:
         now = time.monotonic()
         took = now - max(entry.since, self._last_answer)
         if isinstance(reply, Failed) and reply.ended:
-            is_short = reply.verdict == "timeout" and job.seconds is not None
-            self._ends[family] += _SHORT_HANG if is_short else 1
+            is_hang = reply.verdict == "timeout"
+            self._hangs += is_hang
+            if not (is_hang and self._answered):  # hangs are short by then, and nothing is skipped for them
+                self._ends[family] += 1
         else:
             self._answered = True
-            self._slowest[family] = max(self._slowest[family], took)
+            self._took[family].append(took)
         entry.state.add(entry.case, entry.expected, judge(entry.case, entry.expected, job, reply))
         entry.state.millis += took * 1000
         self._last_answer = now
@@ -177,3 +205,26 @@ class Execution:
         finally:
             remove_tree(directory)
         return None
+
+    def hanging_operations(self, cases: Mapping[str, Case]) -> dict[str, int]:
+        """By name, the place of the operation at which a case hangs: the last of its shortest beginning that does."""
+        found: dict[str, int] = {}
+        if not cases:
+            return found
+        with self.transport.side_by_side(min(_SIDE_BY_SIDE, len(cases))) as transport:
+            for place in range(max((len(case.ops) for case in cases.values()), default=0)):
+                left = {
+                    name: case for name, case in cases.items() if name not in found and place < len(case.ops)
+                }
+                jobs = {name: self._start_of(case, place + 1) for name, case in left.items()}
+                names = {job.token: name for name, job in jobs.items()}
+                for job, reply in transport.run(iter(jobs.values())):
+                    remove_tree(job.directory)
+                    if isinstance(reply, Failed) and reply.verdict == "timeout":
+                        found[names[job.token]] = place
+        return found
+
+    def _start_of(self, case: Case, length: int) -> Job:
+        directory, family = self.directory(), case.clauses[0].rpartition("-")[0]
+        seconds = self.hang_seconds(family)
+        return Job(directory.name, directory, case.ops[:length], case.files, seconds)

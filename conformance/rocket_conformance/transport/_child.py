@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Final
 
 from rocket_conformance.protocol import (
@@ -15,7 +16,8 @@ from rocket_conformance.protocol import (
     parse_hello,
     suite_version,
 )
-from rocket_conformance.transport._job import AdapterError, Answered, Failed, Failure, Job, Reply
+from rocket_conformance.transport._job import AdapterError, Answered, Failed, Failure, Job, Reply, Transport
+from rocket_conformance.transport._pool import PoolTransport
 from rocket_conformance.transport._process import Event, Process
 
 HELLO_SECONDS: Final = 60.0
@@ -155,6 +157,18 @@ class ChildTransport:
             if waiting or not isinstance(error, GeneratorExit):
                 self._drop(patience=0.0)  # answers that still come would confuse the next run
             raise
+
+    @contextmanager
+    def side_by_side(self, count: int) -> Generator[Transport]:
+        """Further processes of the command, as one transport; this one alone if they do not start."""
+        with ExitStack() as stack:
+            others: list[ChildTransport] = []
+            with suppress(AdapterError):
+                for _ in range(count):
+                    other = ChildTransport(self._command, case_timeout=self._case_timeout, check=self._check)
+                    stack.callback(other.close)
+                    others.append(other)
+            yield PoolTransport(others) if others else self
 
     def interrupt(self) -> None:
         """Ends the process, from any thread: `run` returns without what is in flight."""

@@ -1,6 +1,7 @@
 """An implementation in this process: any object with `handle(message) -> message`."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol, cast
 
 from rocket_spec.printable import printable
@@ -14,7 +15,7 @@ from rocket_conformance.protocol import (
     parse_hello,
     suite_version,
 )
-from rocket_conformance.transport._job import AdapterError, Answered, Failed, Job, Reply
+from rocket_conformance.transport._job import AdapterError, Answered, Failed, Job, Reply, Transport
 
 
 class Handler(Protocol):
@@ -71,6 +72,10 @@ class InProcessTransport:
             return Failed("errored", str(error))
         except Exception as error:  # noqa: BLE001 - whatever leaves an implementation is its verdict
             return Failed("errored", printable(f"{type(error).__name__}: {error}"))
+
+    def side_by_side(self, _count: int) -> AbstractContextManager[Transport]:
+        """Itself."""
+        return nullcontext(self)
 
     def close(self) -> None:
         """Says bye."""

@@ -1,6 +1,9 @@
 """What every transport takes and gives."""
 
+from __future__ import annotations
+
 from collections.abc import Generator, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -88,6 +91,18 @@ class Transport(Protocol):
         """Runs the jobs, and yields each with its reply, in any order."""
         ...
 
+    def side_by_side(self, count: int) -> AbstractContextManager[Transport]:
+        """As many further processes of the same adapter as one transport; itself if there can be none."""
+        ...
+
     def close(self) -> None:
         """Says bye, and ends it."""
+        ...
+
+
+class OneProcess(Transport, Protocol):
+    """A transport that talks to one process."""
+
+    def interrupt(self) -> None:
+        """Ends the process, from any thread."""
         ...

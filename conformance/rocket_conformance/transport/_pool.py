@@ -5,11 +5,11 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
 from rocket_conformance.protocol import Hello
-from rocket_conformance.transport._child import ChildTransport
-from rocket_conformance.transport._job import Job, Reply
+from rocket_conformance.transport._job import Job, OneProcess, Reply, Transport
 
 _Answer = tuple["Job", "Reply"]
 _GRACE: Final = 1
@@ -21,7 +21,7 @@ class _Worker:
 
     def __init__(
         self,
-        transport: ChildTransport,
+        transport: OneProcess,
         answers: queue.SimpleQueue[tuple[_Worker, _Answer | BaseException | None]],
     ) -> None:
         self.outstanding = 0
@@ -82,7 +82,7 @@ class PoolTransport:
         gave_up: why one of them can run no further job, or None.
     """
 
-    def __init__(self, transports: Sequence[ChildTransport]) -> None:
+    def __init__(self, transports: Sequence[OneProcess]) -> None:
         self._transports = transports
         self.hello: Hello = transports[0].hello
         self.gave_up: str | None = None
@@ -117,6 +117,10 @@ class PoolTransport:
         finally:
             for worker in workers:
                 worker.stop()
+
+    def side_by_side(self, _count: int) -> AbstractContextManager[Transport]:
+        """Itself: its processes are several already."""
+        return nullcontext(self)
 
     def close(self) -> None:
         """Says bye to each, and ends it."""
