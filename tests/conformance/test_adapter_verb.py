@@ -113,22 +113,23 @@ def test_what_was_sent_and_what_came_is_shown(verb: Verb, adapter: AdapterMaker)
     assert objects[1]["broken"][0]["place"] == "rule 1"
 
 
-@pytest.mark.parametrize("language", ["go", "java", "javascript", "python", "rust"])
+@pytest.mark.parametrize("language", ["go", "java", "javascript", "python", "python --decoder", "rust"])
 def test_a_starter_is_copied_whole(verb: Verb, tmp_path: Path, language: str) -> None:
     target = tmp_path / "mine"
-    run = verb("adapter", "new", language, "-o", target)
+    run = verb("adapter", "new", *language.split(), "-o", target)
     assert run.code == 0
-    source = find_data(f"conformance/adapters/{language}")
+    source = find_data(f"conformance/adapters/{language.replace(' -', '')}")
     names = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
     copied = {path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()}
     assert copied == {name for name in names if "__pycache__" not in name}
     assert "marked YOURS" in run.out.splitlines()[0]
     assert run.last.startswith("  rocketspec conform -- ")
-    if language == "python":
-        ready = verb("adapter", "check", "--", sys.executable, target / "adapter.py")
+    if language.startswith("python"):
+        [program] = target.glob("*er.py")
+        ready = verb("adapter", "check", "--", sys.executable, program)
         assert ready.code == 0, ready.out
         assert ready.last.startswith("ready: ")
-    again = verb("adapter", "new", language, "-o", target)
+    again = verb("adapter", "new", *language.split(), "-o", target)
     assert again.code == 2
     assert "not empty" in again.err
 
@@ -137,6 +138,7 @@ def test_a_starter_is_copied_whole(verb: Verb, tmp_path: Path, language: str) ->
     ("arguments", "code", "text"),
     [
         (["new", "cobol"], 2, "unknown language 'cobol'; expected go, java, javascript, python, rust"),
+        (["new", "go", "--decoder"], 2, "--decoder: the decoder is in Python; expected python"),
         (["check", "--", "./no-such-adapter"], 3, "./no-such-adapter: no such file or directory"),
     ],
 )

@@ -10,7 +10,7 @@ from rocket_conformance.planning import LISTS, level_of, plan
 from rocket_conformance.properties import PROPERTIES
 from rocket_conformance.running import Options, run
 
-from tools.must_level import TARGET, inputs_digest
+from tools.must_level import TARGET, inputs_of, inputs_of_cases
 
 AGAIN = "make it again: python -m tools.must_level"
 OBSERVED = [item for item in MISREADINGS if level_of(item.clause) == "OBSERVED"]
@@ -26,9 +26,10 @@ def failing_at_must(mutant: Mutant, *, examples: int) -> list[str]:
 
 
 def test_table_is_of_these_cases_properties_and_misreadings() -> None:
-    assert TABLE["inputs"] == inputs_digest(), AGAIN
-    assert TABLE["lists"].keys() == {item.id for item in PROPERTIES if level_of(item.clauses[0]) == "MUST"}
-    assert {name: len(numbers) for name, numbers in TABLE["lists"].items() if len(numbers) < LISTS} == {}
+    properties = {item.id: inputs_of(item) for item in PROPERTIES if level_of(item.clauses[0]) == "MUST"}
+    assert {name: row["inputs"] for name, row in TABLE["lists"].items()} == properties, AGAIN
+    assert TABLE["inputs"] == inputs_of_cases(), AGAIN
+    assert [name for name, row in TABLE["lists"].items() if len(row["numbers"]) < LISTS] == []
 
 
 def test_every_must_clause_keeps_a_directed_case_of_its_own() -> None:

@@ -23,6 +23,7 @@ _LANGUAGES = {
     "java": ("javac -d classes *.java", "java -cp classes Adapter"),
     "javascript": ("", "node adapter.js"),
     "python": ("", "python3 adapter.py"),
+    "python-decoder": ("", "python3 decoder.py"),
     "rust": ("cargo build --release", "target/release/rocketspec-adapter"),
 }
 """How a starter is built, and the command that runs it."""
@@ -40,6 +41,10 @@ def new(
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Directory to create. \\[default: adapter-LANG]"),
     ] = None,
+    *,
+    decoder: Annotated[
+        bool, typer.Option("--decoder", help="A tool that only reads commit logs. Python only.")
+    ] = False,
 ) -> None:
     """Copy a starter adapter: a small complete program that passes the suite.
 
@@ -48,8 +53,13 @@ def new(
     from rocket_spec.data import find_data
     from rocket_spec.errors import UsageError
 
-    if language not in _LANGUAGES:
-        raise UsageError(f"unknown language {language!r}; expected {', '.join(_LANGUAGES)}")
+    choices = [name for name in _LANGUAGES if "-" not in name]
+    if language not in choices:
+        raise UsageError(f"unknown language {language!r}; expected {', '.join(choices)}")
+    if decoder:
+        language += "-decoder"
+        if language not in _LANGUAGES:
+            raise UsageError("--decoder: the decoder is in Python; expected python")
     target = directory or Path(f"adapter-{language}")
     if target.is_symlink():
         target = Path(os.path.realpath(target, strict=True))

@@ -23,7 +23,7 @@ from rocket_conformance.cases import Case, Observation, directed_cases, geometri
 from rocket_conformance.comparison import specified
 from rocket_conformance.files import scratch
 from rocket_conformance.judging import Verdict, judge
-from rocket_conformance.planning import Planned
+from rocket_conformance.planning import Planned, fit_expected
 from rocket_conformance.protocol import (
     BYE,
     OPERATIONS,
@@ -129,6 +129,7 @@ class _Check:
         self._process: Process | None = None
         self._deaths = 0
         self._tokens = 0
+        self._features = frozenset[str]()
 
     def run(self) -> Iterator[Exchange]:
         exchange, hello = self._hello()
@@ -164,6 +165,7 @@ class _Check:
         except ProtocolError as error:
             broken.append(Broken(error.place, str(error)))
         else:
+            self._features = hello.features
             broken += about_hello(hello)
         return Exchange("hello", text_of(sent), text_of(line), (*broken, *self._unasked())), hello
 
@@ -229,6 +231,7 @@ class _Check:
         self._tokens += 1
         directory = self._root / str(self._tokens)
         case, expected = specified(case, directory)
+        expected = fit_expected(expected, self._features)
         return _Tried(Job(directory.name, directory, case.ops, case.files), case, expected)
 
     def _send(self, job: Job) -> bytes:

@@ -125,9 +125,9 @@ def _inside(name: str, want: Any, got: Any) -> Iterator[tuple[str, Any, Any]]:
     if want == got:
         return
     if isinstance(want, dict) and isinstance(got, dict):
-        theirs = cast("dict[str, Any]", got)
-        for key, value in cast("dict[str, Any]", want).items():
-            yield from _inside(f"{name}.{key}", value, theirs.get(key))
+        ours_by_name, theirs = cast("dict[str, Any]", want), cast("dict[str, Any]", got)
+        for key in dict.fromkeys((*ours_by_name, *theirs)):
+            yield from _inside(f"{name}.{key}", ours_by_name.get(key), theirs.get(key))
     elif isinstance(want, list) and isinstance(got, list) and not (_is_short(want) and _is_short(got)):
         ours, others = cast("list[Any]", want), cast("list[Any]", got)
         if len(ours) != len(others):

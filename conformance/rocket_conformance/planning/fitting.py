@@ -4,7 +4,7 @@ A directed case is about all that it asks for, so it applies as it is or not at 
 operations: it loses what the adapter lacks, and stays evidence of the rest.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
@@ -109,17 +109,20 @@ def _within(op: Op, limits: frozenset[str], existing: _Existing) -> Op:
 
 
 def fit_expected(expected: Observation, features: frozenset[str]) -> Observation:
-    """What is expected of an adapter with these features: an empty text for null where it has no null."""
-    if "non_null_keys" not in features:
-        return expected
-    return replace(expected, results=tuple(_without_null(result) for result in expected.results))
+    """What is expected of an adapter with these features: an empty text where it has no null, and no tags code."""
+    found = expected.results
+    if "non_null_keys" in features:
+        found = tuple(_filled(result, "requests", _without_null) for result in found)
+    if "no_tags_code" in features:
+        found = tuple(
+            _filled(result, "records", lambda record: record | {"tags_code": None}) for result in found
+        )
+    return replace(expected, results=found)
 
 
-def _without_null(result: Result) -> Result:
-    if "requests" not in result:
-        return result
-    filled = [
-        {name: "" if name in _NULLABLE and value is None else value for name, value in request.items()}
-        for request in result["requests"]
-    ]
-    return {**result, "requests": filled}
+def _filled(result: Result, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Result:
+    return {**result, name: [change(item) for item in result[name]]} if name in result else result
+
+
+def _without_null(request: dict[str, Any]) -> dict[str, Any]:
+    return {name: "" if name in _NULLABLE and value is None else value for name, value in request.items()}

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from rocket_spec.clauses import clauses
 
@@ -48,7 +48,8 @@ class _Table(NamedTuple):
 @cache
 def _table() -> _Table:
     document = json.loads(files("rocket_conformance.planning").joinpath("must_level.json").read_bytes())
-    return _Table(frozenset(document["cases"]), cast("dict[str, list[int]]", document["lists"]))
+    lists: dict[str, list[int]] = {name: row["numbers"] for name, row in document["lists"].items()}
+    return _Table(frozenset(document["cases"]), lists)
 
 
 def is_beyond_must(case: str) -> bool:
@@ -57,9 +58,16 @@ def is_beyond_must(case: str) -> bool:
 
 
 @cache
-def _observed() -> tuple[tuple[Mutant, Library], ...]:
+def shown_by(ops: frozenset[str]) -> tuple[Mutant, ...]:
+    """The misreadings of OBSERVED clauses that these operations can show."""
     levels = {clause.id: clause.level for clause in clauses().values()}
-    return tuple((item, item.library()) for item in MISREADINGS if levels[item.clause] == "OBSERVED")
+    modules = frozenset[str]().union(*(_READ_BY[OPERATIONS[name].family] for name in ops))
+    return tuple(item for item in MISREADINGS if levels[item.clause] == "OBSERVED" and item.module in modules)
+
+
+@cache
+def _library(mutant: Mutant) -> Library:
+    return mutant.library()
 
 
 def beyond_must(case: Case, expected: Observation, directory: Path) -> Mutant | None:
@@ -70,12 +78,10 @@ def beyond_must(case: Case, expected: Observation, directory: Path) -> Mutant | 
         expected: the reference's own answer.
         directory: made for each misreading, and removed again.
     """
-    families = {OPERATIONS[name].family for name in case.op_names}
-    modules = frozenset[str]().union(*(_READ_BY[family] for family in families))
-    for mutant, library in _observed():
-        if mutant.module in modules and _differs(case, expected, directory, library):
-            return mutant
-    return None
+    differing = (
+        item for item in shown_by(case.op_names) if _differs(case, expected, directory, _library(item))
+    )
+    return next(differing, None)
 
 
 def _differs(case: Case, expected: Observation, directory: Path, library: Library) -> bool:

@@ -11,33 +11,41 @@ from rocket_conformance.properties._keys import any_i64
 from rocket_conformance.properties._property import Geometry, Property
 from rocket_conformance.protocol import Op, from_i64
 
+_Piece = Callable[[Random], bytes]
 _TIMES: Final = ("physic_msg_timestamp", "logics_msg_timestamp", "index_msg_timestamp")
 
 
-def _log(name: str, pieces: tuple[Callable[[Random], bytes], ...], *also: str) -> Property:
-    def draw(rng: Random, _geometry: Geometry | None) -> Drawn:
-        return of.draw_log(rng, pieces)
-
-    ops = frozenset({"log.dispatch"})
-    return Property(name, (name.partition("/")[0], *also), ops, ops, draw)
-
-
-LOG_PROPERTIES: Final = (
-    _log("LOG-REC-2/prop-hosts", (of.hosts,)),
-    _log("LOG-REC-3/prop-lengths", (of.lengths,), "LOG-DSP-6"),
-    _log("LOG-REC-4/prop-checksums", (of.checksums,)),
-    _log("LOG-REC-5/prop-transaction-types", (of.transaction_types,)),
-    _log("LOG-REC-8/prop-batches", (of.batches,), "LOG-DSP-1"),
-    _log("LOG-PROP-2/prop-separators", (of.property_texts,), "LOG-PROP-1", "LOG-PROP-3", "LOG-PROP-4"),
-    _log("LOG-BLANK-2/prop-blanks", (of.blanks,)),
-    _log("LOG-DSP-1/prop-fields", (of.fields,)),
-    _log("LOG-DSP-2/prop-keys-and-tags", (of.named_properties,), "LOG-DSP-3", "LOG-DSP-4"),
-    _log("LOG-DSP-5/prop-delay-levels", (of.delays,), "CQ-TAGS-2"),
-    _log("LOG-DSP-6/prop-torn", (of.torn,)),
-    _log("LOG-DSP-6/prop-damaged", (of.damage,), "LOG-REC-3", "LOG-REC-4"),
-    _log("UTF8-1/prop-malformed", (of.malformed_text,)),
+_LOGS: Final[tuple[tuple[str, str, _Piece, tuple[str, ...]], ...]] = (
+    ("LOG-REC-2", "hosts", of.hosts, ()),
+    ("LOG-REC-3", "lengths", of.lengths, ("LOG-DSP-6",)),
+    ("LOG-REC-4", "checksums", of.checksums, ()),
+    ("LOG-REC-5", "transaction-types", of.transaction_types, ()),
+    ("LOG-REC-8", "batches", of.batches, ("LOG-DSP-1",)),
+    ("LOG-PROP-2", "separators", of.property_texts, ("LOG-PROP-1", "LOG-PROP-3", "LOG-PROP-4")),
+    ("LOG-BLANK-2", "blanks", of.blanks, ()),
+    ("LOG-DSP-1", "fields", of.fields, ("LOG-REC-1",)),
+    ("LOG-DSP-2", "keys-and-tags", of.named_properties, ("LOG-DSP-3", "LOG-DSP-4")),
+    ("LOG-DSP-5", "delay-levels", of.delays, ("CQ-TAGS-2",)),
+    ("LOG-DSP-6", "torn", of.torn, ()),
+    ("LOG-DSP-6", "damaged", of.damage, ("LOG-REC-3", "LOG-REC-4")),
+    ("UTF8-1", "malformed", of.malformed_text, ()),
 )
-"""In the order of their clauses."""
+"""Clause, name, what makes one record or more, and the other clauses; in the order of their clauses."""
+
+
+def _log(operation: str, clause: str, slug: str, piece: _Piece, also: tuple[str, ...]) -> Property:
+    def draw(rng: Random, _geometry: Geometry | None) -> Drawn:
+        return of.draw_log(rng, operation, piece)
+
+    ops = frozenset({operation})
+    prefix = "prop" if operation == "log.dispatch" else "prop-read"
+    return Property(f"{clause}/{prefix}-{slug}", (clause, *also), ops, ops, draw)
+
+
+LOG_PROPERTIES: Final = tuple(
+    _log(operation, *row) for operation in ("log.dispatch", "log.read") for row in _LOGS
+)
+"""Each for implementations that dispatch, and for tools that only read."""
 
 
 def _times(rng: Random) -> Op:

@@ -9,7 +9,7 @@ MAGIC: Final = 0xDAA320A7
 BLANK: Final = 0xCBD43194
 _BORN_V6: Final = 16
 _STORE_V6: Final = 32
-_HOST_V6: Final = bytes(10) + b"\xff\xff\x7f\0\0\1"
+_HOST_V6: Final = bytes.fromhex("20010db8000000000000000000000001")
 _HOST_V4: Final = b"\x7f\0\0\1"
 
 

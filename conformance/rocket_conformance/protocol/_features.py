@@ -8,6 +8,7 @@ LIMITS: Final = {
     "positive_geometry": "`hash_slot_num`, `index_num` and `file_size` are at least 1",
     "unsigned_sizes": "no unit has a negative size, neither in `queue.put` nor in a result",
     "read_only": "a checkpoint that is missing or short is never read: `checkpoint.read` would make or extend it",
+    "no_tags_code": "`tags_code` of `log.read` is always null: it is what a dispatch computes, not what a record holds",
     "non_null_keys": "`keys`, `uniq_key` and `tags` are never null; results hold an empty text instead",
 }
 """What an implementation cannot be asked, by feature: cases that ask for it are not applicable."""

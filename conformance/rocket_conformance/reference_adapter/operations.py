@@ -45,7 +45,7 @@ class Session:
         """The result of an operation."""
         name: str = op["op"]
         if name in READ_HANDLERS:
-            return READ_HANDLERS[name](self._directory, op)
+            return READ_HANDLERS[name](self._directory, op, self._library)
         result: Result = getattr(self, name.replace(".", "_"))(op)
         return result
 

@@ -6,11 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-import rocket_reference
 from rocket_spec.errors import FormatError
 from rocket_spec.layout import Geometry
 
 from rocket_conformance.protocol import OBJECTS, Op, Result, from_i64
+from rocket_conformance.reference_adapter.library import Library
 
 
 def travelling(kinds: Mapping[str, str], value: object, **also: Any) -> dict[str, Any]:
@@ -30,36 +30,34 @@ def travelling(kinds: Mapping[str, str], value: object, **also: Any) -> dict[str
     return fields
 
 
-def _index(directory: Path, op: Op) -> Result:
+def _index(directory: Path, op: Op, library: Library) -> Result:
     data = (directory / op["file"]).read_bytes()
-    entries = rocket_reference.index_entries(data, Geometry(op["hash_slot_num"], op["index_num"]))
+    entries = library.index_entries(data, Geometry(op["hash_slot_num"], op["index_num"]))
     return {
         "entries": [travelling(OBJECTS["index_entry[]"], entry) for entry in entries],
-        "header": travelling(OBJECTS["index_header"], rocket_reference.index_header(data)),
+        "header": travelling(OBJECTS["index_header"], library.index_header(data)),
     }
 
 
-def _queue(directory: Path, op: Op) -> Result:
+def _queue(directory: Path, op: Op, library: Library) -> Result:
     path = directory / op["file"]
     found: list[dict[str, Any]] = []
-    for offset, unit in rocket_reference.queue_units(
-        path.read_bytes(), rocket_reference.base_offset(path.name)
-    ):
-        place = {"logical_offset": offset, "pre_blank": unit == rocket_reference.PRE_BLANK}
+    for offset, unit in library.queue_units(path.read_bytes(), library.base_offset(path.name)):
+        place = {"logical_offset": offset}
         found.append(travelling(OBJECTS["queue_unit[]"], unit, **place))
     return {"units": found}
 
 
-def _log(directory: Path, op: Op) -> Result:
+def _log(directory: Path, op: Op, library: Library) -> Result:
     found: list[dict[str, Any]] = []
-    records = rocket_reference.records((directory / op["file"]).read_bytes())
+    records = library.records((directory / op["file"]).read_bytes())
     with suppress(FormatError):  # the walk ends at the first record that is wrong
         for _, record in records:
             found.append(travelling(OBJECTS["record[]"], record))
     return {"records": found}
 
 
-READ_HANDLERS: Final[Mapping[str, Callable[[Path, Op], Result]]] = {
+READ_HANDLERS: Final[Mapping[str, Callable[[Path, Op, Library], Result]]] = {
     "index.read": _index,
     "queue.read": _queue,
     "log.read": _log,
