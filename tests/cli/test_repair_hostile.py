@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 from rocket_columnar import repair as engine
 from rocket_golden import open_store
-from verb_run import Run
+from verb_run import Run, Verb
 
 VERB = "repair"
 ORDERS: Final = f"consumequeue/Orders/0/{0:020}"
@@ -150,8 +150,11 @@ def test_an_undo_keeps_what_the_journal_does_not_name(run: Run, store: Path) -> 
     folder = plant(store, journal(), done=True)
     (folder / "old" / "index").mkdir()
     (folder / "old" / "index" / "1").write_bytes(b"mine")
-    assert run(store, "--undo").code == 3
-    assert (folder / "old" / "index" / "1").read_bytes() == b"mine"
+    before = everything(store)
+    assert run(store, "--undo").is_one_line(
+        3, f"{folder}/old/index: found a file that the journal does not name"
+    )
+    assert everything(store) == before
 
 
 def _leads_out(store: Path, name: str) -> None:
@@ -190,6 +193,20 @@ def test_a_link_is_refused_at_every_place(run: Run, store: Path, name: str) -> N
     for way in WAYS:
         assert run(store, way).is_one_line(3, f"{store / name}: a symbolic link")
         assert everything(store.parent) == before
+
+
+def test_an_audit_reads_through_a_link_and_names_it(verb: Verb, tmp_path: Path) -> None:
+    store = open_store("mixed", tmp_path)
+    (store / "commitlog").rename(tmp_path / "log")
+    (store / "commitlog").symlink_to(tmp_path / "log")
+    outcome = verb("audit", store, "--json")
+    found = [
+        (row["code"], row["severity"], row["file"])
+        for row in outcome.rows
+        if row["code"].startswith("store.")
+    ]
+    assert (outcome.code, found) == (0, [("store.unreadable", "note", "commitlog")])
+    assert "a repair follows none" in outcome.out
 
 
 @pytest.mark.parametrize("name", ["index", "consumequeue/Orders/0", "config", FOLDER])

@@ -150,7 +150,7 @@ def say_missing_units(
                     at,
                     f"{run.count:,} units of {topic} queue {queue_id} from logical offset {run.first:,} on are missing; the "
                     f"first record is at physical offset {run.phy_offset:,}: consumers do not get these messages",
-                    queue=f"consumequeue/{topic}/{queue_id}",
+                    units=(f"consumequeue/{topic}/{queue_id}", run.first, run.last),
                 )
             )
 

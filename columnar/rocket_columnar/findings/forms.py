@@ -26,7 +26,7 @@ class Finding:
         length: bytes that the file should have, if it has another length than the others of its kind; else None.
         settings: those of the broker with which the files were written, or with which it starts.
         foreign: whether the file is another store's, or another one under this name.
-        queue: folder of the queue that lacks units, which may have no file to name; else empty.
+        units: folder of a queue that lacks units, which may have no file to name, and first and last logical offset of these.
     """
 
     code: str
@@ -40,7 +40,7 @@ class Finding:
     length: int | None = None
     settings: tuple[tuple[str, int | str], ...] = ()
     foreign: bool = False
-    queue: str = ""
+    units: tuple[str, int, int] | None = None
 
     def row(self) -> dict[str, str | int | None]:
         """What is printed of it, by name."""
@@ -57,7 +57,7 @@ class _Decided(TypedDict, total=False):
     length: int | None
     settings: tuple[tuple[str, int | str], ...]
     foreign: bool
-    queue: str
+    units: tuple[str, int, int] | None
 
 
 class _Code(NamedTuple):

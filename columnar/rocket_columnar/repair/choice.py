@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from rocket_spec.errors import UsageError
+from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.findings import Finding
 from rocket_columnar.rebuild import (
@@ -81,23 +82,28 @@ def _write(target: Target, new: Path) -> tuple[RebuildPlan, set[str]]:
 
 
 def _queues(plan: RebuildPlan, found: Sequence[Finding], new: Path, unknown: set[str]) -> Moves:
-    """Queue files that a finding names and that differ from the log; those that a queue lacks of which one names a file."""
+    """Queue files that a finding names, or that have units which a finding misses, if they differ from the log."""
     own = {file.name: file for file in plan.files if file.kind == "queue"}
     named = {root.file for root in found}
-    queues = {root.queue for root in found if root.queue}
-    lacking = queues | {name.rpartition("/")[0] for name in named if name.startswith("consumequeue/")}
-    every = "consumequeue" in named
+    lacking: dict[str, list[tuple[int, int]]] = {}
+    for root in found:
+        if root.units is not None:
+            lacking.setdefault(root.units[0], []).append(root.units[1:])
     away, into = list[str](), list[str]()
     for path in sorted(path for path in (new / "consumequeue").rglob("*") if path.is_file()):
         name = path.relative_to(new).as_posix()
         folder = name.rpartition("/")[0]
+        begin = int(path.name) // QUEUE_UNIT.size
+        end = begin + plan.queue_file_size // QUEUE_UNIT.size
+        lacks = any(first < end and last >= begin for first, last in lacking.get(folder, ()))
+        if not (lacks or name in named or "consumequeue" in named):
+            continue
         if name not in own:
-            if every or folder in lacking:
-                into.append(name)
-        elif (every or name in named or folder in queues) and not has_bytes_of(path, own[name]):
             into.append(name)
-            away.append(name)
-    return Moves(tuple(name for name in away if name.rpartition("/")[0] not in unknown), tuple(into))
+        elif not has_bytes_of(path, own[name]):
+            into.append(name)
+            away += [] if folder in unknown else [name]
+    return Moves(tuple(away), tuple(into))
 
 
 def _index(plan: RebuildPlan, found: Sequence[Finding], gone: Collection[str], new: Path) -> Moves:

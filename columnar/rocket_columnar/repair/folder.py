@@ -191,6 +191,10 @@ class RepairFolder:
         return self.root.status(self._at(f"old/{place}")) is not None
 
     def _refuse_changed(self, journal: Journal) -> None:
+        unnamed = self._unnamed(journal, "old")
+        if unnamed is not None:
+            file = os.fspath(self.root.path / unnamed)
+            raise MalformedError(file=file, found="a file that the journal does not name", expected="none")
         if all(map(self._waits, journal.into)) and not any(map(self._keeps, journal.away)):
             return  # nothing was moved
         changed = self._changed(journal)
@@ -202,6 +206,19 @@ class RepairFolder:
         gone = self._gone(journal)
         if gone is not None:
             raise UsageError(f"{self.root.path / gone}: is gone; the repair cannot be undone")
+
+    def _unnamed(self, journal: Journal, folder: str) -> str | None:
+        """The first file in a folder of the repair that is neither in the journal nor leads to what is."""
+        above = {"old", *(f"old/{folder}" for place in journal.away for folder in _above(place))}
+        for entry in self.root.entries(self._at(folder)):
+            name = f"{folder}/{entry}"
+            if name in above:
+                found = self._unnamed(journal, name)
+                if found is not None:
+                    return found
+            elif name.removeprefix("old/") not in journal.away:
+                return self._at(name)
+        return None
 
     def _gone(self, journal: Journal) -> str | None:
         """The first file or folder that is missing, without which the repair cannot be taken back; None if none is."""

@@ -13,12 +13,19 @@ from rocket_columnar.audit import Level
 from rocket_columnar.audit import audit as engine
 from rocket_columnar.consumers import config_findings
 from rocket_columnar.facts import Store, as_store
-from rocket_columnar.findings import Finding
+from rocket_columnar.findings import Finding, finding
 from rocket_columnar.report.causes import Cause, find_causes
 from rocket_columnar.report.configured import mismatches
 from rocket_columnar.report.cures import Facts
 from rocket_columnar.report.shell import Shell
-from rocket_columnar.store import Sign, despite_unreadable, files_kept_open, read_broker_conf, while_listed
+from rocket_columnar.store import (
+    Sign,
+    despite_unreadable,
+    files_kept_open,
+    links_in,
+    read_broker_conf,
+    while_listed,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +103,7 @@ def audit(
         whole = not signs and _is_whole(found)
         halves = whole and level != "quick"
         found += while_listed(lambda: list(config_findings(store, queues=whole, halves=halves)))
+        found += map(_linked, () if store.path is None else links_in(store.path))
         options = _options(store) if options is None else options
         shell = Shell.of(store.path or "STORE", options, None if conf is None else conf.path)
         unchecked = {
@@ -105,6 +113,15 @@ def audit(
         }[level]
         report = report_on(found, shell, lambda: despite_unreadable(lambda: Facts.of(store)), signs)
     return replace(report, unchecked=(unchecked,) if unchecked else ())
+
+
+def _linked(name: str) -> Finding:
+    """The finding on a symbolic link in a store."""
+    text = "a symbolic link: it was followed, but a repair follows none"
+    cure = (
+        "none needed to read the store; for a repair, move what it leads to into the store, or mount it there"
+    )
+    return finding("store.unreadable", name, None, text, severity="note", cure=cure)
 
 
 def _is_whole(found: Sequence[Finding]) -> bool:
@@ -128,7 +145,7 @@ def report_on(
     """
     found, known = list(findings), tuple(signs)
     causes = find_causes(found, shell, Facts() if known else facts()) if found else []
-    blind = known or any(finding.code == "store.unreadable" for finding in found)
+    blind = known or any(one.code == "store.unreadable" and one.severity != "note" for one in found)
     return Report(tuple(cause.without_cure() if blind else cause for cause in causes), (), known)
 
 

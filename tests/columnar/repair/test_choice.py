@@ -1,0 +1,86 @@
+"""A repair replaces the files that findings name and no others, though a rebuild would write others differently."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from rocket_columnar.rebuild import rebuild
+from rocket_columnar.repair import RepairPlan, Target, plan_repair, repair
+from rocket_columnar.report import audit
+from rocket_golden import open_store
+from store_bytes import contents, overwrite
+
+INDEXES = ("20261121132605989", "20261121132606316", "20261121132606390")
+ORDERS = f"consumequeue/Orders/0/{0:020}"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return open_store("mixed", tmp_path)
+
+
+def applied(store: Path) -> RepairPlan:
+    """The plan of a repair; what was done to the store is what it names."""
+    before, plan = contents(store), plan_repair(Target(store))
+    named = {found.file for found in audit(store) if found.severity != "note"}
+    assert set(plan.away) <= named
+    done = repair(Target(store))
+    assert (done.worse, done.plan) == ("", plan)
+    after = {name: data for name, data in contents(store).items() if not name.startswith("rocketspec-")}
+    assert {name for name in before if name not in after} == set(plan.away) - set(plan.into)
+    assert {name for name, data in after.items() if before.get(name) != data} == set(plan.into)
+    kept = store / done.folder / "old"
+    assert {name: before[name] for name in plan.away} == contents(kept)
+    return plan
+
+
+def test_one_index_file(store: Path) -> None:
+    overwrite(store / "index" / INDEXES[1], 40 + 44, b"\x7f\xff\xff\xff")
+    assert applied(store).into == (f"index/{INDEXES[1]}",)
+
+
+def test_an_index_file_whose_header_does_not_show_its_place(store: Path) -> None:
+    overwrite(store / "index" / INDEXES[1], 0, bytes(40))
+    plan = applied(store)
+    assert (plan.away, len(plan.into)) == ((f"index/{INDEXES[1]}",), 1)
+    assert [found for found in audit(store) if found.severity != "note"] == []
+
+
+def test_an_index_file_that_is_gone_is_added(store: Path) -> None:
+    (store / "index" / INDEXES[1]).unlink()
+    plan = applied(store)
+    assert (plan.away, len(plan.into)) == ((), 1)
+    assert INDEXES[0] < plan.into[0].removeprefix("index/") < INDEXES[2]
+
+
+def test_files_that_are_behind_the_log_stay(tmp_path: Path) -> None:
+    """A start dispatches what they lack: nothing is wrong with them, and a rebuild writes others."""
+    store = open_store("killed", tmp_path)
+    rebuild(store, tmp_path / "rebuilt", only_missing=True)
+    others = set(contents(tmp_path / "rebuilt"))
+    assert {"consumequeue/Load/0/00000000000000002000", "index/20261121141850137"} < others
+    load, index = f"consumequeue/Load/0/{0:020}", min((store / "index").iterdir())
+    os.truncate(store / load, 200)
+    overwrite(index, 40 + 44, b"\x7f\xff\xff\xff")
+    assert sorted(applied(store).into) == [load, f"index/{index.name}"]
+
+
+def test_a_queue_that_is_gone_is_added_and_no_other(store: Path) -> None:
+    shutil.rmtree(store / "consumequeue/Orders/1")
+    assert applied(store).into == (f"consumequeue/Orders/1/{0:020}",)
+
+
+def test_a_list_of_topics_with_a_number_beyond_those_of_json_is_left(store: Path) -> None:
+    """Written again, it would have the word Infinity."""
+    topics = store / "config/topics.json"
+    text = topics.read_text("utf-8")
+    start = text.index('"Orders":{')
+    end = text.index("},", start) + 2
+    topics.write_text(text[:start] + text[end:].replace('"perm":6', '"perm":6,"extra":1e999', 1), "utf-8")
+    (store / "config/topics.json.bak").unlink(missing_ok=True)
+    before = contents(store)
+    plan = plan_repair(Target(store))
+    assert ([found.code for found in plan.left], plan.topics, plan.into) == (["topic.missing"], {}, ())
+    repair(Target(store))
+    assert contents(store) == before
