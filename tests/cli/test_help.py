@@ -10,7 +10,7 @@ import pytest
 from verb_run import Verb, runner
 
 VERBS = (
-    "conform", "replay", "case show", "conform-diff", "compare", "adapter new", "adapter check", "decode", "inspect",
+    "conform", "replay", "case show", "conform-diff", "adapter new", "adapter check", "decode", "inspect",
     "query", "audit", "rebuild", "repair", "diff", "digest", "spec list", "spec show", "spec coverage", "mutants", "golden list",
     "golden verify", "golden unpack", "workload", "spark decode", "spark audit", "spark rebuild", "spark query",
     "spark digest",
@@ -74,7 +74,7 @@ def test_the_first_page_groups_the_verbs_and_gives_examples(verb: Verb) -> None:
     groups = [sorted(re.findall(r"(?m)^│ ([a-z-]+) ", panel)) for panel in panels]
     assert groups == [
         ["audit", "decode", "diff", "digest", "inspect", "query", "rebuild", "repair"],
-        ["adapter", "compare", "conform", "conform-diff", "replay", "workload"],
+        ["adapter", "conform", "conform-diff", "replay", "workload"],
         ["case", "golden", "mutants", "spec"],
         ["spark"],
     ]

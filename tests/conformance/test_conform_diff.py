@@ -150,3 +150,23 @@ def test_what_is_no_whole_report_is_one_line_and_exit_3(verb: Verb, tmp_path: Pa
             run = verb("conform-diff", *arguments)
             assert (run.code, len(run.err.splitlines())) == (3, 1)
             assert text in run.err
+
+
+def test_reports_of_several_implementations_side_by_side(tmp_path: Path, verb: Verb) -> None:
+    """Two of three ports break the clause; two runs of one port have no table."""
+    folders = []
+    for name, verdict in (("one", "diverged"), ("two", "pass"), ("three", "crash")):
+        made = report(a=verdict)
+        made = Report(
+            made.header | {"implementation": {"name": name, "version": "1"}}, made.cases, made.footer
+        )
+        folders.append(write(tmp_path / name, made))
+    run = verb("conform-diff", *folders)
+    *_, one, two, three, head, row = run.out.splitlines()
+    assert (one, two, three) == ("1: one 1", "2: two 1", "3: three 1")
+    assert (head.split(), row.split()) == (
+        ["clause", "level", "1", "2", "3"],
+        ["IDX-PUT-1", "MUST", "x", "x"],
+    )
+    assert (row.index("x"), row.rindex("x")) == (head.index("1"), head.index("3"))
+    assert "1: " not in verb("conform-diff", folders[0], folders[0]).out

@@ -67,7 +67,7 @@ def mutated(draw: DrawFn, whole: Sequence[bytes], fields: Fields = ()) -> bytes:
 
 @st.composite
 def _changed(draw: DrawFn, data: bytes, whole: Sequence[bytes], fields: Fields) -> bytes:
-    if fields and draw(st.booleans()):
+    if draw(st.booleans()) and fields:
         return _with_number(draw, data, *draw(st.sampled_from(fields)))
     at = draw(st.integers(0, len(data)))
     end = min(len(data), at + draw(st.sampled_from((1, 4, 20, 200))))

@@ -49,7 +49,7 @@ def _file(data: bytes, folder: Path, *, read: Callable[[Path], Any]) -> Any:
 
 
 def _report(path: Path) -> None:
-    """A report as `conform-diff` and `compare` take it."""
+    """A report as `conform-diff` takes it."""
     report = read_report(path)
     compare_reports(report, report)
     compare_implementations([report])

@@ -33,7 +33,6 @@ _VERBS: Final = {
     "workload": (_PORTS, None),
     "replay": (_PORTS, None),
     "conform-diff": (_PORTS, None),
-    "compare": (_PORTS, None),
     "adapter": (_PORTS, None),
     "spec": (_SUITE, None),
     "case": (_SUITE, None),

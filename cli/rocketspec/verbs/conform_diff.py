@@ -1,14 +1,16 @@
-"""The verb `conform-diff`: compares two reports of `conform`."""
+"""The verb `conform-diff`: compares reports of `conform`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rocketspec._options import AsJson, write_json
+from rocketspec._tables import columns
 from rocketspec._terminal import say_all
 
 if TYPE_CHECKING:
@@ -17,30 +19,61 @@ if TYPE_CHECKING:
 
 def conform_diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="The earlier report.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="The later report.")],
+    new: Annotated[
+        list[Path], typer.Argument(metavar="NEW...", help="Later reports, or those of other implementations.")
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """Compare two reports of conform by clause: what broke, what was fixed, and through which causes.
+    """Compare reports of conform by clause: what broke, what was fixed, and through which causes.
 
     OLD and NEW are report.jsonl files, or directories of conform --report. A case is *broken* if it passed in OLD and does
     not pass in NEW, *removed* if it is missing from NEW, and *added* if it is only in NEW, whether it passes or fails.
+    A table follows if the reports are of several implementations or versions: the clauses that any of them breaks, each with
+    an x for those that do.
 
     Examples:
       rocketspec conform-diff main/report.jsonl report.jsonl
       rocketspec conform-diff main out
+      rocketspec conform-diff rust-out go-out c-out
 
     Exit codes:
       0 nothing broke         2 usage
       1 something broke       3 unreadable or incomplete report
     """
-    from rocket_conformance.report import compare_reports, read_whole_report
+    from rocket_conformance.report import compare_implementations, compare_reports, read_whole_report
 
-    diff = compare_reports(read_whole_report(old), read_whole_report(new))
+    first, *others = (read_whole_report(path) for path in (old, *new))
+    diffs = [compare_reports(first, other) for other in others]
+    known = {json.dumps(report.header["implementation"], sort_keys=True) for report in (first, *others)}
+    table = compare_implementations([first, *others]) if len(known) > 1 else {}
     if as_json:
-        write_json(diff.to_json(), indent=1)
+        write_json(
+            (diffs[0].to_json() if len(diffs) == 1 else {"diffs": [diff.to_json() for diff in diffs]})
+            | table,
+            indent=1,
+        )
     else:
-        say_all(_lines(diff))
-    raise typer.Exit(int(bool(diff.broken)))
+        for path, diff in zip(new, diffs, strict=True):
+            say_all([f"{path}:"] if len(new) > 1 else [])
+            say_all(_lines(diff))
+        say_all(_side_by_side(table) if table else [])
+    raise typer.Exit(int(any(diff.broken for diff in diffs)))
+
+
+def _side_by_side(table: Mapping[str, Any]) -> Iterator[str]:
+    """A numbered list of the implementations, then the clauses that any of them breaks."""
+    from rocket_spec.printable import printable
+
+    names = table["implementations"]
+    yield ""
+    for number, name in enumerate(names, 1):
+        yield f"{number}: {printable(name, limit=100)}"
+    rows = [["clause", "level", *map(str, range(1, len(names) + 1))]]
+    for row in table["clauses"]:
+        signs = ["x" if cell["state"] == "differs" else "" for cell in row["implementations"]]
+        if "x" in signs:
+            rows.append([row["clause"], row["level"], *signs])
+    yield from columns(rows)
 
 
 def _lines(diff: ReportDiff) -> Iterator[str]:
