@@ -131,6 +131,22 @@ def own_cases() -> list[Case]:
         ),
         _case("IDX-SVC-3/keys-in-two-files", _keys_in_two_files()),
         _case(
+            "IDX-SVC-4/named-by-the-clock",
+            [_keys_in_two_files()[0], _build("a", 1)],
+            description=(
+                "Catches a file named by the message's time, by a number, or with other than 17 digits. "
+                "Cost: the broker loads the files in the order of their names, and takes puts into the wrong one."
+            ),
+        ),
+        _case(
+            "IDX-SVC-4/next-file-named-by-the-clock",
+            _keys_in_two_files(),
+            description=(
+                "Catches a file after a full one named by the offset or the time that it begins with. "
+                "Cost: the broker loads the files in the order of their names, and takes puts into the wrong one."
+            ),
+        ),
+        _case(
             "LOG-DSP-6/magic-of-5-1-0",
             [{"op": "log.dispatch", "file": "log", "check_crc": True}],
             files={"log": _long_topic()},

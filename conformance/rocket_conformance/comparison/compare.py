@@ -33,6 +33,9 @@ _RESULT_RANKS: Final = {
 }
 _LONGEST_VALUE: Final = 1 << 14
 _SHORT: Final = 200
+_SERVICE: Final = "index/"
+_NEW: Final = "index/new-"
+_BY_THE_CLOCK: Final = "17 digits, the local time at which it is made"
 _LAST_RANK: Final = 7
 """Ranks of fields of files and of results; a result that is not named has 0, other header fields the last."""
 
@@ -96,10 +99,24 @@ def differences(case: Case, expected: Observation, actual: Observation) -> list[
     if same_results(expected.results, actual.results) and expected.files == actual.files:
         return []
     found = [*_result_differences(expected.results, actual.results)]
-    for path in sorted(expected.files.keys() | actual.files.keys()):
+    misnamed = list(_misnamed(expected, actual))
+    found += [
+        Difference(None, "name", path, None, "wrong value", _BY_THE_CLOCK, path.rpartition("/")[2])
+        for _, path in misnamed
+    ]
+    for path in sorted(
+        (expected.files.keys() | actual.files.keys()) - {path for pair in misnamed for path in pair}
+    ):
         found += _file_differences(path, case.ops, expected.files.get(path), actual.files.get(path))
     found.sort(key=lambda difference: _cause(difference, case.ops))
     return found[:MOST_DIFFERENCES]
+
+
+def _misnamed(expected: Observation, actual: Observation) -> Iterator[tuple[str, str]]:
+    """Files that the clock should have named, with those that are there under other names."""
+    missing = [path for path in expected.files if path.startswith(_NEW) and path not in actual.files]
+    others = sorted(path for path in actual.files.keys() - expected.files.keys() if path.startswith(_SERVICE))
+    return zip(missing, others, strict=False)
 
 
 def _result_differences(expected: Sequence[Result], actual: Sequence[Result]) -> Iterator[Difference]:

@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import MAXYEAR, UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,12 @@ from rocket_conformance.reference_adapter import (
 )
 
 _SERVICE_FOLDER: Final = "index"
+_SERVICE_NAME: Final = re.compile(r"[0-9]{17}\Z")
+_FARTHEST_ZONE: Final = 15 * 3600
+_ZONES_APART: Final = 900
+_A_MINUTE: Final = 60
+NAMED_BY_THE_CLOCK: Final = "IDX-SVC-4"
+"""The clause whose cases look at the names that a service takes from the clock."""
 _ANY_NAME: Final = re.compile(r"[^.]")
 """In the folder of a service: a name that the clock did not give is one fault, and hides no other."""
 _QUEUE_NAME: Final = re.compile(r"-?[0-9]{20,}\Z")
@@ -135,8 +142,23 @@ def _is_new(case: Case, path: str) -> bool:
         folder == _SERVICE_FOLDER
         and path not in case.files
         and _ANY_NAME.match(name) is not None
+        and (NAMED_BY_THE_CLOCK not in case.clauses or _is_by_the_clock(name))
         and any(op["op"] == "service.open" for op in case.ops)
     )
+
+
+def _is_by_the_clock(name: str) -> bool:
+    """Whether a name is 17 digits, the present to a minute in some time zone; the reference's clock is in the year 9999."""
+    if not _SERVICE_NAME.match(name):
+        return False
+    try:
+        made = datetime.strptime(f"{name}000", "%Y%m%d%H%M%S%f").replace(tzinfo=UTC)
+    except ValueError:
+        return False
+    if made.year == MAXYEAR:
+        return True
+    ago = (datetime.now(UTC) - made).total_seconds()
+    return abs(ago) < _FARTHEST_ZONE and ago % _ZONES_APART < _A_MINUTE
 
 
 def expect(
