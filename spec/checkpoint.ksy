@@ -15,8 +15,8 @@ seq:
   - id: physic_msg_timestamp
     -orig-id: physicMsgTimestamp
     type: s8
-    doc: Store timestamp of the last record known to be flushed, in ms since 1970.
-    doc-ref: SPEC.md#ckp-1 CKP-1
+    doc: Store timestamp that the last thorough flush of the log set, in ms since 1970; later records may be flushed, too.
+    doc-ref: SPEC.md#ckp-6 CKP-6
   - id: logics_msg_timestamp
     -orig-id: logicsMsgTimestamp
     type: s8

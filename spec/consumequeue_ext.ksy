@@ -10,15 +10,15 @@ meta:
   endian: be
 doc: |
   One file of a consume queue's extension, `store/consumequeue_ext/TOPIC/QUEUE_ID/BYTE_OFFSET`, which a broker writes
-  with `enableConsumeQueueExt`: units of varying length, and after them an end mark (in a full file) or zeros. What
-  follows those two bytes is left as it was.
+  with `enableConsumeQueueExt`: units of varying length, and after them an end mark (in a full file), zeros, or the rest of a
+  longer unit over which a recovery has let the broker write.
 doc-ref: SPEC.md#cq-ext-1 CQ-EXT-1
 seq:
   - id: units
     type: unit
     repeat: until
     repeat-until: not _.is_unit
-    doc: The units, and last the two bytes that end them, as an element with `is_unit` false.
+    doc: The units, and last the two bytes after them, as an element with `is_unit` false.
     doc-ref: SPEC.md#cq-ext-5 CQ-EXT-5
 instances:
   num_units:
@@ -33,8 +33,6 @@ types:
       - id: len_unit
         -orig-id: size
         type: s2
-        valid:
-          min: -1
         doc: Length of the unit in bytes, these two included; -1 is the end mark, 0 an unwritten tail.
         doc-ref: SPEC.md#cq-ext-3 CQ-EXT-3
       - id: tags_code
@@ -53,17 +51,24 @@ types:
         -orig-id: bitMapSize
         type: s2
         if: is_unit
-        valid: len_unit - 20
-        doc: Length of the bit map in bytes.
+        valid:
+          expr: '(_ > 0 ? _ : 0) == len_unit - 20'
+        doc: Length of the bit map in bytes; 0 or less without one.
         doc-ref: SPEC.md#cq-ext-1 CQ-EXT-1
       - id: bit_map
         -orig-id: filterBitMap
-        size: len_bit_map
+        size: 'len_bit_map > 0 ? len_bit_map : 0'
         if: is_unit
         doc: Bloom filter of the SQL92 subscriptions that the message matches.
         doc-ref: SPEC.md#cq-ext-1 CQ-EXT-1
     instances:
+      ahead:
+        pos: _io.pos + 16
+        type: s2
+        if: _io.size - _io.pos >= 18
+        doc: The length of the bit map, read before the fields between.
+        doc-ref: SPEC.md#cq-ext-5 CQ-EXT-5
       is_unit:
-        value: len_unit > 0
-        doc: Whether this is a unit at all, and not the end of the file's units.
+        value: 'len_unit > 0 and (_io.pos == 2 or (_io.size - _io.pos >= 18 and len_unit - 2 <= _io.size - _io.pos and len_unit == 20 + (ahead > 0 ? ahead : 0)))'
+        doc: Whether this is a unit at all, and not the end of the file's units; after the first one, its lengths must add up.
         doc-ref: SPEC.md#cq-ext-5 CQ-EXT-5

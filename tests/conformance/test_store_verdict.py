@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import struct
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from rocket_conformance.store_verdict import (
 from rocket_golden import damaged, manifest, open_damaged, open_store, stores
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import MESSAGE_MAGIC, Geometry
-from store_bytes import overwrite
+from store_bytes import BEGIN, overwrite, record
 from verb_run import Verb
 
 BROKEN_BY = {
@@ -244,3 +245,29 @@ def test_light_queues_at_other_offsets_than_their_messages_ask_for(tmp_path: Pat
     judged = judge_store(store)
     assert judged.with_outcome("broken") == ["CQ-LMQ-1"]
     assert judged.observations.broken["CQ-LMQ-1"][0].offset == 40
+
+
+@pytest.mark.parametrize(
+    ("seconds", "time", "outcome"),
+    [
+        (60, 0, "broken"),
+        (60, 60 - 31, "broken"),
+        (60, 60 - 12, "held"),
+        (20, 0, "not exercised"),
+    ],
+)
+def test_the_time_of_the_log_after_half_a_second_a_record(
+    seconds: int, time: int, outcome: str, tmp_path: Path
+) -> None:
+    """CKP-6: a broker that is stopped after a minute has flushed thoroughly; one of 20 s need not."""
+    log = b""
+    for number in range(2 * seconds + 1):
+        log += record(
+            len(log), topic=b"T", body=b"x", queue_offset=number, store_timestamp=BEGIN + 500 * number
+        )
+    (tmp_path / "commitlog").mkdir()
+    (tmp_path / "commitlog" / f"{0:020}").write_bytes(log.ljust(1 << 16, b"\0"))
+    physic = BEGIN + 1000 * time if time else 0
+    times = struct.pack(">qqq", physic, BEGIN + 1000 * seconds, 0)
+    (tmp_path / "checkpoint").write_bytes(times.ljust(4096, b"\0"))
+    assert judge_store(tmp_path).outcome("CKP-6") == outcome

@@ -6,6 +6,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 import rocket_golden
 from restart_states import State, indexed, log, queue, units
 from rocket_spec import construct_schemas, kaitai
@@ -293,3 +294,33 @@ def test_an_entry_longer_than_its_file(dledger: dict[str, Facts]) -> None:
     assert statuses(found) == "PUT_OK OS_PAGECACHE_BUSY UNKNOWN_ERROR UNKNOWN_ERROR"
     for name in ("puts by a leader", "puts by a leader, one of about a file's length"):
         assert len(dledger[name]["log_files"]) == len(dledger["whole"]["log_files"]) + 2
+
+
+@pytest.mark.parametrize(
+    ("name", "tags_codes"),
+    [
+        ("shorter unit over a longer one", [7, 9, int.from_bytes(bytes(range(0xA1, 0xA9)), signed=True)]),
+        ("shorter unit over one that leads out of the file", [7, 9]),
+        ("size of -2 after the last unit", [7, 9]),
+        ("recovered", [7, 9]),
+    ],
+)
+def test_ext_files_that_a_recovery_left(stores: Stores, name: str, tags_codes: list[int]) -> None:
+    """CQ-EXT-5: both schemas read a file in which the rest of a longer unit follows the last one, as a unit if it looks like one."""
+    files = stores[f"ext, {name}"][-1]["files"]
+    text = str(files[f"consumequeue_ext/T/0/{0:020}"])
+    data = bytes.fromhex(text.partition(":")[2]).ljust(70, b"\0")
+    read = construct_schemas.EXT_FILE.parse(data)
+    assert [unit["tags_code"] for unit in read["units"]] == tags_codes
+    assert construct_schemas.EXT_FILE.build(read) == data
+    found = kaitai.ConsumequeueExt.from_bytes(data).units
+    assert [unit.tags_code for unit in found if unit.is_unit] == tags_codes
+
+
+def test_the_rest_of_a_longer_unit_stops_the_next_start(stores: Stores) -> None:
+    """CQ-EXT-8: `40 00` is read as a unit of 16,384 bytes, and the load fails; `00 14` as one of 20."""
+    last = {
+        name: stores[f"ext, shorter unit over {name}"][-1]["result"]
+        for name in ("a longer one", "one that leads out of the file")
+    }
+    assert last == {"a longer one": True, "one that leads out of the file": False}

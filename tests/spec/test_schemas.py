@@ -180,9 +180,7 @@ def test_kaitai_refuses_damaged_units(unit: bytes) -> None:
         Consumequeue.from_bytes(unit)
 
 
-@pytest.mark.parametrize(
-    "unit", [struct.pack(">h", 19), struct.pack(">h", -2), struct.pack(">hqqh", 21, 0, 0, 0)]
-)
+@pytest.mark.parametrize("unit", [struct.pack(">h", 19), struct.pack(">hqqh", 21, 0, 0, 0)])
 def test_kaitai_refuses_damaged_ext_units(unit: bytes) -> None:
     with pytest.raises(ValidationFailedError):
         ConsumequeueExt.from_bytes(unit + bytes(40))

@@ -15,11 +15,17 @@ from rocket_conformance.store_verdict.stored_log import StoredLog
 _LONGEST_FLUSH: Final = 10_000
 """Milliseconds that a flush of all queues takes at most."""
 
+_LONGEST_PAUSE: Final = 1_000
+"""Milliseconds without a record in which no broker stops and starts again."""
+
+_LONGEST_LAG: Final = 30_000
+"""Milliseconds that the log's time may be behind the last record: three thorough flushes by default (CKP-6)."""
+
 
 def judge_checkpoint(log: StoredLog, indexes: list[StoredIndex], seen: Observations) -> None:
     """Judges the file `checkpoint`.
 
-    The log's time is a flush's, which may be any, except in DLedger mode. The queues' time is that of the last unit once the
+    The log's time is that of a thorough flush (CKP-6), except in DLedger mode. The queues' time is that of the last unit once the
     broker stopped, or of an earlier unit: a flush of all queues sets it back to what it was when the flush began, whatever is
     dispatched meanwhile (DefaultMessageStore.FlushConsumeQueueService.doFlush 1943, 1959). The index time is the end of an
     index file that was full, or of one that is gone.
@@ -65,6 +71,8 @@ def _judge_log_time(times: Checkpoint, log: StoredLog, seen: Observations) -> No
     """The log's time is the store timestamp of a record that was flushed, of one that is gone, or 0 before any flush (CKP-4)."""
     time = times.physic_msg_timestamp
     first, last = next(iter(log.records), None), next(log.records.backwards(), None)
+    if last is not None and log.whole and log.stopped and last.position < log.dledger_begin:
+        _judge_lag(time, last, log, seen)
     if not time or first is None or last is None or not log.whole:
         return
     if log.begin > 0 and time < first.request.store_timestamp:
@@ -76,6 +84,25 @@ def _judge_log_time(times: Checkpoint, log: StoredLog, seen: Observations) -> No
     else:
         expected = "the store timestamp of a record"
         seen.breaks("CKP-4", Place("checkpoint", 0, "physic_msg_timestamp", time, expected, last))
+
+
+def _judge_lag(time: int, last: StoredRecord, log: StoredLog, seen: Observations) -> None:
+    """In a broker that has been written to for long enough without a pause, the log's time is at most some flushes late (CKP-6)."""
+    end = later = last.request.store_timestamp
+    for stored in log.records.backwards():
+        now = stored.request.store_timestamp
+        if not 0 <= later - now <= _LONGEST_PAUSE:
+            return
+        later = now
+        if now < end - _LONGEST_LAG:
+            break
+    else:
+        return
+    place = Place("checkpoint", 0, "physic_msg_timestamp", time, f"at least {end - _LONGEST_LAG}", last)
+    if time < end - _LONGEST_LAG:
+        seen.breaks("CKP-6", place)
+    else:
+        seen.hold("CKP-6")
 
 
 def _times_back_to(time: int, records: Iterator[StoredRecord]) -> Iterator[int]:

@@ -1,4 +1,8 @@
-"""Consume-queue ext: units of varying length, and the two bytes that end them."""
+"""Consume-queue ext: units of varying length, and the bytes after them.
+
+A recovery clears nothing, so that the rest of a longer unit may follow the last one (CQ-EXT-5): after the first unit, bytes whose lengths
+do not add up end the units, as a size of 0 or less does.
+"""
 
 from typing import Any
 
@@ -7,18 +11,25 @@ from rocket_spec.construct_schemas._repeat import repeat_while
 from rocket_spec.construct_schemas._schema import Schema
 from rocket_spec.layout import EXT_END_MARK
 
+
+def _bit_map_size(context: Any) -> int:
+    """Length of a bit map; a negative one that was read, if there is no bit map."""
+    return len(context.bit_map) or min(0, context.get("bit_map_size") or 0)
+
+
 _unit: Any = c.Struct(
     "size" / c.Rebuild(c.Int16sb, 20 + len_(this.bit_map)),
     "tags_code" / c.Int64sb,
     "store_timestamp" / c.Int64sb,
-    "bit_map_size" / c.Rebuild(c.Int16sb, len_(this.bit_map)),
-    c.Check(this.size == 20 + this.bit_map_size),
-    "bit_map" / c.Bytes(this.bit_map_size),
+    "bit_map_size" / c.Rebuild(c.Int16sb, _bit_map_size),
+    c.Check(lambda context: context.size == 20 + max(0, context.bit_map_size)),
+    "bit_map" / c.Bytes(lambda context: max(0, context.bit_map_size)),
 )
 
 
-def _unit_follows(ahead: bytes) -> bool:
-    return int.from_bytes(ahead[:2], "big", signed=True) > 0
+def _unit_follows(ahead: bytes, position: int, left: int) -> bool:
+    size, bit_map = (int.from_bytes(ahead[at : at + 2], "big", signed=True) for at in (0, 18))
+    return size > 0 and (not position or (len(ahead) == 20 and size <= left and size == 20 + max(0, bit_map)))
 
 
 _file: Any = c.Struct(

@@ -70,11 +70,11 @@ def _lines(seen: Overview, *, name_width: int) -> Iterator[str]:
         yield from _row(
             "checkpoint",
             *(
-                f"{what} flushed up to {iso(seen.checkpoint[field])}"
+                f"{what} up to {iso(seen.checkpoint[field])}"
                 for what, field in (
-                    ("log", "physic_msg_timestamp"),
-                    ("queues", "logics_msg_timestamp"),
-                    ("index", "index_msg_timestamp"),
+                    ("log flushed at least", "physic_msg_timestamp"),
+                    ("queues flushed", "logics_msg_timestamp"),
+                    ("index flushed", "index_msg_timestamp"),
                 )
             ),
         )

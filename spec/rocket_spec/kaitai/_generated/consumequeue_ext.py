@@ -10,8 +10,8 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 
 class ConsumequeueExt(KaitaiStruct):
     """One file of a consume queue's extension, `store/consumequeue_ext/TOPIC/QUEUE_ID/BYTE_OFFSET`, which a broker writes
-    with `enableConsumeQueueExt`: units of varying length, and after them an end mark (in a full file) or zeros. What
-    follows those two bytes is left as it was.
+    with `enableConsumeQueueExt`: units of varying length, and after them an end mark (in a full file), zeros, or the rest of a
+    longer unit over which a recovery has let the broker write.
     
     .. seealso::
        SPEC.md#cq-ext-1 CQ-EXT-1
@@ -54,8 +54,6 @@ class ConsumequeueExt(KaitaiStruct):
 
         def _read(self):
             self.len_unit = self._io.read_s2be()
-            if not self.len_unit >= -1:
-                raise kaitaistruct.ValidationLessThanError(-1, self.len_unit, self._io, u"/types/unit/seq/0")
             if self.is_unit:
                 pass
                 self.tags_code = self._io.read_s8be()
@@ -67,12 +65,13 @@ class ConsumequeueExt(KaitaiStruct):
             if self.is_unit:
                 pass
                 self.len_bit_map = self._io.read_s2be()
-                if not self.len_bit_map == self.len_unit - 20:
-                    raise kaitaistruct.ValidationNotEqualError(self.len_unit - 20, self.len_bit_map, self._io, u"/types/unit/seq/3")
+                _ = self.len_bit_map
+                if not (_ if _ > 0 else 0) == self.len_unit - 20:
+                    raise kaitaistruct.ValidationExprError(self.len_bit_map, self._io, u"/types/unit/seq/3")
 
             if self.is_unit:
                 pass
-                self.bit_map = self._io.read_bytes(self.len_bit_map)
+                self.bit_map = self._io.read_bytes((self.len_bit_map if self.len_bit_map > 0 else 0))
 
 
 
@@ -90,10 +89,33 @@ class ConsumequeueExt(KaitaiStruct):
             if self.is_unit:
                 pass
 
+            _ = self.ahead
+            if hasattr(self, '_m_ahead'):
+                pass
+
+
+        @property
+        def ahead(self):
+            """The length of the bit map, read before the fields between.
+            
+            .. seealso::
+               SPEC.md#cq-ext-5 CQ-EXT-5
+            """
+            if hasattr(self, '_m_ahead'):
+                return self._m_ahead
+
+            if self._io.size() - self._io.pos() >= 18:
+                pass
+                _pos = self._io.pos()
+                self._io.seek(self._io.pos() + 16)
+                self._m_ahead = self._io.read_s2be()
+                self._io.seek(_pos)
+
+            return getattr(self, '_m_ahead', None)
 
         @property
         def is_unit(self):
-            """Whether this is a unit at all, and not the end of the file's units.
+            """Whether this is a unit at all, and not the end of the file's units; after the first one, its lengths must add up.
             
             .. seealso::
                SPEC.md#cq-ext-5 CQ-EXT-5
@@ -101,7 +123,7 @@ class ConsumequeueExt(KaitaiStruct):
             if hasattr(self, '_m_is_unit'):
                 return self._m_is_unit
 
-            self._m_is_unit = self.len_unit > 0
+            self._m_is_unit =  ((self.len_unit > 0) and ( ((self._io.pos() == 2) or ( ((self._io.size() - self._io.pos() >= 18) and (self.len_unit - 2 <= self._io.size() - self._io.pos()) and (self.len_unit == 20 + (self.ahead if self.ahead > 0 else 0))) )) )) 
             return getattr(self, '_m_is_unit', None)
 
 

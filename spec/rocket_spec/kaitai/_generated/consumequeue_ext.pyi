@@ -8,6 +8,7 @@ class ConsumequeueExt:
         store_timestamp: int
         len_bit_map: int
         bit_map: bytes
+        ahead: int | None
         is_unit: bool
         def __init__(self, _io: Any, _parent: Any = None, _root: Any = None) -> None: ...
 
