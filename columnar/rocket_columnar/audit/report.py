@@ -34,7 +34,7 @@ from rocket_columnar.audit.wording import (
 from rocket_columnar.facts import Store, read_checkpoint
 from rocket_columnar.findings import Finding, Severity, check_log_files, finding, hidden_codes
 from rocket_columnar.log import log_tail
-from rocket_columnar.store import Sign, list_kind, lock_text
+from rocket_columnar.store import Sign, StoreFile, list_kind, lock_text
 
 
 class _Report:
@@ -244,7 +244,10 @@ def _check_queues(
 ) -> None:
     """Findings on units, file by file; units of zeros that no record explains are gaps."""
     files = {file.name: file for file in store.queues}
+    last = {(file.topic, file.queue_id): file.name for file in store.queues}
     for survey in surveys:
+        if not (survey.count or store.live) and survey.file in last.values():
+            report(_empty_file(files[survey.file]))
         for what in ("unit.invalid", "unit.lost", "unit.strange", "unit.size", "unit.moved", "unit.tags",
                      "unit.address", "unit.time", "unit.recovered"):  # fmt: skip
             for mark in marks.runs.get((what, survey.file), ()):
@@ -257,6 +260,13 @@ def _check_queues(
                 report(
                     say_unit(store, survey.file, "unit.zeros", Mark(start - base, stop - start, (0, 0, 0)))
                 )
+
+
+def _empty_file(file: StoreFile) -> Finding:
+    """The finding on a queue's last file without units: a truncation takes its first unit unchecked (CQ-TRUNC-3)."""
+    first = file.base_offset // QUEUE_UNIT.size
+    text = f"found no units: a start takes the zeros at logical offset {first:,} for a unit, and the next message goes in after it"
+    return finding("queue.empty", file.name, None, text)
 
 
 def _left(begin: int, end: int, runs: Sequence[UnitRun]) -> Iterator[tuple[int, int]]:

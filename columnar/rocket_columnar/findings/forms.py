@@ -155,6 +155,13 @@ CODES: Final[dict[str, _Code]] = {
     "queue.gap": _queue(
         "error", "CQ-FILE-2", "consumers stop here; a restart may delete the rest of the queue"
     ),
+    "queue.empty": _Code(
+        "warning",
+        "CQ-TRUNC-3",
+        "a start of the broker takes the file's first bytes for a unit: every pull there fails",
+        "move it away while the broker is down: the broker makes the file when it needs it",
+        "aside",
+    ),
     "queue.missing_unit": _queue("warning", "LOG-DSP-7", "consumers do not get the message"),
     "queue.dangling": _queue(
         "error", "CQ-UNIT-1", "consumers get no message here; a restart may end the queue"

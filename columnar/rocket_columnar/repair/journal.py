@@ -99,7 +99,7 @@ def parse_journal(raw: bytes, file: str) -> Journal:
         raise refused(f"no JSON ({str(error)[:80]})") from None
     wrong = next(iter(_validator().iter_errors(row)), None)
     if wrong is not None:
-        raise refused(f"{wrong.json_path[:80]}: {wrong.message[:120]}")
+        raise refused(f"{wrong.json_path:.80}: {wrong.message:.120}")
     away, into, made = dict.fromkeys(row["away"]), row["into"], dict.fromkeys(row["made"])
     for place in (*away, *into, *made):
         if not _is_plain(place):

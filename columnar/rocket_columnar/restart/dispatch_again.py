@@ -3,6 +3,7 @@
 Read beside `ConsumeQueue.putMessagePositionInfo` 481-513 and `ReputMessageService.doReput` 2058-2066. Light queues are not followed.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -11,9 +12,10 @@ import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.facts import Store
+from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.log import Gap, Requests, RequestScan, TopicNames, dispatch_stop
 from rocket_columnar.restart.queues import LostUnits, QueueStart
-from rocket_columnar.store import Reader
+from rocket_columnar.store import Reader, StoreFile, read_at, size_of
 
 _TAKEN = "an older message has its place in the queue (CQ-PUT-2)"
 
@@ -49,7 +51,7 @@ def dispatched_again(
     puts = _Puts(position if recovered_from is None else recovered_from)
     for queue in queues:
         place = queue.end // QUEUE_UNIT.size if queue.files else None
-        puts.places[queue.topic, queue.queue_id] = _Place(place, queue.max_phy_offset)
+        puts.places[queue.topic, queue.queue_id] = _Place(place, queue.max_phy_offset, _Kept(queue))
     names, stuck = TopicNames(), -1
     for reader, base, batch in _batches(store, min(position, puts.begin), end, names):
         puts.add(batch, names)
@@ -92,11 +94,36 @@ def _batches(store: Store, begin: int, end: int, names: TopicNames) -> Iterator[
 
 
 @dataclass(slots=True)
+class _Kept:
+    """The units that a queue keeps over the start; one file of them is in memory."""
+
+    queue: QueueStart
+    _file: StoreFile | None = None
+    _targets: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def has(self, logical: int, phy_offset: int) -> bool:
+        """Whether the unit at a logical offset points to a record."""
+        position = logical * QUEUE_UNIT.size
+        files = self.queue.files
+        number = bisect_right(files, position, key=lambda file: file.base_offset) - 1
+        if number < 0 or position >= self.queue.end:
+            return False
+        file = files[number]
+        if file is not self._file:
+            raw = read_at(file, 0, size_of(file) or 0)
+            self._file = file
+            self._targets = np.frombuffer(raw, UNIT_DTYPE, len(raw) // QUEUE_UNIT.size)["phy_offset"]
+        place = (position - file.base_offset) // QUEUE_UNIT.size
+        return place < self._targets.size and int(self._targets[place]) == phy_offset
+
+
+@dataclass(slots=True)
 class _Place:
     """A queue: the logical offset at which the next unit goes in, None without a file, and the end of its last record."""
 
     next: int | None = None
     max_phy_offset: int = -1
+    kept: _Kept | None = None
 
 
 @dataclass(slots=True)
@@ -129,6 +156,8 @@ class _Puts:
         for offset, start in zip(offsets.tolist(), starts.tolist(), strict=True):
             if offset == 0 or offset >= place.next:
                 place.next += 1
+                continue
+            if place.kept is not None and place.kept.has(offset, start):
                 continue
             last = self.lost[-1] if self.lost else None
             if last is not None and (last.topic, last.queue_id, last.first + last.count) == (*queue, offset):

@@ -1,9 +1,11 @@
 """Damage at the corners of what an audit looks at: the greatest offset, counts of a lone file, the first entry, ext units."""
 
 import struct
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from one_at_a_time import broker_lock
 from rocket_columnar.audit import Level, audit
 from rocket_golden import manifest, open_store
 from store_bytes import overwrite
@@ -115,3 +117,14 @@ def test_half_messages_before_zeros_are_of_this_store(tmp_path: Path) -> None:
     assert [place for place in found(store) if place[0].startswith("log.")] == [
         ("log.gap", f"commitlog/{log.name}", 330)
     ]
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_an_empty_last_queue_file(tmp_path: Path, *, running: bool) -> None:
+    """CQ-TRUNC-3: a start takes its first unit, zeros, for one; a running broker may have made it just now."""
+    store = open_store("small-roll", tmp_path)
+    last = max((store / "consumequeue").glob("*/0/*"), key=lambda path: int(path.name))
+    empty = last.with_name(f"{int(last.name) + last.stat().st_size:020}")
+    empty.write_bytes(bytes(last.stat().st_size))
+    with broker_lock(store) if running else nullcontext():
+        assert (("queue.empty", empty.relative_to(store).as_posix(), None) in found(store)) is not running

@@ -268,3 +268,18 @@ def test_a_copy_of_a_file_beside_it_is_a_refusal(tmp_path: Path, folder: str) ->
     refused = restart(store).refused
     assert refused is not None
     assert refused.startswith(f"{folder}/copy: found a file whose name is not a number")
+
+
+def test_units_that_are_there_already_are_not_lost(tmp_path: Path) -> None:
+    """CQ-TRUNC-3: the first unit of an empty last file is kept, so that the end of the last message is 0 and all come again.
+
+    The record with the logical offset 0 is appended again; the units 1 to 4 are in the queue as before.
+    """
+    size = len(record(0))
+    log = b"".join(record(number * size, queue_offset=number) for number in range(5))
+    put(tmp_path, f"commitlog/{0:020}", log.ljust(4096, b"\0"))
+    put(tmp_path, f"consumequeue/T/0/{0:020}", b"".join(unit(number * size, size) for number in range(5)))
+    put(tmp_path, f"consumequeue/T/0/{100:020}", bytes(100))
+    put(tmp_path, "checkpoint", checkpoint(0, 0, 0))
+    put(tmp_path, "abort", b"")
+    assert restart(tmp_path, geometry=Geometry(7, 100)).lost_units == ()
