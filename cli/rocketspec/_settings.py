@@ -104,12 +104,12 @@ def warn(settings: Settings, store: Store | None = None) -> None:
     from rocket_columnar.report import mismatches
     from rocket_columnar.store import later_line
 
-    try:
-        store = store or settings.open()
-    except UsageError:  # one file, or a part of a store
+    if store is None:
         note_release(settings.store, settings.commitlog)
-        return
-    if store.signs:
+        if settings.conf is None:
+            return
+        store = settings.open()
+    elif store.signs:
         note(f"{store.path}: {later_line(store.signs)}")
     for found in mismatches(store, store.conf) if store.conf is not None else ():
         note(f"WARNING: {found.file}: {found.message}")

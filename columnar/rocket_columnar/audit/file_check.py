@@ -10,7 +10,7 @@ from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding, unread_findings
 from rocket_columnar.index import IndexHeader
-from rocket_columnar.store import NO_NUMBER, StoreFile, Unreadable, sized, usual_size
+from rocket_columnar.store import NO_ENTRY, NO_NUMBER, StoreFile, Unreadable, sized, usual_size
 
 _LATER_FOLDERS: Final = ("batchconsumequeue", "timerlog")
 
@@ -50,6 +50,11 @@ def _stray(name: str, reason: str) -> Finding | None:
         text = f"found {reason}, expected an index file: a broker loads neither this file nor any whose name sorts after it"
         return finding(
             "index.size", name, None, text, cure="move it away while the broker is down", remedy="aside"
+        )
+    if reason == NO_ENTRY:
+        text = f"found a folder of DLedger mode with {reason}: a broker in plain mode does not read it"
+        return finding(
+            "log.gap", name, None, text, severity="note", cure="none needed: remove it if it is a leftover"
         )
     is_log = folder == "commitlog" or folder.startswith("dledger-")
     code, place = ("log.gap", "the commit log") if is_log else ("queue.size", "a queue")

@@ -48,10 +48,10 @@ def check_missing(
     lacking = wanted & ~has_unit
     if lacking.any():
         earlier = of_earlier_life(every) & lacking
-        result.earlier = {
-            frames.names.names[number] for number in np.unique(every.topic[earlier & (where != AFTER)])
-        }
+        names = np.unique(every.topic[earlier & (where != AFTER)])
+        result.earlier = {frames.names.names[number] for number in names}
         lacking &= ~earlier
+    if lacking.any():
         _missing_units(store, frames, np.flatnonzero(lacking), where, result)
     if absent.size:
         _missing_keys(every, key_frame, absent, where, result)

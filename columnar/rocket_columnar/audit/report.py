@@ -33,8 +33,7 @@ from rocket_columnar.audit.wording import (
 )
 from rocket_columnar.facts import Store, read_checkpoint
 from rocket_columnar.findings import Finding, Severity, check_log_files, finding, hidden_codes
-from rocket_columnar.log import log_tail
-from rocket_columnar.store import Sign, StoreFile, list_kind, lock_text
+from rocket_columnar.store import Sign, StoreFile, lock_text
 
 
 class _Report:
@@ -102,7 +101,7 @@ def _check_files(store: Store, newest: int | None, report: _Report, *, quick: bo
     times = [(file, read_checkpoint(file)) for file in store.checkpoints]
     end = store.end
     if store.live and store.path is not None:  # headers and checkpoint may include records that came since
-        tail = log_tail(list_kind(store.path, "log", store.commitlog))
+        tail = store.present_tail()
         end, newest = max(end, tail.end), max(newest or 0, tail.newest or 0) or None
     check_index_files(store.indexes, end if store.logs else None, report, quick=quick)
     for file, found_times in times:

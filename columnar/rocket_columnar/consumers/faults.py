@@ -139,6 +139,11 @@ def _delays(
 ) -> Iterator[Finding]:
     """A warning if messages are lost: those that were due after the file was written were not delivered."""
     taken = config.taken
+    delayed = [queue for (topic, _), queue in queues.items() if topic == SCHEDULE and queue.messages]
+    if delayed and config.main.modified is None and config.backup.modified is None:
+        text = f"the file and its .bak are missing: {_LOST[config.table]}"
+        cure = "restore the file from a backup or a slave while the broker is down"
+        yield finding("config.unreadable", _name(config.main), None, text, severity="warning", cure=cure)
     for row in config.rows if taken is not None else ():
         level, offset = row["delay_level"], row["offset"]
         queue = queues.get((SCHEDULE, level - 1))
@@ -164,16 +169,17 @@ def _delays(
 
 
 def _topics(store: Store, queues: Mapping[tuple[str, int], QueueView]) -> Iterator[Finding]:
-    taken = store.config("topics").taken
-    if taken is None:
-        return
+    config = store.config("topics")
+    if config.taken is None and not (config.main.passed_over and config.backup.passed_over):
+        return  # it is unreadable, which is a finding of its own
     for topic, number in unlisted_topics(store).items():
         messages = sum(queue.messages for (name, _), queue in queues.items() if name == topic)
         yield finding(
             "topic.missing",
-            _name(taken),
+            _name(config.taken or config.main),
             None,
-            f"topic {topic} has queues 0 to {number - 1} with {messages:,} messages, and is not in the list of topics",
+            f"topic {topic} has queues 0 to {number - 1} with {messages:,} messages, and "
+            + ("there is no list of topics" if config.taken is None else "is not in the list of topics"),
         )
 
 

@@ -21,8 +21,10 @@ from rocket_columnar.store import (
     StoreFile,
     find_files,
     lock_holder,
+    logs_of,
     of_usual_size,
     require_store,
+    same_place,
     size_of,
     sized,
     while_listed,
@@ -180,12 +182,23 @@ class Files:
                 self.path,
                 kinds=kinds,
                 commitlog=self.commitlog,
+                own_log=self.has_own_log,
                 on_skip=lambda *skip: skipped.append(skip),
             )
         except UsageError:
             if "log" in kinds and len(kinds) > 1:
                 raise
             return []
+
+    @cached_property
+    def has_own_log(self) -> bool:
+        """Whether the broker's log is in the store's own `commitlog`: not where it is configured to be elsewhere, and is there."""
+        if self.path is None or self.conf is None or not self.commitlog:
+            return True
+        own = self.path / "commitlog"
+        return not self.conf.commit_logs or any(
+            same_place(folder, own) for folder in logs_of(self.conf, self.path)
+        )
 
     @cached_property
     def listed(self) -> tuple[StoreFile, ...]:
@@ -248,6 +261,10 @@ class Files:
     @cached_property
     def _tail(self) -> Tail:
         return log_tail(self.of("log"))
+
+    def present_tail(self) -> Tail:
+        """The log's files and end as they are now, where a broker goes on writing; it is not kept."""
+        return log_tail(self._find(("log",), []))
 
     @property
     def tail(self) -> Tail:

@@ -8,7 +8,7 @@ such as the prediction of a start, is kept here too (`Store.once`), so that it i
     index       geometry, geometry_fault, sound_indexes, content_indexes
     release     signs, keys
     state       holder, state, live, clean
-    settings    conf, config(table), listed_topics, kept_topics, delays
+    settings    conf, config(table), config_refusal, listed_topics, kept_topics, delays
     a start     checkpoint_times, dispatched_again_from
 """
 
@@ -27,10 +27,18 @@ from rocket_columnar.facts.files import Files
 from rocket_columnar.facts.recovery import recovery_start
 from rocket_columnar.formats import DELAYS
 from rocket_columnar.log import KeyRules
-from rocket_columnar.store import Sign, folder_signs, later_signs
+from rocket_columnar.store import CONFIG_TABLES, Sign, folder_signs, later_signs
 
-NOT_LISTED: Final = ("%LMQ%", "RMQ_SYS_")
-"""Beginnings of topics that the broker does not list: light queues have none, op messages go to their queue unlisted."""
+NOT_LISTED: Final = (
+    "%LMQ%",
+    "RMQ_SYS_",
+    "SCHEDULE_TOPIC_XXXX",
+    "OFFSET_MOVED_EVENT",
+    "TBW102",
+    "SELF_TEST_TOPIC",
+)
+"""Beginnings of topics that need not be listed: light queues have none, op messages go to their queue unlisted, and a broker
+adds its own topics when it starts (`TopicConfigManager` 62-165)."""
 
 
 class Store(Files):
@@ -61,6 +69,14 @@ class Store(Files):
             self._kept[table] = load_config(self.path or Path(), table)
         found: LoadedConfig = self._kept[table]
         return found
+
+    @cached_property
+    def config_refusal(self) -> str | None:
+        """The first file of `config/` that keeps the broker from starting (CFG-1)."""
+        tables = () if self.path is None else tuple(CONFIG_TABLES.values())
+        broken = (config.main.path.name for config in map(self.config, tables) if not config.starts)
+        name = next(broken, None)
+        return None if name is None else f"config/{name}: neither this file nor its .bak can be loaded"
 
     @cached_property
     def listed_topics(self) -> frozenset[str] | None:

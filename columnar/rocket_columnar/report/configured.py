@@ -1,6 +1,5 @@
 """What the configuration of a store's broker states of its files, and how they differ from it."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -8,7 +7,7 @@ from typing import Final
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.rebuild import Rebuilt
-from rocket_columnar.store import BrokerConf, StoreFile, sized, usual_size
+from rocket_columnar.store import BrokerConf, StoreFile, logs_of, same_place, sized, usual_size
 
 _LIGHT: Final = "consumequeue/%LMQ%"
 
@@ -63,11 +62,8 @@ def _mismatch(code: str, clause: str, file: str, text: str, settings: tuple[tupl
 def log_folders(store: Path, conf: BrokerConf, warn: Callable[[str], object]) -> Iterator[Path]:
     """The configured directories of the log that are not STORE/commitlog; `warn` is called with each other difference."""
     own = store / "commitlog"
-    for text in conf.commit_logs:
-        folder = Path(text)
-        if conf.store is not None and folder.is_relative_to(conf.store):
-            folder = store / folder.relative_to(conf.store)
-        if _same(folder, own):
+    for folder in logs_of(conf, store):
+        if same_place(folder, own):
             continue
         if folder.is_dir():
             yield folder
@@ -84,10 +80,6 @@ def log_folders(store: Path, conf: BrokerConf, warn: Callable[[str], object]) ->
             f"{conf.path} does not set storePathCommitLog: 4.9.3 then keeps the commit log in ~/store/commitlog "
             "of the user that runs the broker, wherever storePathRootDir is; use --commitlog"
         )
-
-
-def _same(one: Path, other: Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def rebuild_warnings(

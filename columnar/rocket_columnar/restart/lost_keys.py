@@ -1,4 +1,4 @@
-"""Keys that only index files hold which a start deletes, of records that it does not dispatch again."""
+"""Keys that are in no index file that a start leaves, of records that it does not dispatch again."""
 
 from __future__ import annotations
 
@@ -10,15 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rocket_columnar.audit import (
-    Frames,
-    RangeResult,
-    Targets,
-    entries_of,
-    plan_audit,
-    read_frames,
-    survey_index,
-)
+from rocket_columnar.audit import RangeResult, Surveys, entries_of, plan_audit, read_frames, survey_file
 from rocket_columnar.facts import Store
 from rocket_columnar.formats import hash_key, index_key
 from rocket_columnar.log import StoredRecord, StoredRecords
@@ -92,42 +84,32 @@ def _keys_of(record: StoredRecord | None) -> tuple[str, list[str]]:
 
 
 def lost_keys(store: Store, deleted: AbstractSet[str], begin: int, work: WorkDone) -> LostKeys:
-    """Keys of records before `begin`, where dispatch begins again, that only `deleted` files hold, range by range.
+    """Keys of records before `begin`, where dispatch begins again, that no index file but `deleted` ones has, range by range.
 
     `work` counts the bytes of the index files and of the log before `begin`.
     """
-    if store.geometry is None:
-        return LostKeys.none()
-    plan = plan_audit(store)
+    plan, kept = plan_audit(store), [file for file in store.content_indexes if file.name not in deleted]
     ranges = [part for part in plan.ranges if part.begin < begin]
-    sizes = [size_of(file) or 0 for file in store.content_indexes]
+    sizes = [size_of(file) or 0 for file in kept]
     work.expect(sum(sizes) + sum(part.size for part in ranges))
     surveys = []
-    for file, size in zip(store.content_indexes, sizes, strict=True):
-        surveys.append(survey_index(file, store.geometry, live=False, last=False))
+    for file, size in zip(kept, sizes, strict=True):
+        surveys.append(survey_file(store, file))
         work.add(size)
-    gone = Targets.of([survey for survey in surveys if survey.file in deleted])
-    kept = Targets.of([survey for survey in surveys if survey.file not in deleted])
+    targets = Surveys.of(surveys).indexes
     offsets, hashes = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     start: int | None = None
     for part in ranges:
         result = RangeResult(part, part.begin, part.end)
         frames = read_frames(plan, part, None if part.exact else start, result)
         start = result.next
-        held, safe = (entries_of(store, targets, frames, result) != 0 for targets in (gone, kept))
-        lost = _lost_in(frames, held, safe, begin)
-        offsets.append(np.repeat(frames.all.phy_offset, frames.all.key_count)[lost])
-        hashes.append(frames.all.key_hash[lost])
+        every = frames.all
+        owner = np.repeat(np.arange(every.phy_offset.size), every.key_count)
+        codes, safe = (owner << 31) | every.key_hash, entries_of(store, targets, frames, result) != 0
+        lost = (
+            ~safe & (every.phy_offset[owner] < begin) & ~np.isin(codes, codes[safe])
+        )  # a message may have one key twice
+        offsets.append(every.phy_offset[owner][lost])
+        hashes.append(every.key_hash[lost])
         work.add(part.size)
     return LostKeys(np.concatenate(offsets), np.concatenate(hashes), store.logs)
-
-
-def _lost_in(
-    frames: Frames, held: NDArray[np.bool_], safe: NDArray[np.bool_], begin: int
-) -> NDArray[np.bool_]:
-    """Which keys of a range only files hold that go; a message may have one key twice."""
-    owner = np.repeat(np.arange(frames.all.phy_offset.size), frames.all.key_count)
-    codes = (owner << 31) | frames.all.key_hash
-    lost: NDArray[np.bool_] = held & ~safe & (frames.all.phy_offset[owner] < begin)
-    lost &= ~np.isin(codes, codes[safe])
-    return lost

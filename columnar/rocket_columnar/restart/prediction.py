@@ -151,9 +151,11 @@ def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
 
 def _predicted(store: Store, work: WorkDone, release: Profile, *, index_safe: bool) -> Restart:
     """The start on the files of a plan; one that is not a broker's file prevents it (`MappedFileQueue.doLoad`)."""
-    stray = [found for found in store.once(planned) if found.code in _REFUSED]
+    stray = [found for found in store.once(planned) if found.code in _REFUSED and found.severity != "note"]
     found = _loaded(store, work, release, index_safe=index_safe)
-    return replace(found, refused=f"{stray[-1].file}: {stray[-1].message}") if stray else found
+    if stray:
+        return replace(found, refused=f"{stray[-1].file}: {stray[-1].message}")
+    return replace(found, refused=found.refused or store.config_refusal)
 
 
 def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool) -> Restart:
@@ -176,7 +178,7 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool)
     if later and clean and not framed:
         dispatch_from = dispatch_start(release, walk_from, end, greatest_end(store))
     lost = LostKeys.none()
-    if indexes or not store.logs:
+    if store.conf is None or store.conf.index_enabled:
         lost = lost_keys(store, {deletion.file for deletion in indexes}, dispatch_from, work)
     refused = None if release.rules.get("checks_room") else too_long_record(store, end)
     if refused is not None:  # the index was loaded before that

@@ -1,6 +1,13 @@
 """The files of a store: finding them, detecting their kind, reading parts of them."""
 
-from rocket_columnar.store.broker_conf import DELETE_WHEN, RESERVED_HOURS, BrokerConf, read_broker_conf
+from rocket_columnar.store.broker_conf import (
+    DELETE_WHEN,
+    RESERVED_HOURS,
+    BrokerConf,
+    logs_of,
+    read_broker_conf,
+    same_place,
+)
 from rocket_columnar.store.detection import entry_position
 from rocket_columnar.store.gentle_reads import GentleReads, lower_priority
 from rocket_columnar.store.later_release import (
@@ -11,7 +18,7 @@ from rocket_columnar.store.later_release import (
     signs_at,
 )
 from rocket_columnar.store.links import REPAIRS, links_in
-from rocket_columnar.store.listing import NO_NUMBER, find_files, list_kind
+from rocket_columnar.store.listing import NO_ENTRY, NO_NUMBER, find_files
 from rocket_columnar.store.lock import hold_lock, lock_holder, lock_text
 from rocket_columnar.store.places import is_safe, placed_file, protected_directories, require_store
 from rocket_columnar.store.reader import (

@@ -1,5 +1,6 @@
 """The configuration file of a 4.9.3 broker, as far as it decides what the store's files look like."""
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -116,6 +117,21 @@ def _delays(path: Path, text: str) -> tuple[int, ...]:
     if not all(re.fullmatch("[0-9]{1,9}[smhd]", level) for level in levels):
         raise UsageError(f"{path}: found messageDelayLevel={text}, expected delays such as 1s 5m 2h")
     return tuple(int(level[:-1]) * _DELAY_UNITS[level[-1]] for level in levels)
+
+
+def logs_of(conf: BrokerConf, store: Path) -> list[Path]:
+    """The configured directories of the log; those in the configured store are in `store`, wherever that is."""
+    folders = [Path(text) for text in conf.commit_logs]
+    root = conf.store
+    return [
+        store / folder.relative_to(root) if root is not None and folder.is_relative_to(root) else folder
+        for folder in folders
+    ]
+
+
+def same_place(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one directory."""
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _commit_logs(values: Mapping[str, str]) -> tuple[str, ...]:

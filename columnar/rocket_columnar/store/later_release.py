@@ -1,5 +1,6 @@
 """Signs that a release of 5.x wrote to a store, which 4.9.3 never leaves; read from few bytes of each file."""
 
+import os
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -119,7 +120,8 @@ def _of_folders(store: Path) -> Iterator[Sign]:
     if (store / "config" / "topics" / "CURRENT").is_file():
         yield Sign("config", "the configuration in RocksDB (config/topics, not read)")
     for kind, folder, what in _UNREAD:
-        if _has_content(store / folder) and not (kind == "index" and _has_content(store / "index")):
+        used = _has_content(store / folder) if kind == "compaction" else _is_used(store / folder)
+        if used and not (kind == "index" and _has_content(store / "index")):
             yield Sign(kind, f"{what} ({folder}, not read)")
     if _has_content(store / "batchconsumequeue"):
         yield Sign("batch", "batch queues (batchconsumequeue, not rebuilt)")
@@ -135,6 +137,15 @@ def _of_folders(store: Path) -> Iterator[Sign]:
         yield Sign("batch", "queue.type BatchCQ in config/topics.json")
     elif b'"stateVersion"' in text:
         yield Sign("config", "stateVersion in config/topics.json")
+
+
+def _is_used(database: Path) -> bool:
+    """Whether a RocksDB contains anything: a table, or a log of puts with a byte. A broker of 5.5.0 makes an empty one."""
+    return database.is_dir() and any(
+        entry.name.endswith((".sst", ".log")) and entry.stat().st_size
+        for entry in os.scandir(database)
+        if entry.is_file()
+    )
 
 
 def _has_content(folder: Path) -> bool:

@@ -43,6 +43,9 @@ from rocket_columnar.store.unreadable import reason_left_out
 NO_NUMBER: Final = "its name is not a number"
 """Why `find_files` skips a file whose name no file of a store has."""
 
+NO_ENTRY: Final = "no entry of DLedger in it, and the store has another log"
+"""Why `find_files` skips the log of a DLedger member."""
+
 _CHOICES: Final = "--kind " + "|".join((*KINDS, *LATER_KINDS))
 _NAMES: Final = {
     "index": "index file",
@@ -83,9 +86,12 @@ class _Finder:
         root: Path,
         skipped: list[tuple[str, str]],
         commitlog: Sequence[Path] = (),
+        *,
+        own_log: bool = True,
     ) -> None:
         self.path = path
         self.commitlog = commitlog
+        self.own_log = own_log
         self.root = root
         self.skipped = skipped
         self._whole = Path(os.path.abspath(path))  # noqa: PTH100
@@ -199,14 +205,15 @@ class _Finder:
 
         They are plain files, files of DLedger mode, or plain ones followed by those of DLedger mode (DLG-14).
         """
-        members = member_logs(self.path)
+        folders = dict.fromkeys((*((self.path / "commitlog",) if self.own_log else ()), *self.commitlog))
+        files = [file for folder in folders for file in self.files(folder, "log")]
+        members = [folder for folder in member_logs(self.path) if self._is_used(folder, alone=not files)]
         if len(members) > 1:
             names = ", ".join(shown_name(folder.parent.name) for folder in members)
             raise UsageError(
                 f"{self.path}: contains the logs of several DLedger members: {names}; expected one"
             )
-        folders = (self.path / "commitlog", *members, *self.commitlog)
-        files = [file for folder in dict.fromkeys(folders) for file in self.files(folder, "log")]
+        files += [file for folder in members for file in self.files(folder, "log") if folder not in folders]
         files.sort(key=lambda file: file.base_offset)
         for before, file in pairwise(files):
             if before.base_offset == file.base_offset:
@@ -215,6 +222,13 @@ class _Finder:
                 )
         several = len({file.path.parent for file in files}) > 1
         return [replace(file, log=self.path) for file in files] if several else files
+
+    def _is_used(self, member: Path, *, alone: bool) -> bool:
+        """Whether the log of a DLedger member is one of the store: it has an entry, or there is no other log."""
+        if alone or any(_has_entry(Path(entry.path)) for entry in entries_of(member) if entry.is_file()):
+            return True
+        self.skipped.append((self.name(member), NO_ENTRY))
+        return False
 
     def placed(self, place: Place) -> Iterator[StoreFile]:
         """The files of a folder whose place in a store is known."""
@@ -241,6 +255,15 @@ class _Finder:
                 self.skipped.append((self.name(path), f"of no known kind (use {_CHOICES})"))
             else:
                 yield _single(path, kind)
+
+
+def _has_entry(path: Path) -> bool:
+    """Whether a file begins with an entry of DLedger."""
+    try:
+        with open_reader(path) as reader:
+            return entry_position(reader.read(0, min(reader.size, ENTRY.size + 8)).tobytes()) is not None
+    except OSError:  # it is in use as far as anyone knows
+        return True
 
 
 def _detect(path: Path) -> Kind | None:
@@ -300,6 +323,7 @@ def find_files(
     *,
     kinds: Collection[str] = KINDS,
     commitlog: Sequence[Path | str] = (),
+    own_log: bool = True,
     on_skip: Callable[[str, str], None] = _skip_nothing,
 ) -> list[StoreFile]:
     """The files at `path`: one file, a queue, topic, index or commit-log folder, or a whole store.
@@ -315,6 +339,7 @@ def find_files(
         kinds: of a whole store, only search for files of these kinds; other directories are not opened.
         commitlog: directories of the store's commit log in addition to its own `commitlog`: those in the broker's
             settings `storePathCommitLog` and `readOnlyCommitLogStorePaths` (STORE-17).
+        own_log: whether its own `commitlog` is one of them.
         on_skip: called with the name of each file skipped, and the reason.
 
     Raises:
@@ -332,7 +357,7 @@ def find_files(
         require_regular(path, mode)
         return [_from_file(path, kind, kinds)]
     skipped: list[tuple[str, str]] = []
-    finder = _Finder(path, Path(os.path.abspath(path)), skipped, folders)  # noqa: PTH100
+    finder = _Finder(path, Path(os.path.abspath(path)), skipped, folders, own_log=own_log)  # noqa: PTH100
     files = _in_directory(finder, kind, kinds if kind is None else (kind,))
     if not files:
         place = place_of(path, is_file=False)
@@ -369,11 +394,3 @@ def _in_directory(finder: _Finder, kind: Kind | None, kinds: Collection[str]) ->
     if kind is not None:
         return list(finder.files(path, kind))
     return sorted(finder.unplaced(), key=lambda file: ALL_KINDS.index(file.kind))
-
-
-def list_kind(store: Path, kind: str, commitlog: Sequence[Path | str] = ()) -> list[StoreFile]:
-    """The files of one kind, perhaps none."""
-    try:
-        return find_files(store, kinds=(kind,), commitlog=commitlog)
-    except UsageError:  # no such files
-        return []

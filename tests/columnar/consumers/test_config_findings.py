@@ -46,7 +46,9 @@ def test_a_topic_that_is_not_listed(mixed: Path) -> None:
 def test_no_file_at_all(mixed: Path) -> None:
     for file in (mixed / "config").iterdir():
         file.unlink()
-    assert codes(mixed) == []
+    missing = found(mixed)
+    assert {finding.code for finding in missing} == {"topic.missing", "config.unreadable"}
+    assert {finding.file for finding in missing} == {"config/topics.json", "config/delayOffset.json"}
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ def test_queues_in_rocksdb_are_not_missing(store: Path) -> None:
     shutil.rmtree(store / "consumequeue")
     assert "queue.missing_unit" in {finding.code for finding in audit(store)}
     (store / "consumequeue_rocksdb").mkdir()
-    (store / "consumequeue_rocksdb" / "CURRENT").write_text("MANIFEST-000005\n")
+    (store / "consumequeue_rocksdb" / "000008.sst").write_bytes(b"\0")
     report = audit(store)
     assert (list(report), kinds(report)) == ([], ["rocksdb"])
 
@@ -234,7 +234,7 @@ def test_what_is_not_read_is_named(store: Path, folder: str, kind: str, text: st
 def test_keys_of_an_index_in_rocksdb_are_not_missing(store: Path) -> None:
     """`MessageRocksDBStorage` 63 of 5.5.1; with index files beside it they are judged."""
     (store / "rocksdbstore").mkdir()
-    (store / "rocksdbstore" / "CURRENT").write_text("MANIFEST-000005\n")
+    (store / "rocksdbstore" / "000008.sst").write_bytes(b"\0")
     assert audit(store).signs == ()
     shutil.rmtree(store / "index")
     report = audit(store)

@@ -141,7 +141,7 @@ def test_an_empty_file_is_not_predicted_since_5_1_3(store: Path) -> None:
 
 def test_queues_in_rocksdb_are_not_predicted(store: Path) -> None:
     (store / "consumequeue_rocksdb").mkdir()
-    (store / "consumequeue_rocksdb" / "CURRENT").write_text("MANIFEST-000005\n")
+    (store / "consumequeue_rocksdb" / "000008.sst").write_bytes(b"\0")
     with pytest.raises(UsageError, match="the start is not predicted with queues in RocksDB"):
         restart(store)
 
