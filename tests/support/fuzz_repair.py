@@ -56,8 +56,10 @@ def _bytes(folder: Path) -> dict[str, bytes]:
 def _undo(data: bytes, folder: Path) -> str:
     """An undo by a journal; what is not in the store, and the log, stays as it is, and of a refusal all does."""
     root = folder / "outer"
-    shutil.rmtree(root, ignore_errors=True)
-    _lay(root)
+    if not (folder / "whole").exists():
+        shutil.rmtree(root, ignore_errors=True)
+        _lay(root)
+    (folder / "whole").unlink(missing_ok=True)
     (root / "store" / _FOLDER / "repair.json").write_bytes(data)
     docs = _bytes(root / "docs")
     try:
@@ -67,6 +69,7 @@ def _undo(data: bytes, folder: Path) -> str:
         assert sorted(path.name for path in kept if path.exists()) == sorted(
             Path(name).name for name in _FILES if "/docs" not in name
         )
+        (folder / "whole").touch()
         raise
     finally:
         assert _bytes(root / "docs") == docs
