@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,6 +28,14 @@ def repair(
     geometry: option.GeometryText = None,
     rocketmq_profile: option.StoreRelease = None,
     broker_conf: option.BrokerConfFile = None,
+    offsets: Annotated[
+        Path | None,
+        typer.Option(
+            "--offsets",
+            metavar="FILE",
+            help="consumerOffset.json of a replica. Offsets beyond their queues are set to its offsets instead of the queues' ends.",
+        ),
+    ] = None,
 ) -> None:
     """Repair index files and consume queues of a store in place. This is the only verb that writes to a store.
 
@@ -44,7 +53,7 @@ def repair(
 
     settings = read_settings(store, commitlog, geometry, broker_conf)
     target = engine.Target(
-        settings.store, settings.commitlog, settings.geometry, settings.conf, rocketmq_profile
+        settings.store, settings.commitlog, settings.geometry, settings.conf, rocketmq_profile, offsets
     )
     shell = Shell.of(settings.store, settings.options)
     if undo:
@@ -72,6 +81,9 @@ def _show_plan(plan: RepairPlan, shell: Shell) -> None:
             say(f"move {printable(name)} away")
     for topic, number in plan.topics.items():
         say(f"add topic {printable(topic)} with {option.counted(number, 'queue')} to config/topics.json")
+    for one in plan.offsets:
+        place = f"{printable(one.topic)} queue {one.queue_id}"
+        say(f"set the offset of group {printable(one.group)} in {place} from {one.offset:,} to {one.end:,}")
     for finding in plan.left:
         say(f"not cured by a repair: {finding.code} {finding.file}: {finding.message}")
     say(f"now: {_outlook(plan.outlook)}")

@@ -1,14 +1,11 @@
 """What is wrong with the broker's configuration beside its queues."""
 
-import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from rocket_spec.errors import MalformedError
-
-from rocket_columnar.config import ConfigFile, LoadedConfig, parse
+from rocket_columnar.config import ConfigFile, LoadedConfig
 from rocket_columnar.consumers.queue_units import units
 from rocket_columnar.consumers.standing import CHECKER, HALF, OP, SCHEDULE, Progress, progress
 from rocket_columnar.describe import QueueView, queue_views
@@ -191,35 +188,6 @@ def unlisted_topics(store: Store) -> dict[str, int]:
         if topic not in known and not topic.startswith(NOT_LISTED):
             missing[topic] = queue_id + 1
     return missing
-
-
-def completed_topics(store: Store, topics: Mapping[str, int]) -> str:
-    """The text of `topics.json` with further topics, with the number of queues of each; settings are the defaults of 4.9.3 (CFG-3).
-
-    Raises:
-        MalformedError: the file that a start takes changed meanwhile, or has a number that JSON does not.
-        OSError: it cannot be read.
-    """
-    taken = store.config("topics").taken
-    content: dict[str, Any] = {} if taken is None else parse(taken.path.read_bytes(), str(taken.path)) or {}
-    table = content.setdefault("topicConfigTable", {})
-    for topic, number in topics.items():
-        table[topic] = {
-            "order": False,
-            "perm": 6,
-            "readQueueNums": number,
-            "topicFilterType": "SINGLE_TAG",
-            "topicName": topic,
-            "topicSysFlag": 0,
-            "writeQueueNums": number,
-        }
-    try:
-        return json.dumps(content, indent=1, allow_nan=False) + "\n"
-    except ValueError:
-        file = "config/topics.json" if taken is None else str(taken.path)
-        raise MalformedError(
-            file=file, found="a number beyond those of JSON", expected="a list of topics", clause="CFG-3"
-        ) from None
 
 
 def _transactions(seen: Progress, config: LoadedConfig) -> Iterator[Finding]:

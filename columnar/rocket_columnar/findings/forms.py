@@ -5,9 +5,10 @@ from typing import Final, Literal, NamedTuple, TypedDict, Unpack
 
 Severity = Literal["error", "warning", "note"]
 
-Remedy = Literal["none", "index", "queues", "replica", "aside", "settings", "checkpoint", "topics"]
+Remedy = Literal["none", "index", "queues", "replica", "aside", "settings", "checkpoint", "topics", "offsets"]
 """Kinds of cures: index files or queues are rebuilt, files are copied from a replica, files that do not belong there are
-moved away, the broker's settings are corrected, the checkpoint is removed, the list of topics is completed from the queues."""
+moved away, the broker's settings are corrected, the checkpoint is removed, the list of topics is completed from the queues,
+and offsets of groups beyond their queues are set to their ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +227,8 @@ CODES: Final[dict[str, _Code]] = {
         "warning",
         "CFG-4",
         "the group gets messages again, or misses those that come before its offset",
-        "reset the group's offset with `mqadmin resetOffsetByTime`, or let its consumers move it",
+        "set the offset to the queue's end, or to a replica's (`rocketspec repair --offsets FILE`), while the broker is down",
+        "offsets",
     ),
     "consumer.offset_below_minimum": _Code(
         "warning",

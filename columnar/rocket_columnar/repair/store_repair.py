@@ -2,7 +2,7 @@
 
 Index files and queues are rebuilt into a folder in the store, and put in place by renames; what they replace is kept there.
 Afterwards an audit and the prediction of a start are compared with those before: if anything is worse, all is taken back.
-Topics that are not listed are added to `config/topics.json`.
+Topics that are not listed are added to `config/topics.json`, and offsets beyond their queues set to the ends of these.
 The commit log is never changed, but for files that do not belong there.
 """
 
@@ -17,7 +17,13 @@ from typing import Final, NamedTuple
 
 from rocket_spec.errors import MalformedError, UsageError
 
-from rocket_columnar.consumers import completed_topics, unlisted_topics
+from rocket_columnar.consumers import (
+    Moved,
+    completed_topics,
+    corrected_offsets,
+    moved_offsets,
+    unlisted_topics,
+)
 from rocket_columnar.findings import Finding
 from rocket_columnar.repair.choice import is_aside, rebuilt
 from rocket_columnar.repair.folder import RepairFolder
@@ -30,6 +36,7 @@ from rocket_columnar.restart import predicted, restarts
 from rocket_columnar.store import hold_lock, links_in, lock_holder
 
 _TOPICS: Final = "config/topics.json"
+_OFFSETS: Final = "config/consumerOffset.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,7 @@ class RepairPlan:
         away: files that are moved into the repair's folder.
         into: files that are put in place.
         topics: number of queues of each topic that is added to the list of topics.
+        offsets: those of groups that are moved.
         left: errors and warnings that a repair does not cure.
         outlook: of the store as it is.
     """
@@ -47,6 +55,7 @@ class RepairPlan:
     away: tuple[str, ...]
     into: tuple[str, ...]
     topics: Mapping[str, int]
+    offsets: tuple[Moved, ...]
     left: tuple[Finding, ...]
     outlook: Outlook
 
@@ -109,7 +118,7 @@ def repair(target: Target) -> Repaired:
         _refuse(root)
         survey = _survey(target)
         if not survey.roots:
-            plan = RepairPlan((), (), {}, tuple(survey.left), survey.outlook)
+            plan = RepairPlan((), (), {}, (), tuple(survey.left), survey.outlook)
             return Repaired(plan, "", plan.outlook, "")
         return _placed(target, survey, RepairFolder.make(root))
 
@@ -179,37 +188,43 @@ def _prepared(target: Target, survey: _Survey, new: Path) -> RepairPlan:
     moved = sorted(name for name in names if (store / name).exists())
     try:
         files = rebuilt(target, survey.roots, moved, new)
-        topics = _listed(target, survey.roots, new, left)
+        configured = _configured(target, survey.roots, new, left)
     except OSError as error:
         if error.filename is None and error.errno is not None:  # a write does not name its file
             raise OSError(error.errno, error.strerror, os.fspath(new)) from error
         raise
     into, away = list(files.into), [*moved, *files.away]
-    if topics:
-        into.append(_TOPICS)
-        away += [_TOPICS] if (store / _TOPICS).exists() else []
+    for name, changed in zip((_TOPICS, _OFFSETS), configured, strict=True):
+        if changed:
+            into.append(name)
+            away += [name] if (store / name).exists() else []
     for path in [path for path in new.rglob("*") if path.is_file()]:
         if path.relative_to(new).as_posix() not in into:
             path.unlink()
     _give(store, [new / name for name in into])
-    return RepairPlan(tuple(dict.fromkeys(away)), tuple(into), topics, tuple(left), survey.outlook)
+    return RepairPlan(tuple(dict.fromkeys(away)), tuple(into), *configured, tuple(left), survey.outlook)
 
 
-def _listed(target: Target, roots: Sequence[Finding], new: Path, left: list[Finding]) -> Mapping[str, int]:
-    """Writes the completed list of topics; what is added. What cannot be completed is left."""
-    missing = [root for root in roots if root.remedy == "topics"]
+def _configured(
+    target: Target, roots: Sequence[Finding], new: Path, left: list[Finding]
+) -> tuple[Mapping[str, int], tuple[Moved, ...]]:
+    """Writes the files of the configuration; topics that are added, and offsets that are moved. A file that cannot be written is left."""
     store = target.look()
-    topics = unlisted_topics(store) if missing else {}
-    if not topics:
-        return {}
+    kinds = {root.remedy for root in roots}
+    topics = unlisted_topics(store) if "topics" in kinds else {}
+    offsets = moved_offsets(store, target.offsets) if "offsets" in kinds else []
+    (new / "config").mkdir()
     try:
-        text = completed_topics(store, topics)
+        if topics:
+            (new / _TOPICS).write_text(completed_topics(store, topics), "utf-8")
     except MalformedError:
-        left += missing
-        return {}
-    (new / _TOPICS).parent.mkdir()
-    (new / _TOPICS).write_text(text, "utf-8")
-    return topics
+        topics, left[:] = {}, [*left, *(root for root in roots if root.remedy == "topics")]
+    try:
+        if offsets:
+            (new / _OFFSETS).write_text(corrected_offsets(store, offsets), "utf-8")
+    except MalformedError:
+        offsets, left[:] = [], [*left, *(root for root in roots if root.remedy == "offsets")]
+    return topics, tuple(offsets)
 
 
 def _give(store: Path, files: Sequence[Path]) -> None:

@@ -14,13 +14,18 @@ from rocket_columnar.store import BrokerConf
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A store to repair, and what its files look like; as for `audit`."""
+    """A store to repair, and what its files look like; as for `audit`.
+
+    Attributes:
+        offsets: a `consumerOffset.json` of a replica, for offsets of groups that are beyond their queues.
+    """
 
     store: Path
     commitlog: tuple[Path, ...] = ()
     geometry: Geometry | None = None
     conf: BrokerConf | None = None
     release: str | None = None
+    offsets: Path | None = None
 
     def look(self) -> Store:
         """The store as it is now."""

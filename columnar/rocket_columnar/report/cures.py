@@ -16,7 +16,7 @@ from rocket_columnar.findings import Finding
 from rocket_columnar.report.log_choices import LogChoices
 from rocket_columnar.report.shell import CONF, REPLICA, Shell, chained
 
-REPAIRED: Final = ("index", "queues", "aside", "checkpoint", "topics")
+REPAIRED: Final = ("index", "queues", "aside", "checkpoint", "topics", "offsets")
 """Remedies of findings that a repair cures."""
 
 

@@ -1,12 +1,14 @@
 """A repair replaces the files that findings name and no others, though a rebuild would write others differently."""
 
+import json
 import os
 import shutil
 from pathlib import Path
 
 import pytest
+from rocket_columnar.config import load_config
 from rocket_columnar.rebuild import rebuild
-from rocket_columnar.repair import RepairPlan, Target, plan_repair, repair
+from rocket_columnar.repair import RepairPlan, Target, plan_repair, repair, undo
 from rocket_columnar.report import audit
 from rocket_golden import open_store
 from store_bytes import contents, overwrite
@@ -84,3 +86,39 @@ def test_a_list_of_topics_with_a_number_beyond_those_of_json_is_left(store: Path
     assert ([found.code for found in plan.left], plan.topics, plan.into) == (["topic.missing"], {}, ())
     repair(Target(store))
     assert contents(store) == before
+
+
+def offsets(store: Path) -> dict[str, dict[int, int]]:
+    """What a broker loads."""
+    found: dict[str, dict[int, int]] = {}
+    for row in load_config(store, "consumer_offsets").rows:
+        found.setdefault(f"{row['topic']}@{row['group']}", {})[row["queue_id"]] = row["offset"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("replica", "end"), [({}, 20), ({0: 17, 1: 99}, 17)], ids=["the queue's end", "a replica's"]
+)
+def test_an_offset_beyond_its_queue_is_set_to(
+    store: Path, tmp_path: Path, replica: dict[int, int], end: int
+) -> None:
+    """Orders has 20 messages in queue 0 and as many in queue 1, beyond which the replica is, too; other offsets stay."""
+    file = store / "config/consumerOffset.json"
+    file.write_text('{"offsetTable":{"Orders@g":{0:1000,1:2000,2:3},"Orders@h":{0:5}}}', "utf-8")
+    other = tmp_path / "replica.json"
+    other.write_text(json.dumps({"offsetTable": {"Orders@g": replica}}), "utf-8")
+    units = [(store / f"consumequeue/Orders/{queue}").glob("*") for queue in (0, 1)]
+    ends = [
+        sum(part.read_bytes()[at : at + 8] != bytes(8) or not at for part in some for at in range(0, 400, 20))
+        for some in units
+    ]
+    target = Target(store, offsets=other if replica else None)
+    done = repair(target)
+    assert (done.worse, done.plan.into) == ("", ("config/consumerOffset.json",))
+    assert offsets(store) == {
+        "Orders@g": {0: end if replica else ends[0], 1: ends[1], 2: 3},
+        "Orders@h": {0: 5},
+    }
+    assert [found for found in audit(store) if found.code == "consumer.offset_beyond_queue"] == []
+    undo(store)
+    assert offsets(store)["Orders@g"][0] == 1000
