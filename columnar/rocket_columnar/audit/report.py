@@ -20,6 +20,7 @@ from rocket_columnar.audit.header_bounds import FirstEntries, check_bounds
 from rocket_columnar.audit.later_release import UNJUDGED
 from rocket_columnar.audit.log_check import check_begin, check_log
 from rocket_columnar.audit.lost import what_is_missing
+from rocket_columnar.audit.queue_puts import take_own_puts
 from rocket_columnar.audit.range_check import check_range
 from rocket_columnar.audit.range_result import RangeResult, UnitRun
 from rocket_columnar.audit.ranges import Plan
@@ -180,6 +181,7 @@ def findings(
     yield from report.take()
     by_themselves = [*(survey.marks for survey in queues), *(survey.marks for survey in indexes)]
     marks = Marks.joined([*(part.marks for part in parts), *by_themselves])
+    take_own_puts(store, marks, report)
     hashes = frozenset[int]().union(*(part.hashes for part in parts))
     known = {offset: time for part in parts for offset, time in part.times.items()}
     units, keys = what_is_missing(store, parts, report)
