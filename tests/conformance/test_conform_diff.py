@@ -113,7 +113,7 @@ def test_the_verb_tells_what_broke_and_why(verb: Verb, tmp_path: Path) -> None:
         "         it exited with code 9",
         "added    IDX-PUT-1/e: absent -> crash",
         "         it exited with code 9",
-        "exactly as: a line left out (IDX-PUT-1): same answers and bytes in all 1 cases in which it would show",
+        "exactly as: a line left out (IDX-PUT-1): same answers and bytes in the one case in which it would show",
         "2 broken, 1 fixed, 1 changed, 2 added (1 of them fail), 0 removed",
     ]
 

@@ -49,7 +49,7 @@ class Cause:
 
     @property
     def is_sure(self) -> bool:
-        """Whether all cases in which it would show do show it, and more than one does."""
+        """Whether all cases in which it would show do show it."""
         return self.shows == len(self.failures)
 
 
@@ -162,15 +162,15 @@ class _Claims(Search):
     def causes(self) -> tuple[Cause, ...]:
         """What is proved of more than one case, without misreadings that a case contradicts or of which there is doubt."""
         unclear = self._contradicted() | {mutant for mutant in self.found if self._is_doubtful(mutant)}
-        alike = {mutant: tuple(self.like(mutant)) for mutant in self.found if mutant not in unclear}
-        unclear |= {mutant for mutant, others in alike.items() if len(others) > _MOST_ALIKE}
+        alike = {mutant: self._alike(mutant) for mutant in self.found if mutant not in unclear}
+        unclear |= {mutant for mutant, others in alike.items() if not 0 < len(others) <= _MOST_ALIKE}
         claims = {name: claimed for name, claimed in self.claims.items() if not claimed & unclear}
         sampled = dict(self._sampled(unclear))
         together = self._together()
         found: list[Cause] = []
         for mutant in self.found:
             failures = tuple(item for item in self.failures if mutant in claims.get(item.id, ()))
-            if mutant in unclear or len(failures) < FEWEST_CASES:
+            if mutant in unclear or not failures:
                 continue
             names = {item.id for item in failures}
             cause = Cause(
@@ -190,11 +190,27 @@ class _Claims(Search):
         return [item for item in rest if not self.outcome([mutant], item).passes]
 
     def _is_doubtful(self, mutant: Mutant) -> bool:
-        """Whether fewer than two cases need it, or most cases in which it would show show something else."""
+        """Whether no case needs it, or most cases in which it would show show something else."""
         claimed = [item for item in self.failures if mutant in self.claims.get(item.id, ())]
-        if sum(self._needs(mutant, item) for item in claimed) < FEWEST_CASES:
+        if not any(self._needs(mutant, item) for item in claimed):
             return True
         return len(self._otherwise(mutant, {item.id for item in claimed})) > len(claimed)
+
+    def _alike(self, mutant: Mutant) -> tuple[Mutant, ...]:
+        """What comes to the same in all that is claimed for a misreading: of its family, of its whole part for a single case.
+
+        A single case has to be written for the clause of one of them, which comes first.
+        """
+        claimed = [item for item in self.failures if mutant in self.claims.get(item.id, ())]
+        if len(claimed) >= FEWEST_CASES:
+            return tuple(self.like(mutant))
+        [failure] = claimed
+        rest, part, own = self.claims[failure.id] - {mutant}, part_of(mutant.clause), failure.clauses[0]
+        near = (item for item in self.evidence.misreadings if part_of(item.clause) == part)
+        found = [other for other in near if self.outcome(rest | {other}, failure).exact]
+        found = [other for other in found if other == mutant or not self.refuting(other, rest)]
+        found.sort(key=lambda item: item.clause != own)
+        return tuple(found) if failure.directed and found[0].clause == own else ()
 
     def _passed(self) -> Iterator[tuple[Case, Observation]]:
         """The cases that the implementation passes, of the parts that the set is about."""
