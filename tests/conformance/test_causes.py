@@ -6,8 +6,16 @@ from itertools import islice
 import pytest
 from rich.console import Console
 from rocket_conformance.misreadings import MISREADINGS, Mutant
-from rocket_conformance.report import print_summary
-from rocket_conformance.running import Options, run
+from rocket_conformance.protocol import Hello
+from rocket_conformance.report import (
+    Baseline,
+    CaseLine,
+    Report,
+    account_of,
+    footer_line,
+    header_line,
+    print_summary,
+)
 
 from tools.cause_scores import pairs, score, triples
 
@@ -110,18 +118,34 @@ def test_a_fault_outside_the_catalogue_is_not_stated_as_another_one(name: str) -
     assert found.named == frozenset()
 
 
-def test_a_clause_that_no_case_shows_first_has_where_its_cases_differ() -> None:
-    """A new file that counts from 0: the bytes of the second case differ before any answer about a select."""
-    (mutant,) = (item for item in MISREADINGS if item.name == "count-starts-at-0")
-    with mutant.open() as transport:
-        report = run(transport, Options(select=["IDX-SEL-9/never-put", "IDX-HDR-5/fresh"]))
+def test_a_clause_that_no_case_shows_first_may_follow() -> None:
+    """The bytes of the second case differ before any answer about a select."""
+    difference = {
+        "op": None, "field": "slot[0]", "file": "f", "offset": 40, "kind": "wrong bytes", "expected": "1", "actual": "0",
+    }  # fmt: skip
+    lines = [
+        CaseLine(f"{clause}/a", (clause,), "MUST", "diverged", divergence=(difference | {"clause": clause},))
+        for clause in ("IDX-HDR-5", "IDX-SEL-9")
+    ]
+    more = {"ops": [], "families": [], "elsewhere": {"IDX-SEL-9": ["index file slot[]"]}}
+    footer = footer_line(lines, Baseline(), missing=[], cut_short=None, more=more)
+    hello = Hello("port", "1", "", frozenset(), None, frozenset(), 1)
     printed = io.StringIO()
+    report = Report(header_line(hello, [], 0, 1), tuple(lines), footer)
     print_summary(report, Console(file=printed, width=40))
-    lines = [line for line in printed.getvalue().splitlines() if "(MUST)" in line or "follow" in line]
-    assert lines == [
+    shown = [line for line in printed.getvalue().splitlines() if "(MUST)" in line or "follow" in line]
+    assert shown == [
         "IDX-HDR-5 (MUST): 1 of 1 cases fail",
         "may follow from the above, by clause and cases: IDX-SEL-9 (1)",
     ]
+    assert [item.kind for item in account_of(report).items] == ["clause", "follows"]
+
+
+def test_a_single_case_has_a_cause_if_nothing_else_comes_to_the_same() -> None:
+    """`all-flags-compared` shows in one case of IDX-SVC-9 alone."""
+    (mutant,) = (item for item in MISREADINGS if item.name == "all-flags-compared")
+    found = score([mutant])
+    assert (found.failing, found.claimed, found.first) == (1, 1, "IDX-SVC-9")
 
 
 @pytest.mark.soak
