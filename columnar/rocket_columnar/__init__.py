@@ -1,8 +1,7 @@
-"""The engine: stores and files to Arrow tables, put and select on index files, queries.
+"""The engine: stores and files to Arrow tables, put and select on index files, queries, audits and repairs.
 
-Import the modules: `store` (find files), `geometry` (tell it), `decode` (files to record batches), `write`
-(batches to files), `schema`, `index_file`, `query`, `adapter`. Nothing here loads them for you: the command starts
-with what a verb needs.
+Import the packages, such as `store`, `index`, `log`, `decode`, `query` and `audit`; `columnar/README.md` lists all. Nothing here loads them
+for you: the command starts with what a verb needs.
 """
 
 __all__: list[str] = []

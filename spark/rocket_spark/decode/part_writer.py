@@ -188,7 +188,7 @@ class PartWriter:
 
 
 def _key_list(keys: Any) -> Any:
-    """The keys that 4.9.3 puts into the index: parts between spaces, empty ones skipped (IDX-KEY)."""
+    """The keys that 4.9.3 puts into the index: parts between spaces, empty ones skipped (IDX-SVC-2)."""
     texts = keys.cast(pa.string()) if pa.types.is_dictionary(keys.type) else keys
     found = [
         None if text is None else [part for part in text.split(" ") if part] for text in texts.to_pylist()

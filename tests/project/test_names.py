@@ -1,0 +1,134 @@
+"""Names in pages and docstrings exist: clauses, modules, files, options, links and their anchors."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import pytest
+from rocket_spec.clauses import clauses
+
+ROOT: Final = Path(__file__).parents[2]
+_TRACKED: Final = subprocess.run(
+    ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+).stdout.split()
+PAGES: Final = [name for name in _TRACKED if name.endswith(".md")]
+SOURCES: Final = [name for name in _TRACKED if name.endswith((".py", ".ksy", ".java", ".go", ".rs", ".mjs"))]
+MADE_UP: Final = {"IDX-NONE", "IDX-PUT-77", "IDX-PUTS"}
+"""Clauses of tests that must not exist."""
+
+_CLAUSE: Final = re.compile(
+    r"\b(?:IDX|CQ|LOG)-[A-Z]+(?:-\d+)?\b|\b(?:CKP|UTF8|CFG|STORE|QRY|DLG|BCQ|TIM|TIX)-\d+\b"
+)
+_LINK: Final = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
+_QUOTED: Final = re.compile(r"`([^`\n]+)`")
+_OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9]")
+_PARAMETER: Final = re.compile(r"^    (\w+): ", re.MULTILINE)
+_PLACEHOLDER: Final = re.compile(r"\b(?!README)(?:[A-Z]+|MyCase)[./]")
+FOREIGN: Final = {
+    *("--spec", "--save-dev", "--omit-lockfile-registry-resolved", "--reference"),  # pipx, npm, chown
+    *("--wait", "--inherit-path", "--no-compress", "--files"),  # Spark Connect, pex, spark-submit
+    "--depp",  # a slip of the hand, in a transcript
+}
+"""Options of other programs that no code of ours calls."""
+
+_FOLDERS: Final = tuple(sorted({name.partition("/")[0] + "/" for name in _TRACKED if "/" in name}))
+_MODULE: Final = re.compile(r"(?:rocket_\w+|rocketspec|tools)(?:\.[a-z_]+)+")
+_SLUG: Final = re.compile(r"[^\w -]")
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", [*PAGES, *SOURCES])
+def test_clauses_exist(name: str) -> None:
+    known = set(clauses())
+    families = {clause.rpartition("-")[0] for clause in known}
+    assert set(_CLAUSE.findall(text_of(name))) - known - families - MADE_UP == set()
+
+
+@cache
+def anchors(name: str) -> frozenset[str]:
+    """What the headings of a page are linked by."""
+    headings = re.findall(
+        r"^#{1,6} (.+)$",
+        re.sub(r"^```.*?^```", "", text_of(name), flags=re.MULTILINE | re.DOTALL),
+        re.MULTILINE,
+    )
+    named = re.findall(r'(?:id|name)="([^"]+)"', text_of(name))
+    return frozenset([_SLUG.sub("", title.lower()).replace(" ", "-") for title in headings] + named)
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if not name.startswith("website/pages/")])
+def test_links_lead_somewhere(name: str) -> None:
+    """Links of `website/pages/` are relative to the site, whose own test follows them."""
+    wrong = []
+    for target, anchor in _LINK.findall(
+        re.sub(r"^```.*?^```", "", text_of(name), flags=re.MULTILINE | re.DOTALL)
+    ):
+        path = (ROOT / name).parent / target if target else ROOT / name
+        if not path.exists():
+            wrong.append(target)
+        elif anchor and path.suffix == ".md":
+            page = path.resolve().relative_to(ROOT).as_posix()
+            wrong += [] if anchor in anchors(page) else [f"{target}#{anchor}"]
+    assert wrong == []
+
+
+def quoted(name: str) -> Iterator[str]:
+    """What a page or a module has between single backticks."""
+    yield from _QUOTED.findall(re.sub(r"^ *```.*?^ *```", "", text_of(name), flags=re.MULTILINE | re.DOTALL))
+
+
+@pytest.mark.parametrize("name", [*PAGES, *(name for name in SOURCES if name.endswith(".py"))])
+def test_files_and_modules_exist(name: str) -> None:
+    wrong = []
+    for part in quoted(name):
+        module = _MODULE.fullmatch(part)
+        if part.startswith(_FOLDERS) and re.fullmatch(r"[\w./-]+", part) and "/" in part.rstrip("/"):
+            wrong += [] if (ROOT / part).exists() or _PLACEHOLDER.search(part) else [part]
+        elif module is not None and not _importable(part):
+            wrong.append(part)
+    assert wrong == []
+
+
+def _importable(dotted: str) -> bool:
+    """Whether a dotted name is a module, or something in one."""
+    parts = dotted.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found = find_spec(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        if found is not None and found.origin is not None:
+            rest = parts[length:]
+            return not rest or re.search(rf"\b{rest[0]}\b", Path(found.origin).read_text("utf-8")) is not None
+    return False
+
+
+@cache
+def options() -> frozenset[str]:
+    """Every option that is in the code, or in a file that starts programs."""
+    files = [
+        name
+        for name in _TRACKED
+        if not name.endswith((".md", ".json", ".txt")) and name != Path(__file__).relative_to(ROOT).as_posix()
+    ]
+    found: set[str] = set()
+    for name in files:
+        try:
+            found.update(_OPTION.findall(text_of(name)))
+        except UnicodeDecodeError:
+            continue
+        if name.startswith("cli/"):  # an option without a text of its own has the name of its parameter
+            found.update("--" + word.replace("_", "-") for word in _PARAMETER.findall(text_of(name)))
+    return frozenset(found | FOREIGN)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_options_exist(name: str) -> None:
+    assert set(_OPTION.findall(text_of(name))) - options() == set()
