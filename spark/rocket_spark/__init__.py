@@ -13,10 +13,11 @@ from rocket_spark.decode import (
 )
 from rocket_spark.fleet import Asked, differing, digest_stores, query_stores, restart_stores
 from rocket_spark.frames import count_times_out_of_range, kafka_rows
+from rocket_spark.increment import Increment, follow_stores
 from rocket_spark.rebuild import plan_rebuilds, rebuild_stores, run_rebuild
 from rocket_spark.session import SparkUnavailableError, open_session
 from rocket_spark.sources import SOURCES, register
-from rocket_spark.stores import Store
+from rocket_spark.stores import Place, Store, find_places, split_name
 from rocket_spark.tasks import JobError
 
 __all__ = [
@@ -25,7 +26,9 @@ __all__ = [
     "DecodeOptions",
     "DecodePlan",
     "DecodeSummary",
+    "Increment",
     "JobError",
+    "Place",
     "SparkUnavailableError",
     "Store",
     "StoreStatus",
@@ -35,6 +38,8 @@ __all__ = [
     "decode_stores",
     "differing",
     "digest_stores",
+    "find_places",
+    "follow_stores",
     "kafka_rows",
     "open_session",
     "plan_decode",
@@ -45,4 +50,5 @@ __all__ = [
     "restart_stores",
     "run_decode",
     "run_rebuild",
+    "split_name",
 ]

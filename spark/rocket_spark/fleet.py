@@ -5,12 +5,9 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from rocket_columnar.describe import FileDigest, digest, store_digest
@@ -21,7 +18,8 @@ from rocket_columnar.restart import predicted, rows_of
 from rocket_columnar.store import StoreFile
 from rocket_spec.errors import UsageError
 
-from rocket_spark.files import is_remote, local_copy
+from rocket_spark.files import is_remote
+from rocket_spark.near import copied, near
 from rocket_spark.reading import QueueTail
 from rocket_spark.stores import JobOptions, JobStores, StorePath, StoreTask
 from rocket_spark.tasks import Progress, silent
@@ -86,7 +84,7 @@ def query_stores(
 
     Args:
         spark: the session that runs the tasks; they see `stores` under the same paths as the driver.
-        stores: the directories of one store or several, as paths or URIs of S3 or HDFS; a single one has the name "".
+        stores: the directories of one store or several; see `StorePath`.
         asked: what is searched for.
         progress: see `rocket_spark.tasks.Progress`.
         options: see `JobOptions`.
@@ -105,7 +103,7 @@ def query_task(asked: Asked, task: StoreTask) -> list[Row]:
     """In a task: the messages in one store."""
     if is_remote(task.path):
         files = task.files()
-        with _copied(file for file in files if file.kind == "index") as place:
+        with copied(file for file in files if file.kind == "index") as place:
             (place / "index").mkdir(exist_ok=True)
             with OpenStore(place, task.geometry, log=[file for file in files if file.kind == "log"]) as store:
                 return _found(store, asked, files)
@@ -132,9 +130,9 @@ def _found(store: OpenStore, asked: Asked, files: Sequence[StoreFile]) -> list[R
 def _stored_from(store: OpenStore, files: list[StoreFile], time: int) -> list[Row]:
     """Of each queue the first message stored at a time or later, by bisection."""
     found: list[Row] = []
-    tail = QueueTail(files)
+    tail = QueueTail("", files)
     first = tail.first()
-    ends = tail.last(first, None, None)
+    ends, _ = tail.last(first, None, None)
 
     for name, begin in first.items():
 
@@ -149,33 +147,6 @@ def _stored_from(store: OpenStore, files: list[StoreFile], time: int) -> list[Ro
         if number < ends[name]:
             found.append(store.log.row(offset(number)))
     return found
-
-
-@contextmanager
-def _copied(files: Iterable[StoreFile]) -> Iterator[Path]:
-    """A directory on the worker's disk with copies of files that are far away."""
-    with TemporaryDirectory(prefix="rocketspec-") as scratch:
-        for file in files:
-            local_copy(file, Path(scratch))
-        yield Path(scratch)
-
-
-@contextmanager
-def near(task: StoreTask) -> Iterator[tuple[Path, list[Path]]]:
-    """In a task: the directory of a store and those of its log; a copy on the worker's disk if it is far away."""
-    if not is_remote(task.path):
-        yield Path(task.path), [Path(folder) for folder in task.commitlog]
-        return
-    files = task.files()
-    if task.commitlog:
-        files = [
-            replace(file, name=f"commitlog/{file.path.name}") if file.kind == "log" else file
-            for file in files
-        ]
-    with _copied(files) as place:
-        if task.is_in_use():
-            (place / "abort").touch()
-        yield place, []
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from rocket_columnar.audit import LEVELS, Level
 from rocket_columnar.describe import look_at
-from rocket_columnar.report import Facts, Shell, report_on
 from rocket_spec.errors import FormatError, UsageError
 
-from rocket_spark.audit import audit_here
-from rocket_spark.files import COMMITLOG, expand, find_roots, is_remote
+from rocket_spark.audit import audit_task
+from rocket_spark.files import COMMITLOG, is_remote
 from rocket_spark.reading import flag, geometry_option, path_option
 from rocket_spark.stores import StoreTask, store_tasks
 
@@ -53,8 +52,7 @@ class _Stores(InputPartition):
 
 
 def _finding_rows(task: StoreTask, level: Level) -> Iterator[dict[str, Any]]:
-    found, signs = audit_here(level, task)
-    yield from (finding.row() for finding in report_on(found, Shell(task.path), Facts, signs))
+    yield from (finding.row() for finding in audit_task(level, None, task))
 
 
 def _summary_rows(task: StoreTask, _level: Level) -> Iterator[dict[str, Any]]:
@@ -78,7 +76,7 @@ class _Reader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
         for task in partition.tasks if isinstance(partition, _Stores) else ():
-            name = {"store": task.store or task.path}
+            name = {"store": task.store}
             try:
                 rows = [name | row for row in self.rows(task, self.level)]
             except (FormatError, UsageError, OSError) as error:
@@ -107,18 +105,10 @@ class _FleetSource(DataSource):
         if level not in LEVELS:
             raise UsageError(f"option level: {level!r} is none of {', '.join(LEVELS)}")
         given, geometry = path_option(self.options, self.format_name), geometry_option(self.options)
-        paths = [path for one in given for path in self._expanded(one)]
-        if flag(self.options, "recursiveFileLookup"):
-            paths = [root for path in paths for root in find_roots(path, self.options)]
-        tasks = store_tasks(paths, geometry, dict(self.options))
+        recursive = flag(self.options, "recursiveFileLookup")
+        tasks = store_tasks(given, geometry, dict(self.options), recursive=recursive)
         rows = _finding_rows if self.format_name == FindingsSource.format_name else _summary_rows
         return _Reader(tasks, rows, level, schema.fieldNames())
-
-    def _expanded(self, path: str) -> list[str]:
-        try:
-            return expand(path, self.options)
-        except OSError:  # in the row of this store
-            return [path]
 
 
 class FindingsSource(_FleetSource):

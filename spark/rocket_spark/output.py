@@ -21,7 +21,6 @@ from rocket_spec.errors import UsageError
 
 from rocket_spark.files import (
     FileInfo,
-    LocalStorage,
     Storage,
     is_remote,
     local_copy,
@@ -54,7 +53,7 @@ class Folder:
     @property
     def is_near(self) -> bool:
         """Whether it is a path of this machine."""
-        return isinstance(self.storage, LocalStorage)
+        return self.storage.is_near
 
 
 @contextmanager

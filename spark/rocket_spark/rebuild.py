@@ -79,6 +79,7 @@ class RebuildJob:
         job: the stores, and those that failed.
         plans: of the stores that can be rebuilt.
         unused: by store, index files that cannot be read, and why: the geometry is not taken from these.
+        folders: of each store in the output; "" of a single one, whose files go to the output itself.
     """
 
     out: str | Path
@@ -86,6 +87,7 @@ class RebuildJob:
     job: JobStores
     plans: dict[str, RebuildPlan]
     unused: dict[str, tuple[str, ...]]
+    folders: dict[str, str]
 
     @property
     def stores(self) -> dict[str, str]:
@@ -115,7 +117,7 @@ def rebuild_stores(
         options: see `RebuildOptions`.
 
     Returns:
-        What was written, by the name of the store; one store has the name "".
+        What was written, by the name of the store.
 
     Raises:
         UsageError: `out` cannot be used, a store has no commit log, the geometry cannot be inferred or does not fit.
@@ -136,16 +138,30 @@ def plan_rebuilds(
     for task in job.tasks:
         with job.planning(task.store):
             skipped: list[tuple[str, str]] = []
-            files = task.files(lambda *left_out, skipped=skipped: skipped.append(left_out))
+            files = task.files(on_skip=lambda *left_out, skipped=skipped: skipped.append(left_out))
             usable, unused[task.store] = _usable(files)
             size = options.get("queue_file_size") or task.queue_file_size
             plans[task.store] = plan_rebuild(
                 Store.of_files(usable, name=task.path, geometry=task.geometry, skipped=skipped), size
             )
     job.good((), ())
-    owned = FOLDERS if "" in plans else {name.partition("/")[0] for name in job.paths}
+    folders = _folders(job)
+    owned = FOLDERS if len(folders) == 1 else {folder.partition("/")[0] for folder in folders.values()}
     out = check_out(out, job.paths.values(), owned, storage, overwrite=options.get("overwrite", False))
-    return RebuildJob(out, options, job, plans, unused)
+    return RebuildJob(out, options, job, plans, unused, folders)
+
+
+def _folders(job: JobStores) -> dict[str, str]:
+    """The folder of each store in the output: of a single one the output itself, else its name."""
+    names = list(job.paths)
+    if len(names) == 1:
+        return {names[0]: ""}
+    folders = {name: name.partition("://")[2] or name.strip("/") for name in names}
+    for name, folder in folders.items():
+        others = (other for other in folders if other != name)
+        if any(f"{folders[other]}/".startswith(f"{folder}/") for other in others):
+            raise UsageError(f"{name}: its folder is that of another store too; give it a name, NAME=PATH")
+    return folders
 
 
 def _usable(files: Sequence[StoreFile]) -> tuple[list[StoreFile], tuple[str, ...]]:
@@ -168,7 +184,7 @@ def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = si
         failed = job.job.failed
         good = [name for name in job.plans if name not in failed]
         parts = {
-            f"{name}/{place}" if name else place: made
+            f"{job.folders[name]}/{place}".lstrip("/"): made
             for name in good
             for place, made in running.parts[name].items()
         }

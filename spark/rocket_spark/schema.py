@@ -31,6 +31,9 @@ _SPARK: Final[dict[str, DataType]] = {
 }
 
 
+STORE: Final = "store"
+"""The first column of every source and of decoded Parquet: the name of the store."""
+
 UTC: Final = pa.timestamp("us", "UTC")
 """The Arrow type of Spark's timestamps."""
 
@@ -39,8 +42,13 @@ def spark_schema(table: str, *, utc: bool = False) -> StructType:
     """The Spark schema of `table`, with its times as timestamps if `utc`; KeyError when there is no such table."""
     return StructType(
         [
-            StructField(column.name, TimestampType() if utc and is_time(column.name) else _SPARK[column.type])
-            for column in TABLES[table]
+            StructField(STORE, StringType()),
+            *(
+                StructField(
+                    column.name, TimestampType() if utc and is_time(column.name) else _SPARK[column.type]
+                )
+                for column in TABLES[table]
+            ),
         ]
     )
 

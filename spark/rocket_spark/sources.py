@@ -11,12 +11,24 @@ from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StringType, StructField, StructType
-from rocket_columnar.store import CONFIG_TABLES
+from rocket_columnar.decode import TABLE_KINDS
 from rocket_spec.errors import UsageError
 
 from rocket_spark.failure_causes import reason
 from rocket_spark.fleet_sources import FLEET_SOURCES
-from rocket_spark.reading import Request, RowsPartition, part_rows, plan_partitions, request
+from rocket_spark.reading import (
+    OFFSET_OPTIONS,
+    Offsets,
+    Request,
+    RowsPartition,
+    StoreTails,
+    flag,
+    grouped,
+    offsets_option,
+    part_rows,
+    plan_parts,
+    request,
+)
 from rocket_spark.schema import spark_schema
 
 if TYPE_CHECKING:
@@ -37,9 +49,17 @@ class _Reader(DataSourceReader):
     table: str
     asked: Request
     columns: list[str]
+    between: tuple[str | Offsets, str | Offsets] | None
+    fail_on_loss: bool
 
     def partitions(self) -> list[RowsPartition]:  # Spark insists on a list
-        return plan_partitions(self.asked, self.table)
+        if self.between is None:
+            return [RowsPartition(parts) for parts in plan_parts(self.asked, self.table)]
+        tails = StoreTails(self.asked, self.table, fail_on_loss=self.fail_on_loss)
+        start, end = self.between
+        begin = tails.checked(tails.named(start, "startingOffsets", others="earliest"))
+        stop = tails.named(end, "endingOffsets", others="latest")
+        return [RowsPartition(parts) for parts in grouped(tails.parts(begin, stop))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if isinstance(partition, RowsPartition):  # without partitions Spark plans one that holds nothing
@@ -85,13 +105,24 @@ class _StoreSource(DataSource):
 
     def reader(self, schema: StructType) -> _Reader:
         asked = self._asked()
-        return _Reader(self.table, asked, self._columns(schema, asked))
+        between = None
+        given = [name for name in OFFSET_OPTIONS if name in self.options]
+        if given:
+            self._require_followed(f"option {given[0]}: ")
+            between = (
+                offsets_option(self.options, "startingOffsets", "earliest"),
+                offsets_option(self.options, "endingOffsets", "latest"),
+            )
+        loss = flag(self.options, "failOnDataLoss", default=True)
+        return _Reader(self.table, asked, self._columns(schema, asked), between, loss)
+
+    def _require_followed(self, option: str = "") -> None:
+        if self.table not in FOLLOWED:
+            formats = " and ".join(format_of(table) for table in FOLLOWED)
+            raise UsageError(f"{option}{self.format_name}: cannot be followed; {formats} can")
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        if self.table not in ("commit_log", "consume_queue"):
-            raise UsageError(
-                f"{self.format_name}: cannot be followed; rocketmq-commitlog and rocketmq-consumequeue can"
-            )
+        self._require_followed()
         from rocket_spark.streaming import StoreStreamReader
 
         asked = self._asked()
@@ -107,24 +138,33 @@ class _StoreSource(DataSource):
         self.writer(schema, overwrite)
 
 
-def _source(name: str, of: str) -> type[_StoreSource]:
+FOLLOWED: Final = ("commit_log", "consume_queue")
+"""The tables that streams follow."""
+
+_SHORT: Final = {
+    "index_entries": "index",
+    "index_headers": "index-headers",
+    "consume_queue": "consumequeue",
+    "consume_queue_ext": "consumequeue-ext",
+    "commit_log": "commitlog",
+}
+
+
+def format_of(table: str) -> str:
+    """The name of a table's source."""
+    return f"rocketmq-{_SHORT.get(table, table.replace('_', '-'))}"
+
+
+def _source(of: str) -> type[_StoreSource]:
     class Source(_StoreSource):
-        format_name = name
+        format_name = format_of(of)
         table = of
 
     return Source
 
 
-SOURCES: Final[tuple[type[_StoreSource], ...]] = (
-    _source("rocketmq-index", "index_entries"),
-    _source("rocketmq-index-headers", "index_headers"),
-    _source("rocketmq-consumequeue", "consume_queue"),
-    _source("rocketmq-consumequeue-ext", "consume_queue_ext"),
-    _source("rocketmq-commitlog", "commit_log"),
-    _source("rocketmq-checkpoint", "checkpoint"),
-    *(_source(f"rocketmq-{table.replace('_', '-')}", table) for table in CONFIG_TABLES.values()),
-)
-"""Every data source, one for each table: index files have two, their entries and their headers; `config/` has five."""
+SOURCES: Final[tuple[type[_StoreSource], ...]] = tuple(map(_source, TABLE_KINDS))
+"""Every data source, one for each table."""
 
 
 def register(spark: SparkSession) -> None:

@@ -1,24 +1,46 @@
-"""The stores of one job: the name of each in the output, its files, and what became of it."""
+"""The stores of one job or read: the name of each, its files, and what became of it.
+
+A store has one name, whatever else is read: its canonical path or URI, or the short name in `NAME=PATH`.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
-from rocket_columnar.store import StoreFile
+from rocket_columnar.store import BrokerConf, StoreFile, shown_name
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import Geometry
 
-from rocket_spark.files import COMMITLOG, commit_logs, find_files, is_remote, storage_for, stripped
+from rocket_spark.files import (
+    COMMITLOG,
+    commit_logs,
+    expand,
+    find_files,
+    find_roots,
+    is_glob,
+    is_remote,
+    is_store,
+    storage_for,
+    stripped,
+)
 from rocket_spark.tasks import Failures, JobError, Progress, TaskOptions, run_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_NAMED: Final = re.compile(r"([\w@+-][\w.@+-]*)=(.+)", re.DOTALL)
+
+_PART: Final = re.compile(
+    r"(?<=[^/])/(?:(?:index|commitlog|config|timerlog)(?:/[^/]+)?|(?:batch)?consumequeue(?:_ext)?(?:/[^/]+){0,3}|checkpoint)$"
+)
+"""What follows a store in the path of a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +48,18 @@ class Store:
     """One store of a job, with what is known of it beside its files.
 
     Attributes:
-        path: its directory, or a URI (`s3://`, `hdfs://`) as a string.
+        path: its directory, or a URI (`s3://`, `hdfs://`) as a string; `NAME=PATH` also gives it a short name.
         commitlog: directories of its commit log outside of `commitlog` in it, in the same kind of storage.
         geometry: of its index files, unless the job is given one.
         queue_file_size: bytes of its consume-queue files, unless the job is given a size.
+        conf: the broker's configuration.
     """
 
     path: str | Path
     commitlog: tuple[str, ...] = ()
     geometry: Geometry | None = None
     queue_file_size: int | None = None
+    conf: BrokerConf | None = field(default=None, compare=False)
 
     def options(self, storage: Mapping[str, str] | None) -> dict[str, str]:
         """The options of S3 and HDFS, and the directories of this store's commit log.
@@ -53,7 +77,7 @@ class Store:
 
 
 StorePath = str | Path | Store
-"""A path, a URI (`s3://`, `hdfs://`) as a string, or a `Store`."""
+"""A path, a URI (`s3://`, `hdfs://`) as a string, or a `Store`; with `NAME=` before it, or a glob."""
 
 
 class JobOptions(TypedDict, total=False):
@@ -71,30 +95,129 @@ class JobOptions(TypedDict, total=False):
     failed: Failures | None
 
 
-def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, Store]:
-    """Stores, each with an absolute path or URI, by name: "" for a single one, else the path below their common folder.
+def split_name(text: str) -> tuple[str | None, str]:
+    """The short name in `NAME=PATH`, None without one, and the path. A path that exists is a path, whatever is in it."""
+    found = _NAMED.fullmatch(text)
+    if found is None or (not is_remote(text) and os.path.lexists(text)):
+        return None, text
+    return found[1], found[2]
+
+
+def canonical(path: str) -> str:
+    """What a place is called everywhere: absolute and without symbolic links; of a URI, without slashes at its end."""
+    if is_remote(path):
+        return stripped(re.sub(r"^s3[an]://", "s3://", path, flags=re.IGNORECASE))
+    return Path(os.path.realpath(storage_for(path)[1])).as_posix()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One store that was asked for.
+
+    Attributes:
+        name: in the column `store`: the short name, else the canonical path of the store, of which `path` may be a part.
+        path: canonical.
+        matched: whether a glob or a search found it.
+    """
+
+    name: str
+    path: str
+    matched: bool = False
+
+    def files(
+        self,
+        kind: str | None = None,
+        *,
+        kinds: Iterable[str] | None = None,
+        options: Mapping[str, str],
+        on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
+    ) -> list[StoreFile]:
+        """As `rocket_spark.files.find_files`; a file has its name in the store, also where `path` is a part of it."""
+        root = self.name if self.path.startswith(f"{self.name}/") else _PART.sub("", self.path)
+        found = find_files(self.path, kind, kinds=kinds, options=options, on_skip=on_skip)
+        if root == self.path:
+            return found
+        wholes = ((file, str(file.path) if file.source is None else file.source.name) for file in found)
+        return [
+            replace(file, name=shown_name(whole.removeprefix(f"{root}/")))
+            if whole.startswith(f"{root}/")
+            else file
+            for file, whole in wholes
+        ]
+
+
+def find_places(
+    text: str, storage: Mapping[str, str] | None = None, *, recursive: bool = False
+) -> list[Place]:
+    """The stores that a path, a URI or a glob stands for, with `NAME=` before it or without, in order.
 
     Raises:
-        UsageError: no store, one named twice, or one inside another.
+        UsageError: a glob that matches nothing, or a short name for several stores.
+        OSError: a directory cannot be listed.
+    """
+    name, path = split_name(text)
+    matched = is_glob(path) and not _exists(path, storage)
+    found = expand(path, storage) if matched else [path]
+    if recursive:
+        found = [root for place in found for root in find_roots(place, storage)]
+        matched = True
+    paths = list(dict.fromkeys(map(canonical, found)))
+    if name is not None and len(paths) > 1:
+        raise UsageError(f"{text}: stands for {len(paths):,} stores; one name is for one store")
+    return [Place(name or _root(path, storage), path, matched) for path in paths]
+
+
+def _root(path: str, storage: Mapping[str, str] | None) -> str:
+    """The store that a path is, or is a part of."""
+    root = _PART.sub("", path)
+    return path if root == path or is_store(path, storage) else root
+
+
+def _exists(path: str, storage: Mapping[str, str] | None) -> bool:
+    files, plain = storage_for(path, storage)
+    try:
+        files.stat(plain)
+    except OSError:
+        return False
+    return True
+
+
+def name_stores(
+    stores: StorePath | Sequence[StorePath],
+    storage: Mapping[str, str] | None = None,
+    *,
+    recursive: bool = False,
+) -> dict[str, Store]:
+    """Stores, each with its canonical path, by name.
+
+    Raises:
+        UsageError: no store, one named twice, two of one name, or one inside another.
+        OSError: a glob cannot be expanded.
     """
     given = [stores] if isinstance(stores, str | Path | Store) else list(stores)
-    if not given:
-        raise UsageError("no store to read")
     each = [store if isinstance(store, Store) else Store(store) for store in given]
-    paths = [_absolute(store.path) for store in each]
-    parts = [path.split("/") for path in paths]
-    order = sorted(range(len(parts)), key=parts.__getitem__)
-    for before, number in pairwise(order):  # in order, what is inside a directory follows it
-        if parts[before] == parts[number]:
-            raise UsageError(f"{paths[number]}: named twice")
-        if parts[number][: len(parts[before])] == parts[before]:
-            raise UsageError(f"{paths[number]}: overlaps {paths[before]}")
-    differ = (number for number, names in enumerate(zip(*parts, strict=False)) if len(set(names)) > 1)
-    common = next(differ, len(parts[0]))
-    return {
-        "/".join(mine[common:]): replace(store, path=path)
-        for mine, path, store in zip(parts, paths, each, strict=True)
-    }
+    found = [
+        (place, replace(store, path=place.path))
+        for store in each
+        for place in find_places(str(store.path), storage, recursive=recursive)
+    ]
+    if not found:
+        raise UsageError("no store to read")
+    parts = sorted(place.path.split("/") for place, _ in found)
+    for before, after in pairwise(parts):  # in order, what is inside a directory follows it
+        if before == after:
+            raise UsageError(f"{'/'.join(after)}: named twice")
+        if after[: len(before)] == before:
+            raise UsageError(f"{'/'.join(after)}: overlaps {'/'.join(before)}")
+    named: dict[str, Store] = {}
+    for place, store in found:
+        if place.name in named:
+            raise UsageError(
+                f"{place.name}: names two stores, {named[place.name].path} and {store.path}; "
+                "give each a name of its own, NAME=PATH"
+            )
+        named[place.name] = store
+    return named
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +229,18 @@ class StoreTask:
     geometry: Geometry | None
     queue_file_size: int | None
     storage: dict[str, str]
+    conf: BrokerConf | None = None
     weight: int = 8 << 20
     """What planning a store costs, in bytes: eight small stores share a task."""
 
-    def files(self, on_skip: Callable[[str, str], None] = lambda _name, _reason: None) -> list[StoreFile]:
-        """The files of the store; errors as of `rocket_spark.files.find_files`."""
+    def files(
+        self,
+        kinds: Iterable[str] | None = None,
+        on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
+    ) -> list[StoreFile]:
+        """The files of the store; arguments and errors as of `rocket_spark.files.find_files`."""
         try:
-            return find_files(self.path, options=self.storage, on_skip=on_skip)
+            return Place(self.store, self.path).files(kinds=kinds, options=self.storage, on_skip=on_skip)
         except UsageError as error:
             raise UsageError(error.problem) from error  # without the hint: jobs have no such option
 
@@ -128,14 +256,23 @@ class StoreTask:
 
 
 def store_tasks(
-    stores: StorePath | Sequence[StorePath], geometry: Geometry | None, storage: Mapping[str, str] | None
+    stores: StorePath | Sequence[StorePath],
+    geometry: Geometry | None,
+    storage: Mapping[str, str] | None,
+    *,
+    recursive: bool = False,
 ) -> list[StoreTask]:
     """A task for each store; errors as of `name_stores`."""
     return [
         StoreTask(
-            name, str(store.path), geometry or store.geometry, store.queue_file_size, store.options(storage)
+            name,
+            str(store.path),
+            geometry or store.geometry,
+            store.queue_file_size,
+            store.options(storage),
+            store.conf,
         )
-        for name, store in name_stores(stores).items()
+        for name, store in name_stores(stores, storage, recursive=recursive).items()
     ]
 
 
@@ -203,9 +340,5 @@ class JobStores:
         return {task.store: found for task, found in self.good(self.tasks, done)}
 
 
-def _absolute(store: str | Path) -> str:
-    """Symbolic links are kept: their names may be those that the stores are known by."""
-    if is_remote(str(store)):
-        return stripped(str(store))
-    _, path = storage_for(str(store))
-    return Path(os.path.abspath(path)).as_posix()  # noqa: PTH100
+def _absolute(folder: str) -> str:
+    return stripped(folder) if is_remote(folder) else os.path.abspath(storage_for(folder)[1])  # noqa: PTH100

@@ -12,6 +12,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Required, TypedDict
 from uuid import uuid4
@@ -64,15 +65,16 @@ class JobError(RuntimeError):
     """A Spark job that failed; the message is one line."""
 
 
+_last_attempt: ContextVar[bool] = ContextVar("last_attempt", default=True)
+
+
+def is_last_attempt() -> bool:
+    """In a task: whether Spark does not run it again if it fails."""
+    return _last_attempt.get()
+
+
 def silent(_what: str, _done: int, _total: int) -> None:
     """Discards progress updates."""
-
-
-def cores(spark: SparkSession) -> int | None:
-    """The number of tasks that run at a time; None over Spark Connect, which does not report it."""
-    from pyspark.sql.utils import is_remote
-
-    return None if is_remote() else int(spark.sparkContext.defaultParallelism)
 
 
 def run_tasks(
@@ -256,6 +258,9 @@ def _outcome(
     """Runs in the worker."""
     from pyspark import TaskContext
 
+    context = TaskContext.get()
+    last = context is None or context.attemptNumber() >= last_attempt
+    _last_attempt.set(last)
     try:
         arguments = [pickle.loads(task)]  # noqa: S301 - the driver's
         if common is not None:
@@ -264,8 +269,7 @@ def _outcome(
     except (FormatError, UsageError) as error:
         return pickle.dumps({"error": error})
     except OSError as error:
-        context = TaskContext.get()
-        if context is not None and context.attemptNumber() < last_attempt:
+        if not last:
             raise
         name = None if error.filename is None else str(error.filename)
         return pickle.dumps({"error": OSError(error.errno, error.strerror or str(error), name)})

@@ -2,18 +2,15 @@
 
 import json
 import shutil
-from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from rocket_columnar.audit import audit
+from rocket_columnar.report import audit
 from rocket_golden import damaged, open_damaged, open_store
 from rocket_spark import Store, audit_stores, decode_stores, rebuild_stores
-from rocket_spark.audit import ranges_by_task
-from rocket_spark.stores import name_stores
+from table_rows import without_cures
 from verb_run import Run
 
 pytestmark = pytest.mark.spark
@@ -28,35 +25,33 @@ def test_planted_defects_are_found(spark: SparkSession, golden: dict[str, Path],
     assert len(planted) > 20
     stores = {name: open_damaged(name, tmp_path / name) for name in planted}
     stores |= {name: golden[name] for name in FEW}
-    paths = list(stores.values())
-    findings = list(audit_stores(spark, paths, "deep"))
-    keys = {store.path: key for key, store in name_stores(paths).items()}
+    for damage in (lost_log, bad_configuration, lost_queue_file):
+        stores[damage.__name__] = Path(shutil.copytree(golden["mixed"], tmp_path / damage.__name__))
+        damage(stores[damage.__name__])
+    reports = audit_stores(spark, list(stores.values()), "deep")
     for name, store in stores.items():
-        mine = [finding for at, finding in findings if at == keys[str(store)]]
-        assert mine == list(audit(store, "deep")), name
+        mine = without_cures(reports[str(store)])
+        assert mine == without_cures(audit(store, "deep")), name
         if name in planted:
             variant = planted[name]
             places = {(finding.code, finding.file, finding.offset) for finding in mine}
             assert (variant.damage, variant.file, variant.offset) in places
+    assert {finding.code for finding in reports[str(stores["bad_configuration"])]} >= {"config.unreadable"}
+    assert {finding.code for finding in reports[str(stores["lost_log"])]} >= {"log.gap"}
 
 
-@pytest.mark.parametrize(
-    ("cores", "stores", "shares"),
-    [
-        (2, [1], [[1]]),
-        (2, [6, 14], [[2, 2, 2], [2] * 7]),
-        (2, [51], [[4] * 12 + [3]]),
-        (1000, [3], [[1, 1, 1]]),
-        (None, [9], [[4, 4, 1]]),
-    ],
-)
-def test_every_core_has_several_tasks_of_an_audit(
-    cores: int | None, stores: list[int], shares: list[list[int]]
-) -> None:
-    plans: Any = {str(name): SimpleNamespace(ranges=tuple(range(many))) for name, many in enumerate(stores)}
-    cut: dict[str, list[tuple[Any, ...]]] = ranges_by_task(plans, cores)
-    assert [[len(ranges) for ranges in every] for every in cut.values()] == shares
-    assert [tuple(chain(*every)) for every in cut.values()] == [plan.ranges for plan in plans.values()]
+def lost_log(store: Path) -> None:
+    shutil.rmtree(store / "commitlog")
+
+
+def bad_configuration(store: Path) -> None:
+    (store / "config").mkdir(exist_ok=True)
+    for name in ("topics.json", "topics.json.bak"):
+        (store / "config" / name).write_text("{")
+
+
+def lost_queue_file(store: Path) -> None:
+    min(path for path in (store / "consumequeue").rglob("*") if path.is_file()).unlink()
 
 
 def test_the_verb_audits_stores(verb: Run, golden: dict[str, Path], tmp_path: Path) -> None:
@@ -64,7 +59,7 @@ def test_the_verb_audits_stores(verb: Run, golden: dict[str, Path], tmp_path: Pa
     done = verb("audit", golden["mixed"], wrong, "--json")
     lines: list[dict[str, Any]] = [json.loads(line) for line in done.out.splitlines()]
     assert [(line["store"], line["code"]) for line in lines] == [
-        (str(wrong.relative_to(golden["mixed"].parents[1])), finding.code) for finding in audit(wrong)
+        (str(wrong), finding.code) for finding in audit(wrong)
     ]
     assert (done.code, done.err) == (1, "")
 
@@ -105,7 +100,10 @@ def test_stores_with_commit_logs_of_their_own(
     store = open_store("many-paths", tmp_path)
     folders = tuple(str(store / f"commitlog-{letter}") for letter in "abc")
     stores: list[Store | Path] = [Store(store, folders), golden["lmq"]]
-    assert list(audit_stores(spark, stores)) == []
+    assert {name: list(report) for name, report in audit_stores(spark, stores).items()} == {
+        str(store): [],
+        str(golden["lmq"]): [],
+    }
     status = decode_stores(spark, stores, tmp_path / "out", ["commit_log"]).status
     assert [found.rows for found in status if found.path == str(store)] == [120]
     done = rebuild_stores(spark, stores, tmp_path / "rebuilt")

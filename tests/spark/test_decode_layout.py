@@ -29,10 +29,10 @@ def test_row_groups_are_large_and_indexed(spark: SparkSession, tmp_path: Path) -
     read = pq.ParquetFile(part).metadata
     assert [read.row_group(number).num_rows for number in range(read.num_row_groups)] == [9000]
     group = read.row_group(0)
-    assert [order.column_index for order in group.sorting_columns] == [0]
-    assert group.column(0).path_in_schema == "phy_offset"
-    assert group.column(0).has_offset_index
-    assert group.column(0).has_column_index
+    assert [order.column_index for order in group.sorting_columns] == [1]
+    assert group.column(1).path_in_schema == "phy_offset"
+    assert group.column(1).has_offset_index
+    assert group.column(1).has_column_index
     columns: list[Any] = [group.column(number) for number in range(group.num_columns)]
     filtered = {column.path_in_schema for column in columns if column.bloom_filter_length}
     assert filtered == {"uniq_key", "keys"}
@@ -110,7 +110,7 @@ def test_keys_as_a_list(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_an_unknown_partition_is_refused(hand_made: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="partition by body: unknown; expected topic, date"):
+    with pytest.raises(UsageError, match="partition by body: unknown; expected store, topic, date"):
         plan_decode(hand_made, tmp_path / "out", options=DecodeOptions(partition_by=("body",)))
 
 

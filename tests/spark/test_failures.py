@@ -15,10 +15,9 @@ from rocket_spark import (
     run_decode,
     run_rebuild,
 )
-from rocket_spark.decode import PartTask
+from rocket_spark.decode import DecodeOptions, PartDone, PartTask
 from rocket_spark.failure_causes import cause_of, reason
 from rocket_spark.output import Folder
-from rocket_spec.errors import MalformedError
 
 pytestmark = pytest.mark.spark
 
@@ -29,7 +28,7 @@ def store(golden: dict[str, Path], tmp_path: Path) -> Path:
     return Path(shutil.copytree(golden["transactions"], tmp_path / "store"))
 
 
-def a_full_disk(task: PartTask, folder: Folder, *_rest: Any) -> dict[str, Any]:
+def a_full_disk(task: PartTask, folder: Folder, options: DecodeOptions) -> PartDone:
     """A file may not grow beyond 512 bytes: the write that passes it fails, as on a disk that is full."""
     import resource
     import signal
@@ -40,21 +39,19 @@ def a_full_disk(task: PartTask, folder: Folder, *_rest: Any) -> dict[str, Any]:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (512, before[1]))
     try:
-        return run_part(task, folder)
+        return run_part(task, folder, options)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def a_worker_process_that_dies(task: PartTask, folder: Folder, *_rest: Any) -> dict[str, Any]:
+def a_worker_process_that_dies(task: PartTask, folder: Folder, options: DecodeOptions) -> PartDone:
     """On one machine a task is not run again."""
     import os
 
     from rocket_spark.decode import run_part
 
-    done = run_part(task, folder)
-    if task.number == 1:
-        os._exit(3)
-    return done
+    run_part(task, folder, options)
+    os._exit(3)
 
 
 def a_module_that_a_worker_lacks(*_arguments: Any) -> dict[str, Any]:
@@ -69,22 +66,6 @@ def a_worker_that_runs_out_of_memory(*_arguments: Any) -> dict[str, Any]:
     import numpy as np
 
     return {"too many": np.zeros(1 << 55)}
-
-
-def a_file_that_grows_while_it_is_read(task: PartTask, folder: Folder, *_rest: Any) -> dict[str, Any]:
-    from unittest.mock import patch
-
-    from rocket_spark.decode import part
-
-    decoded = part.batches
-
-    def grow(*arguments: Any) -> Any:
-        yield from decoded(*arguments)
-        with task.files[-1].path.open("ab") as opened:
-            opened.write(bytes(20))
-
-    with patch.object(part, "batches", grow):
-        return part.run_part(task, folder)
 
 
 @pytest.mark.parametrize(
@@ -109,14 +90,13 @@ def a_file_that_grows_while_it_is_read(task: PartTask, folder: Folder, *_rest: A
             JobError,
             r"a Python worker ran out of memory: .*spark\.executor\.pyspark\.memory",
         ),
-        (a_file_that_grows_while_it_is_read, MalformedError, "as when the job began"),
     ],
 )
 def test_a_task_that_fails(
     spark: SparkSession,
     store: Path,
     monkeypatch: pytest.MonkeyPatch,
-    work: Callable[..., dict[str, Any]],
+    work: Callable[..., Any],
     kind: type[Exception],
     said: str,
 ) -> None:
@@ -129,34 +109,23 @@ def test_a_task_that_fails(
     assert not (store.parent / "out").exists()
 
 
-def test_files_that_change_or_vanish_before_their_task(
-    spark: SparkSession, store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A log that grows; an index file that is replaced by one of its length; a checkpoint and a log that vanish."""
+def test_files_that_change_or_vanish_before_their_task(spark: SparkSession, store: Path) -> None:
+    """An index file of zeros, a checkpoint and a log that vanish: problems of their store; a rebuild fails."""
     out = store.parent / "out"
-    monkeypatch.setattr("rocket_spark.decode.part_tasks.TASK_ENTRIES", 50)
     log, index = max((store / "commitlog").iterdir()), min((store / "index").iterdir())
-    plans = [plan_decode(store, out, [table]) for table in ("commit_log", "checkpoint")]
-    with monkeypatch.context() as patch:
-        patch.setattr("rocket_spark.decode.part_tasks.TASK_BYTES", 1)  # each index file is on its own
-        plans.append(plan_decode(store, out, ["index_entries"]))
-    job = plan_rebuilds(store, out)
-    with log.open("ab") as opened:
-        opened.write(bytes(100))
-    index.write_bytes(bytes(index.stat().st_size))
-    for plan in plans[::2]:
-        with pytest.raises(MalformedError, match="as when the job began"):
-            run_decode(spark, plan)
+    plan = plan_decode(store, out)
+    job = plan_rebuilds(store, store.parent / "rebuilt")
+    index.write_bytes(b"short")
     (store / "checkpoint").unlink()
     log.unlink()
-    for run, gone in (
-        (lambda: run_decode(spark, plans[1]), "checkpoint"),
-        (lambda: run_rebuild(spark, job), log),
-    ):
-        with pytest.raises(FileNotFoundError) as caught:
-            run()
-        assert caught.value.filename == str(store / gone)
-    assert not out.exists()
+    (status,) = run_decode(spark, plan).status
+    assert status.rows > 0
+    for name in (index.name, "checkpoint", log.name):
+        assert any(name in problem for problem in status.problems)
+    with pytest.raises(FileNotFoundError) as caught:
+        run_rebuild(spark, job)
+    assert caught.value.filename == str(log)
+    assert not (store.parent / "rebuilt").exists()
 
 
 def test_an_attempt_that_outlives_its_job(store: Path) -> None:
@@ -166,7 +135,7 @@ def test_an_attempt_that_outlives_its_job(store: Path) -> None:
 
     plan = plan_decode(store, store.parent / "out")
     with pytest.raises(FileNotFoundError):
-        run_part(plan.tasks[0], Output(store.parent / "out").folder)
+        run_part(plan.tasks[0], Output(store.parent / "out").folder, plan.options)
     assert not (store.parent / "out").exists()
 
 

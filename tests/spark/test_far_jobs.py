@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from far_storage import Far
 from pyspark.sql import SparkSession
-from rocket_columnar.audit import audit
 from rocket_columnar.rebuild import rebuild
+from rocket_columnar.report import audit
 from rocket_spark import audit_stores, decode_stores, plan_decode, rebuild_stores
 from rocket_spark.files import storage_for
 from rocket_spark.output import Output
@@ -64,11 +64,11 @@ def test_rebuilt_files_that_stores_lack_are_those_of_one_machine(
     out = f"{far.root}/rebuilt"
     done = rebuild_stores(spark, stores, out, only_missing=True, storage=far.options)
     made = fetched(out, far, tmp_path / "out")
-    for name, store in partly_lost.items():
+    for uri, (name, store) in zip(stores, partly_lost.items(), strict=True):
         whole = tmp_path / "whole" / name
-        assert done[name] == rebuild(store, whole, only_missing=True)
-        same(made / name, whole)
-        assert 2 <= len(done[name].files) <= 4
+        assert done[uri] == rebuild(store, whole, only_missing=True)
+        same(made / (uri.partition("://")[2] or uri.strip("/")), whole)
+        assert 2 <= len(done[uri].files) <= 4
 
 
 def test_a_rebuild_and_an_audit_in_each_storage(
@@ -97,14 +97,18 @@ def test_a_rebuild_and_an_audit_in_each_storage(
     far.write(f"{store}/checkpoint", b"short")
     short = Path(shutil.copytree(hand_made, tmp_path / "short"))
     (short / "checkpoint").write_bytes(b"short")
-    found = list(audit_stores(spark, store, "quick", storage=far.options))
-    assert [finding for _, finding in found] == list(audit(short, "quick")) != []
+    (report,) = audit_stores(spark, store, "quick", storage=far.options).values()
+    assert (
+        [(one.code, one.file) for one in report]
+        == [(one.code, one.file) for one in audit(short, "quick")]
+        != []
+    )
 
 
 def test_a_decode_in_each_storage(spark: SparkSession, hand_made: Path, tmp_path: Path, far: Far) -> None:
     store, out = far.upload(hand_made, "decode/store"), f"{far.root}/decode/out"
-    decode_stores(spark, store, out, storage=far.options)
-    decode_stores(spark, hand_made, tmp_path / "whole")
+    decode_stores(spark, f"s={store}", out, storage=far.options)
+    decode_stores(spark, f"s={hand_made}", tmp_path / "whole")
     same(fetched(out, far, tmp_path / "out"), tmp_path / "whole")
     with pytest.raises(UsageError, match="exists and is not an empty directory"):
         plan_decode(hand_made, out, storage=far.options)

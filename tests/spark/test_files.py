@@ -21,6 +21,7 @@ from rocket_spark.files import (
     storage_for,
     stripped,
 )
+from rocket_spark.stores import find_places
 from rocket_spec.errors import UsageError
 
 
@@ -122,7 +123,7 @@ def test_globs_and_roots(s3: Far, uploaded: str, tmp_path: Path) -> None:
         expand(f"{s3.root}/fleet/rack-*/store", s3.options)
     for name in ("a[1]", "a1", "b"):
         (tmp_path / name).mkdir()
-    assert expand(f"{tmp_path}/a[1]") == [f"{tmp_path}/a[1]"]
+    assert [place.path for place in find_places(f"{tmp_path}/a[1]")] == [f"{tmp_path}/a[1]"]
     assert expand(f"{tmp_path}/a*") == [f"{tmp_path}/a1", f"{tmp_path}/a[1]"]
 
 
@@ -146,13 +147,13 @@ def test_a_range_of_a_local_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("uri", "options", "said"),
     [
-        ("gs://bucket/store", {}, "gs://bucket/store: scheme gs is not read"),
+        ("nope://bucket/store", {}, "nope://bucket: scheme nope is not read"),
         ("s3://b/k", {"s3.endpont": "x"}, "option s3.endpont: unknown"),
         ("s3://", {}, "s3://: names no bucket"),
         ("s3://key:secret@b/k", {}, "s3: a URI with credentials is refused; use the options s3.accessKey"),
         ("s3a://key@b/k", {}, "s3a: a URI with credentials is refused"),
         ("hdfs://n/k", {"hdfs.usr": "x"}, "option hdfs.usr: unknown"),
-        ("hdfs:///k", {}, "hdfs:///k: names no host"),
+        ("hdfs:///k", {}, "hdfs://: names no host"),
         ("hdfs://user:secret@n/k", {}, "hdfs: a URI with credentials is refused"),
         ("hdfs:///k", {"hdfs.webhdfs": "n:http"}, "option hdfs.webhdfs: 'n:http' is not HOST:PORT"),
     ],
@@ -164,10 +165,29 @@ def test_what_cannot_be_said_is_named(uri: str, options: dict[str, str], said: s
 
 def test_an_unreachable_server_is_named() -> None:
     options = {"hdfs.webhdfs": "127.0.0.1:1"}
-    with pytest.raises(OSError, match=r"WebHDFS at 127\.0\.0\.1:1") as caught:
+    with pytest.raises(OSError, match="Connection refused") as caught:
         find_files("hdfs://name/store", options=options)
     assert caught.value.filename == "hdfs://name/store"
-    assert caught.value.strerror == "WebHDFS at 127.0.0.1:1: Connection refused"
+
+
+def test_a_store_under_any_uri_of_fsspec(store: Path) -> None:
+    """Here in memory: the library that reads it is asked for by the scheme."""
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    memory.put(str(store), "/fleet/store", recursive=True)
+    files = find_files("memory://fleet/store")
+    assert facts(files) == facts(find_local(store))
+    assert rows(pickle.loads(pickle.dumps(files))) == rows(find_local(store))  # noqa: S301
+
+
+def test_the_system_s_own_credentials_are_those_of_google_and_azure() -> None:
+    for uri, name in (
+        ("gs://bucket/store", "GcsFileSystem"),
+        ("abfs://files@account.dfs.core.windows.net/x", "AzureFileSystem"),
+    ):
+        storage, _ = storage_for(uri)
+        assert type(storage._arrow()).__name__ == name
 
 
 def test_a_store_on_hdfs(hdfs: Far, store: Path) -> None:

@@ -17,6 +17,7 @@ from rocket_columnar.store import find_files
 from rocket_golden import damaged, open_damaged, open_store
 from rocket_spark.sources import SOURCES
 from rocket_spec.errors import FormatError, MalformedError, UsageError
+from store_bytes import put, record
 
 Row = dict[str, Any]
 Filter = tuple[str, str, object]
@@ -49,18 +50,23 @@ class Read:
     def __init__(self, table: str, path: Path | str, *filters: Filter, **options: object) -> None:
         if filters:
             options["filters"] = json.dumps(filters)
-        source = BY_TABLE[table]({"path": str(path), **{name: str(value) for name, value in options.items()}})
+        texts = {name: str(value) for name, value in options.items()}
+        source = BY_TABLE[table](texts if "paths" in texts else {"path": str(path), **texts})
         self.reader = source.reader(source.schema())
         self.partitions = self.reader.partitions()
 
     def rows(self) -> list[Row]:
         reader = pickle.loads(pickle.dumps(self.reader))  # noqa: S301
         sent = pickle.loads(pickle.dumps(self.partitions))  # noqa: S301
-        return [row for part in sent for batch in reader.read(part) for row in batch.to_pylist()]
+        rows = [row for part in sent for batch in reader.read(part) for row in batch.to_pylist()]
+        self.stores = list(dict.fromkeys(row.pop("store", None) for row in rows))
+        return rows
 
     def files(self) -> list[str]:
         return list(
-            dict.fromkeys(part.file.name for partition in self.partitions for part in partition.parts)
+            dict.fromkeys(
+                part.file.name for partition in self.partitions for part in partition.parts if part.file
+            )
         )
 
 
@@ -210,21 +216,48 @@ def fleet(directory: Path) -> Path:
     return directory
 
 
-def test_a_search_at_any_depth_names_files_from_its_root(tmp_path: Path) -> None:
+def test_stores_found_at_any_depth_or_by_a_glob(tmp_path: Path) -> None:
+    """Files have their names in the store, whatever found it; the store has its path, or a name of its own."""
     root = fleet(tmp_path)
-    read = Read("checkpoint", root, recursiveFileLookup="true")
-    assert read.files() == ["a/ext/checkpoint", "b/data/small-roll/checkpoint"]
-    expected = [engine(root / path, "index_entries")[0] for path in ("a/ext", "b/data/small-roll")]
-    found = Read("index_entries", root, recursiveFileLookup="true").rows()
-    assert [row["entry"] for row in found] == [row["entry"] for rows in expected for row in rows]
+    stores = [root / "a/ext", root / "b/data/small-roll"]
+    expected = [row for store in stores for row in engine(store, "index_entries")[0]]
+    for read in (
+        Read("index_entries", root, recursiveFileLookup="true"),
+        Read("index_entries", "", paths=json.dumps([f"{root}/a/*", f"{root}/b/*/small-*"])),
+    ):
+        assert read.rows() == expected
+        assert read.stores == list(map(str, stores))
+    for part in ("", "/index", "/index/*"):
+        read = Read("index_entries", f"{stores[0]}{part}")
+        assert {row["file"].partition("/")[0] for row in read.rows()} == {"index"}
+        assert read.stores == [str(stores[0])]
+    read = Read("index_entries", f"broker-a={stores[0]}", ("store", "=", "broker-a"))
+    assert read.rows()
+    assert read.stores == ["broker-a"]
+    assert Read("index_entries", f"broker-a={stores[0]}", ("store", ">", "broker-b")).rows() == []
+    with pytest.raises(UsageError, match="stands for 3 stores; one name is for one store"):
+        Read("index_entries", f"both={root}/*/*")
 
 
-def test_a_glob_names_files_from_where_it_begins(tmp_path: Path) -> None:
+def test_what_a_glob_matched_and_cannot_be_read(tmp_path: Path) -> None:
+    """In FAILFAST an error, in PERMISSIVE a row; a store without files of the table is neither."""
     root = fleet(tmp_path)
-    assert Read("checkpoint", root / "*" / "ext").files() == ["a/ext/checkpoint"]
-    assert (
-        Read("consume_queue", root / "?" / "*" / "small-*").files()[0].startswith("b/data/small-roll/consume")
+    (root / "empty").mkdir()
+    with pytest.raises(UsageError, match="contains no consume-queue ext file"):
+        Read("consume_queue_ext", f"{root}/emp*")
+    with pytest.raises(UsageError, match="/a: not a store"):
+        Read("consume_queue_ext", f"{root}/*")
+    read = Read(
+        "consume_queue_ext",
+        "",
+        paths=json.dumps([f"{root}/a/*", f"{root}/empt*", f"{root}/b/data/*"]),
+        mode="PERMISSIVE",
     )
+    rows = read.rows()
+    assert [(row["_corrupt_record"] or "").partition(": ")[2] for row in rows if row["_corrupt_record"]] == [
+        "contains no consume-queue ext file"
+    ]
+    assert set(read.stores) == {f"{root}/a/ext", f"{root}/empty"}
 
 
 def test_the_corrupt_column_is_named_as_asked(tmp_path: Path) -> None:
@@ -240,7 +273,22 @@ def test_an_empty_range_is_no_partition(tmp_path: Path) -> None:
     path = tmp_path / "consumequeue" / "T" / "0" / f"{0:020}"
     path.parent.mkdir(parents=True)
     path.write_bytes(bytes(2000))
-    assert Read("consume_queue", tmp_path).partitions == []
+    assert Read("consume_queue", tmp_path).rows() == []
+
+
+def test_a_frame_in_a_body_is_no_record_where_a_part_begins(tmp_path: Path) -> None:
+    inner = [record(offset, body=b"", queue_offset=7) for offset in (300, 600)]
+    log = record(0, body=bytes(300 - 88) + inner[0].ljust(300, b"\0") + inner[1])
+    log += record(len(log), queue_offset=1)
+    assert log[300:].startswith(inner[0])
+    assert log[600:].startswith(inner[1])
+    put(tmp_path, f"commitlog/{0:020}", log)
+    read = Read("commit_log", tmp_path, maxPartitionRows=1, columns="queue_offset")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rocket_spark.reading.parts.PART_BYTES", 150)
+        cut = Read("commit_log", tmp_path, columns="queue_offset")
+    assert len(cut.partitions) == -(-len(log) // 150)
+    assert cut.rows() == read.rows() == [{"queue_offset": 0}, {"queue_offset": 1}]
 
 
 @pytest.mark.parametrize(
@@ -250,7 +298,7 @@ def test_an_empty_range_is_no_partition(tmp_path: Path) -> None:
         ("maxPartitionRows", 0, "'0' is not a whole number from 1 to 2,147,483,647"),
         ("timestamps", "iso", "'iso' is neither millis nor utc"),
         ("mode", "LENIENT", "'LENIENT' is none of FAILFAST, PERMISSIVE, DROPMALFORMED"),
-        ("columns", "phy_offset,hash", "no column 'hash' in index_entries; there are file, "),
+        ("columns", "phy_offset,hash", "no column 'hash' in index_entries; there are store, file, "),
         ("recursiveFileLookup", "yes", "'yes' is neither true nor false"),
         ("columnNameOfCorruptRecord", "slot", "'slot' is a column"),
         ("hashSlotNum", "seven", "'seven' is not a whole number from 1 to 2,147,483,647"),

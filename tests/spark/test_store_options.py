@@ -107,10 +107,23 @@ def test_stores_and_directories_with_an_equals_sign_in_their_path(planned: Calla
     stores, _ = planned(
         "decode", "/data/a/", "/data/b", "--commitlog", "/data/a=/x", "--commitlog", "/data/b/=/y"
     )
-    assert stores == [Store("/data/a/", ("/x",)), Store("/data/b", ("/y",))]
+    assert stores == [Store("/data/a", ("/x",)), Store("/data/b", ("/y",))]
     stores, _ = planned("decode", "/data/a", "--commitlog", "/log/x=y")
     assert stores == [Store("/data/a", ("/log/x=y",))]
     check_refused(planned("decode", "/data/a", "/data/b", "--commitlog", "/data/a="), "expected a path")
+
+
+def test_a_store_with_a_name_of_its_own(two: list[Path], planned: Callable[..., Planned]) -> None:
+    """The options name it by its name or its path."""
+    for key in ("broker-a", two[0]):
+        options = [part for folder in folders(two[0]) for part in ("--commitlog", f"{key}={folder}")]
+        stores, _ = planned("decode", f"broker-a={two[0]}", two[1], *options)
+        assert stores == [Store(f"broker-a={two[0]}", folders(two[0])), Store(str(two[1]))]
+
+
+def test_stores_of_a_glob(two: list[Path], tmp_path: Path, planned: Callable[..., Planned]) -> None:
+    stores, _ = planned("decode", f"{tmp_path}/*")
+    assert stores == [Store(str(store)) for store in two]
 
 
 def test_a_relative_directory_of_the_log_is_the_driver_s(
@@ -126,7 +139,7 @@ def test_a_store_given_as_a_file_url(
 ) -> None:
     conf = conf_of(tmp_path / "broker.conf", "/srv/rmq/store")
     stores, _ = planned("decode", f"file://{two[0]}", "--broker-conf", conf)
-    assert stores == [Store(f"file://{two[0]}", folders(two[0]))]
+    assert stores == [Store(str(two[0]), folders(two[0]))]
 
 
 def test_the_store_of_the_configuration(

@@ -1,16 +1,19 @@
 """Streams over a store that grows: every row once, whatever was torn, rolled or restarted meanwhile."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable
-from rocket_columnar.store import find_files
+from rocket_columnar.store import StoreFile, find_files
 from rocket_golden import open_store
+from rocket_spark.sources import SOURCES
 from rocket_spec.errors import MalformedError, UsageError
 from store_bytes import blank, record, unit
-from streams import TABLES, ordered, stream, trigger
+from streams import TABLES, first, ordered, stream, trigger, trigger_all
 from table_rows import Row, table_rows
 
 
@@ -76,7 +79,7 @@ def test_files_that_are_written_anywhere(
     is_log = table == "commit_log"
     broker = Broker(golden, tmp_path, "log" if is_log else "queue")
     broker.write(20)
-    start = stream(table, tmp_path, **options).initialOffset()
+    start = first(stream(table, tmp_path, **options))
     rows: list[Row] = []
     for cut in sorted(cuts(broker.total, 25 if is_log else 15)):
         broker.write(cut if is_log or cut == broker.total else cut // 20 * 20 + cut % 9)
@@ -189,18 +192,19 @@ def test_a_gap_longer_than_the_limit_is_passed(tmp_path: Path) -> None:
 def test_a_batch_that_is_planned_again_is_the_same(tmp_path: Path, table: str, kind: str) -> None:
     broker = Broker(open_store("small-roll", tmp_path / "golden"), tmp_path / "live", kind)
     broker.write(broker.total // 2)
+    path = str(tmp_path / "live")
     reader = stream(table, tmp_path / "live")
-    start = reader.initialOffset()
+    start = first(reader)
     end, rows = trigger(reader, start)
     broker.write(broker.total)
     again = stream(table, tmp_path / "live")
     found = [
         row
-        for part in again.partitions(start, end)
+        for part in again.partitions({path: start}, {path: end})
         for batch in again.read(part)
         for row in batch.to_pylist()
     ]
-    assert found == rows
+    assert found == [{"store": path} | row for row in rows]
     assert rows
 
 
@@ -208,7 +212,7 @@ def test_latest_passes_over_what_is_there(tmp_path: Path) -> None:
     made = records(b"one", b"two")
     log(tmp_path / "commitlog" / f"{0:020}", made[0])
     reader = stream("commit_log", tmp_path, startingOffsets="latest")
-    start = reader.initialOffset()
+    start = first(reader)
     log(tmp_path / "commitlog" / f"{0:020}", b"".join(made))
     assert [row["body"] for row in trigger(reader, start)[1]] == [b"two"]
 
@@ -232,7 +236,7 @@ def test_what_was_taken_back_after_it_was_read(tmp_path: Path, table: str) -> No
     """A recovery cut off what a machine lost in its fall: where the stream stands there is nothing any more."""
     log(tmp_path / "commitlog" / f"{0:020}", b"".join(records(b"one", b"two")))
     log(tmp_path / "consumequeue" / "T" / "0" / f"{0:020}", unit(0, 100) + unit(100, 100), 200)
-    end, _ = trigger(stream(table, tmp_path), stream(table, tmp_path).initialOffset())
+    end, _ = trigger(stream(table, tmp_path), first(stream(table, tmp_path)))
     beyond = {"phy_offset": 9000} if table == "commit_log" else {"T/0": 7}
     with pytest.raises(MalformedError, match="option failOnDataLoss=false goes on without"):
         trigger(stream(table, tmp_path), beyond)
@@ -264,7 +268,7 @@ def test_what_was_taken_back_and_written_anew(tmp_path: Path, table: str) -> Non
     kept, longer = b"kept", b"longer than before"
     for bodies in ([kept, b"new", b"NEW", b"more"], [kept, longer, b"NEW", b"more"]):
         write(kept, b"old", b"OLD")
-        end, rows = trigger(stream(table, tmp_path), stream(table, tmp_path).initialOffset())
+        end, rows = trigger(stream(table, tmp_path), first(stream(table, tmp_path)))
         assert len(rows) == 3
         write(*bodies)
         if table == "consume_queue" and longer not in bodies:
@@ -288,8 +292,9 @@ def test_a_queue_that_stands_behind_damage_goes_on(tmp_path: Path) -> None:
 
 def test_a_deleted_queue_is_told(tmp_path: Path) -> None:
     log(tmp_path / "consumequeue" / "T" / "0" / f"{0:020}", unit(0, 100), 40)
+    reader, path = stream("consume_queue", tmp_path), str(tmp_path)
     with pytest.raises(MalformedError, match="queue U/0 gone"):
-        stream("consume_queue", tmp_path).partitions({"U/0": 0, "T/0": 0}, {"U/0": 4, "T/0": 1})
+        reader.partitions({path: {"U/0": 0, "T/0": 0}}, {path: {"U/0": 4, "T/0": 1}})
 
 
 def test_limits_are_shared_among_queues(tmp_path: Path) -> None:
@@ -308,30 +313,125 @@ def test_all_that_is_there_now_is_a_target(tmp_path: Path) -> None:
     reader = stream("commit_log", tmp_path, maxRowsPerTrigger="1")
     reader.prepareForTriggerAvailableNow()
     log(tmp_path / "commitlog" / f"{0:020}", b"".join(made))
-    assert reader.latestOffset({"phy_offset": 0}, ReadAllAvailable())["phy_offset"] == len(made[0])
-    assert reader.partitions({"phy_offset": 5}, {"phy_offset": 5}) == []
+    path = str(tmp_path)
+    found = reader.latestOffset({path: {"phy_offset": 0}}, ReadAllAvailable())
+    assert found[path]["phy_offset"] == len(made[0])
+    assert reader.partitions({path: {"phy_offset": 5}}, {path: {"phy_offset": 5}}) == []
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"startingOffsets": "middle"}, "option startingOffsets: 'middle' is neither earliest nor latest"),
+        ({"startingOffsets": "middle"}, "option startingOffsets: 'middle' is none of earliest, latest"),
+        ({"startingOffsets": '{"x": 5}'}, "option startingOffsets: "),
+        ({"startingOffsets": '{"x": {}}'}, "option startingOffsets: 'x' is none of the stores"),
+        ({"endingOffsets": "latest"}, "option endingOffsets: belongs to a batch"),
         ({"maxRowsPerTrigger": "0"}, "option maxRowsPerTrigger: '0' is not a whole number"),
         ({"maxBytesPerTrigger": "1GB"}, "option maxBytesPerTrigger: '1GB' is not a whole number"),
         ({"failOnDataLoss": "no"}, "option failOnDataLoss: 'no' is neither true nor false"),
-        ({"recursiveFileLookup": "true"}, "option path: a stream follows one store"),
-        ({"path": "/*"}, "option path: a stream follows one store"),
     ],
 )
 def test_a_bad_option_is_named(tmp_path: Path, options: dict[str, str], said: str) -> None:
+    log(tmp_path / "commitlog" / f"{0:020}", records(b"one")[0])
     with pytest.raises(UsageError, match=f"^{said}"):
         stream("commit_log", **{"path": tmp_path} | options).initialOffset()  # type: ignore[arg-type]
 
 
-def test_a_store_without_bytes_is_named(tmp_path: Path) -> None:
-    log(tmp_path / "commitlog" / f"{0:020}", b"", 0)
-    with pytest.raises(UsageError, match="contains nothing yet that a stream could follow"):
-        stream("commit_log", tmp_path).initialOffset()
+def test_stores_that_come_later_are_picked_up(tmp_path: Path) -> None:
+    """Of a glob: a store without bytes yet, one that comes after the stream began, one of which records are left over."""
+    made = records(b"one", b"two", b"three")
+    (tmp_path / "a/commitlog").mkdir(parents=True)
+    log(tmp_path / "b" / "commitlog" / f"{0:020}", made[0])
+    reader = stream("commit_log", tmp_path / "*", maxRowsPerTrigger="2")
+    start = reader.initialOffset()
+    assert start.keys() == {f"{tmp_path}/b"}
+    log(tmp_path / "a" / "commitlog" / f"{0:020}", b"".join(made))
+    log(tmp_path / "c" / "commitlog" / f"{0:020}", made[0])
+    seen = []
+    for _ in range(4):
+        start, rows = trigger_all(reader, start)
+        assert len(rows) <= 2
+        seen += [(row["store"].rpartition("/")[2], row["body"]) for row in rows]
+    assert sorted(seen) == [("a", b"one"), ("a", b"three"), ("a", b"two"), ("b", b"one"), ("c", b"one")]
+    assert start.keys() == {f"{tmp_path}/{name}" for name in "abc"}
+
+
+def test_a_store_that_is_gone_or_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gone is a loss of data; unreadable is an error in FAILFAST and else left to a later trigger."""
+    for name in "ab":
+        log(tmp_path / name / "commitlog" / f"{0:020}", records(b"one")[0])
+    start = stream("commit_log", tmp_path / "?").initialOffset()
+    (tmp_path / "b").rename(tmp_path / "gone")
+    with pytest.raises(MalformedError, match="no such files any more, expected the store"):
+        trigger_all(stream("commit_log", tmp_path / "?"), start)
+    end, rows = trigger_all(stream("commit_log", tmp_path / "?", failOnDataLoss="false"), start)
+    assert (len(rows), end[f"{tmp_path}/b"]) == (1, start[f"{tmp_path}/b"])
+    (tmp_path / "gone").rename(tmp_path / "b")
+
+    def broken(uri: str, *arguments: Any, **options: Any) -> list[StoreFile]:
+        if uri.endswith("/b"):
+            raise OSError(5, "Input/output error", uri)
+        return find_files(uri, *arguments, **options)
+
+    monkeypatch.setattr("rocket_spark.files.finding.find_local", broken)
+    with pytest.raises(OSError, match="Input/output error"):
+        trigger_all(stream("commit_log", tmp_path / "?"), start)
+    end, rows = trigger_all(stream("commit_log", tmp_path / "?", mode="DROPMALFORMED"), start)
+    assert (len(rows), end[f"{tmp_path}/b"]) == (1, start[f"{tmp_path}/b"])
+
+
+def test_all_of_several_stores_that_is_there_now_is_a_target(tmp_path: Path) -> None:
+    made = records(b"one", b"two")
+    log(tmp_path / "a" / "commitlog" / f"{0:020}", made[0])
+    reader = stream("commit_log", tmp_path / "*")
+    start = reader.initialOffset()
+    reader.prepareForTriggerAvailableNow()
+    log(tmp_path / "a" / "commitlog" / f"{0:020}", b"".join(made))
+    log(tmp_path / "b" / "commitlog" / f"{0:020}", made[0])
+    end, rows = trigger_all(reader, start)
+    assert [row["body"] for row in rows] == [b"one"]
+    assert end.keys() == {f"{tmp_path}/a"}
+
+
+def test_a_checkpoint_of_an_earlier_version_is_named(tmp_path: Path) -> None:
+    log(tmp_path / "commitlog" / f"{0:020}", records(b"one")[0])
+    with pytest.raises(UsageError, match="written by an earlier version"):
+        trigger_all(stream("commit_log", tmp_path), {"phy_offset": 0})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("table", list(TABLES))
+def test_a_batch_between_offsets_by_store(tmp_path: Path, table: str) -> None:
+    """A store has its name or its path there; of those without, all is read."""
+    made = records(b"one", b"two", b"three")
+    places = [0, len(made[0]), len(made[0]) + len(made[1])]
+    for name in "ab":
+        log(tmp_path / name / "commitlog" / f"{0:020}", b"".join(made))
+        units = b"".join(unit(place, len(raw)) for place, raw in zip(places, made, strict=True))
+        log(tmp_path / name / "consumequeue/T/0" / f"{0:020}", units, 200)
+    key, values = ("phy_offset", places) if table == "commit_log" else ("T/0", range(3))
+    paths = [f"a={tmp_path}/a", f"{tmp_path}/b"]
+
+    def read(**options: object) -> list[tuple[str, int]]:
+        texts = {
+            name: json.dumps(value) if isinstance(value, dict) else str(value)
+            for name, value in options.items()
+        }
+        source = TABLES[table]({"paths": json.dumps(paths), **texts})
+        reader = source.reader(source.schema())
+        rows = [
+            row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()
+        ]
+        return [(row["store"][-1], places.index(row["phy_offset"])) for row in rows]
+
+    start, end = {"a": {key: values[1]}}, {f"{tmp_path}/b": {key: values[2]}}
+    assert read(startingOffsets=start) == [("a", 1), ("a", 2), ("b", 0), ("b", 1), ("b", 2)]
+    assert read(startingOffsets=start, endingOffsets=end) == [("a", 1), ("a", 2), ("b", 0), ("b", 1)]
+    assert read(startingOffsets="latest") == []
+    source = SOURCES[0]({"path": str(tmp_path / "a"), "startingOffsets": "earliest"})
+    with pytest.raises(
+        UsageError, match=r"^option startingOffsets: rocketmq-index-headers: cannot be followed"
+    ):
+        source.reader(source.schema())
 
 
 @pytest.mark.spark
@@ -352,5 +452,9 @@ def test_queries_that_are_stopped_and_started_again(spark: SparkSession, tmp_pat
             query.awaitTermination()
             assert all(progress["numInputRows"] <= 150 for progress in query.recentProgress)
     for table in TABLES:
-        rows = spark.read.parquet(str(tmp_path / table)).toArrow().to_pylist()
+        found = spark.read.parquet(str(tmp_path / table))
+        assert {row["store"] for row in found.select("store").distinct().collect()} == {
+            str(tmp_path / "live")
+        }
+        rows = found.drop("store").toArrow().to_pylist()
         assert ordered(rows) == ordered(table_rows(golden, table))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rocket_spark.decode import DecodeOptions, PartTask
+from rocket_spark.decode import DecodeOptions, PartDone, PartTask
 from rocket_spark.output import Folder
 
 SETTINGS = {
@@ -24,10 +24,10 @@ SETTINGS = {
 }
 
 
-def faulty(kind: str, marks: Path) -> Callable[[PartTask, Folder, DecodeOptions], dict[str, Any]]:
+def faulty(kind: str, marks: Path) -> Callable[[PartTask, Folder, DecodeOptions], PartDone]:
     """What the tasks run; sent to the workers as it is."""
 
-    def work(task: PartTask, directory: Folder, options: DecodeOptions) -> dict[str, Any]:
+    def work(task: PartTask, directory: Folder, options: DecodeOptions) -> PartDone:
         import os
         import time
 

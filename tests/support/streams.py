@@ -4,6 +4,7 @@ import json
 import pickle
 from pathlib import Path
 
+from rocket_spark.reading import Offsets
 from rocket_spark.sources import SOURCES
 from rocket_spark.streaming import StoreStreamReader
 from table_rows import Row
@@ -17,6 +18,19 @@ def stream(table: str, path: Path, **options: str) -> StoreStreamReader:
 
 
 def trigger(reader: StoreStreamReader, start: dict[str, int]) -> tuple[dict[str, int], list[Row]]:
+    """One micro-batch of the stream of one store, from and to offsets of that store."""
+    (path,) = reader.asked.paths
+    end, rows = trigger_all(reader, {path: start})
+    return end[path], [{name: value for name, value in row.items() if name != "store"} for row in rows]
+
+
+def first(reader: StoreStreamReader) -> dict[str, int]:
+    """Where the stream of one store begins."""
+    (own,) = reader.initialOffset().values()
+    return own
+
+
+def trigger_all(reader: StoreStreamReader, start: Offsets) -> tuple[Offsets, list[Row]]:
     """One micro-batch, with everything going through what Spark keeps or sends."""
     end = json.loads(json.dumps(reader.latestOffset(start, reader.getDefaultReadLimit())))
     partitions = pickle.loads(pickle.dumps(reader.partitions(start, end)))  # noqa: S301

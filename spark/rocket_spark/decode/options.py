@@ -6,8 +6,8 @@ from typing import Final, TypedDict
 
 from rocket_spec.errors import UsageError
 
-PARTITIONS: Final = ("topic", "date")
-"""What `partition_by` takes: a column `topic`, and the day (UTC) of a column `store_timestamp`."""
+PARTITIONS: Final = ("store", "topic", "date")
+"""What `partition_by` takes: the store, a column `topic`, and the day (UTC) of a column `store_timestamp`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,14 +27,14 @@ rows would take 2 MiB. The largest task on an index file, with 2,500,000 entries
 _BLOOM: Final = {"commit_log": ("uniq_key", "keys"), "index_entries": ("key_hash",)}
 """Columns with a bloom filter."""
 
-_DAY_MS: Final = 86_400_000
+_STORE: Final = SCHEMAS["checkpoint"].field("file").with_name("store")
 _HIVE_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
 def written_schema(table: str, options: DecodeOptions) -> pa.Schema:
-    """The columns of a table's files, partition folders aside."""
+    """The columns of a table's files, partition folders aside; the first is `store`."""
     fields = []
-    for field in SCHEMAS[table]:
+    for field in (_STORE, *SCHEMAS[table]):
         if field.name in options.partition_by:
             continue
         if options.utc and is_time(field.name):
@@ -136,9 +136,7 @@ class PartWriter:
         self._options = options
         self._schema = written_schema(table, options)
         names = SCHEMAS[table].names
-        self._by = [
-            by for by in options.partition_by if (by if by == "topic" else "store_timestamp") in names
-        ]
+        self._by = [by for by in options.partition_by if _SOURCES[by] in ("store", *names)]
         self._files: dict[str, PartFile] = {}
         self.rows: dict[str, int] = {}
         self.nulled = 0
@@ -154,8 +152,11 @@ class PartWriter:
             self.rows[path] = 0
         return path, self._files[path]
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Adds rows, with the columns of the engine."""
+    def write(self, batch: pa.RecordBatch, store: str) -> None:
+        """Adds rows of a store, with the columns of the engine."""
+        zeros = np.zeros(batch.num_rows, np.int32)
+        names = pa.DictionaryArray.from_arrays(zeros, pa.array([store]))
+        batch = batch.add_column(0, _STORE, names)
         for place, rows in _split(batch, self._by):
             path, file = self._file(place)
             file.write(self._shaped(rows))
@@ -219,8 +220,7 @@ def _split(batch: pa.RecordBatch, by: list[str]) -> Iterator[tuple[str, pa.Recor
         yield "".join(labels[code]), batch.filter(kept)
 
 
-def _topics(batch: pa.RecordBatch) -> Any:
-    column: Any = batch.column("topic")
+def _texts(column: Any) -> Any:
     return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
 
 
@@ -230,4 +230,11 @@ def _dates(batch: pa.RecordBatch) -> Any:
     return pc.strftime(days, format="%Y-%m-%d").dictionary_encode()
 
 
-_PLACES: Final[dict[str, Callable[[pa.RecordBatch], Any]]] = {"topic": _topics, "date": _dates}
+_PLACES: Final[dict[str, Callable[[pa.RecordBatch], Any]]] = {
+    "store": lambda batch: _texts(batch.column("store")),
+    "topic": lambda batch: _texts(batch.column("topic")),
+    "date": _dates,
+}
+
+_SOURCES: Final = {"store": "store", "topic": "topic", "date": "store_timestamp"}
+"""The column that each of `PARTITIONS` is made of."""

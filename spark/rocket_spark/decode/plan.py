@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Unpack
 
@@ -10,11 +10,11 @@ from rocket_columnar.decode import TABLE_KINDS
 from rocket_columnar.store import StoreFile
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
-from rocket_spec.tables import TABLES
 
 from rocket_spark.decode.options import DecodeArguments, DecodeOptions, check_options
-from rocket_spark.decode.part_tasks import PartTask, StorePlan, TaskCutter
+from rocket_spark.files import disk_bytes
 from rocket_spark.output import check_out
+from rocket_spark.reading import Cut, FilePart, grouped, store_parts
 from rocket_spark.stores import JobStores, StorePath, StoreTask
 from rocket_spark.tasks import Failures
 
@@ -22,6 +22,25 @@ _USUAL: Final = DecodeOptions()
 
 _PLANNERS: Final = 16
 """Stores that are listed at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartTask:
+    """What one task decodes: parts, in the order of their tables and stores, to a file in each table."""
+
+    number: int
+    parts: tuple[FilePart, ...]
+    weight: int = 1 << 30
+    """No two share a Spark task: they are cut to its size."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorePlan:
+    """What there is to decode of one store: files, their bytes on disk, and its parts."""
+
+    files: int
+    size: int
+    parts: tuple[FilePart, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,26 +89,48 @@ def plan_decode(
     """The first half of `decode_stores`, without Spark; arguments and errors as there."""
     overwrite, storage, options = how.get("overwrite", False), how.get("storage"), how.get("options", _USUAL)
     check_options(options)
-    job = JobStores(stores, geometry=geometry, storage=storage, failed=None if options.fail_fast else {})
     for table in tables or ():
-        if table not in TABLES:
-            raise UsageError(f"table {table}: unknown; choose from {', '.join(TABLES)}")
-    found = _found(job, how.get("on_skip"))
+        if table not in TABLE_KINDS:
+            raise UsageError(f"table {table}: unknown; choose from {', '.join(TABLE_KINDS)}")
+    job = JobStores(stores, geometry=geometry, storage=storage, failed=None if options.fail_fast else {})
+    wanted = [table for table in TABLE_KINDS if tables is None or table in tables]
+    found = _found(job, {TABLE_KINDS[table] for table in wanted}, how.get("on_skip"))
     job.good((), ())
-    out = check_out(out, job.paths.values(), TABLES, storage, overwrite=overwrite)
-    plans, tasks = TaskCutter(_select(found, tables, job.paths), tables).stores(job)
+    kinds = {file.kind for files in found.values() for file in files}
+    for table in tables or ():
+        if TABLE_KINDS[table] not in kinds:
+            where = ", ".join(job.paths.values())
+            raise UsageError(f"{where}: no file that table {table} is decoded from")
+    out = check_out(out, job.paths.values(), TABLE_KINDS, storage, overwrite=overwrite)
+    plans: dict[str, StorePlan] = {}
+    for task in job.tasks:
+        if task.store in found:
+            with job.planning(task.store):
+                plans[task.store] = _planned(task, found[task.store], wanted, strict=options.fail_fast)
     job.good((), ())
-    return DecodePlan(out, storage, job, plans, tuple(tasks), options)
+    order = list(TABLE_KINDS)
+    parts = [part for plan in plans.values() for part in plan.parts]
+    groups = grouped(sorted(parts, key=lambda part: order.index(part.table)))
+    tasks = tuple(PartTask(number, group) for number, group in enumerate(groups))
+    return DecodePlan(out, storage, job, plans, tasks, options)
 
 
-def _found(job: JobStores, on_skip: Callable[[str, str], None] | None) -> dict[str, list[StoreFile]]:
+def _planned(task: StoreTask, files: list[StoreFile], tables: Sequence[str], *, strict: bool) -> StorePlan:
+    parts = tuple(store_parts(task.store, files, tables, task.geometry, Cut(strict=strict)))
+    used = {part.file for part in parts if part.file is not None}
+    return StorePlan(len(used), sum(map(disk_bytes, used)), parts)
+
+
+def _found(
+    job: JobStores, kinds: Collection[str], on_skip: Callable[[str, str], None] | None
+) -> dict[str, list[StoreFile]]:
     """The files of each store that can be listed."""
     skipped: dict[str, list[tuple[str, str]]] = {task.store: [] for task in job.tasks}
     found: dict[str, list[StoreFile]] = {}
 
     def listed(task: StoreTask) -> None:
         with job.planning(task.store):
-            found[task.store] = task.files(lambda *skip: skipped[task.store].append(skip))
+            found[task.store] = task.files(kinds, lambda *skip: skipped[task.store].append(skip))
 
     with ThreadPoolExecutor(_PLANNERS) as pool:
         list(pool.map(listed, job.tasks))
@@ -97,17 +138,3 @@ def _found(job: JobStores, on_skip: Callable[[str, str], None] | None) -> dict[s
         if on_skip is not None:
             on_skip(name, reason)
     return {task.store: found[task.store] for task in job.tasks if task.store in found}
-
-
-def _select(
-    found: dict[str, list[StoreFile]], tables: Collection[str] | None, stores: dict[str, str]
-) -> dict[str, list[StoreFile]]:
-    if tables is None:
-        return found
-    kinds = {file.kind for files in found.values() for file in files}
-    for table in tables:
-        if found and TABLE_KINDS[table] not in kinds:
-            where = ", ".join(stores.values())
-            raise UsageError(f"{where}: no file that table {table} is decoded from")
-    wanted = {TABLE_KINDS[table] for table in tables}
-    return {name: [file for file in files if file.kind in wanted] for name, files in found.items()}

@@ -39,17 +39,14 @@ def range_source(storage: Storage, info: FileInfo) -> Source:
 
 
 def disk_bytes(file: StoreFile) -> int:
-    """Bytes of the file on disk, without holes; its size if it is far away. OSError if it is missing."""
+    """Bytes of the file on disk, without holes; its size if it is far away, 0 if it is missing."""
     if file.source is not None:
         return file.source.size
-    status = file.path.stat()
+    try:
+        status = file.path.stat()
+    except FileNotFoundError:
+        return 0
     return min(status.st_size, getattr(status, "st_blocks", status.st_size) * 512)
-
-
-def size_now(file: StoreFile) -> int:
-    """Bytes of the file as it is now, far away too; OSError if it is gone."""
-    read = None if file.source is None else file.source.read
-    return read.storage.stat(read.uri).size if isinstance(read, RangeRead) else file.size()
 
 
 def local_copy(

@@ -7,19 +7,18 @@ are nothing but holes, and the engine's own search looks through these.
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import translate
 from pathlib import Path
 from typing import Final
 
-from rocket_columnar.store import StoreFile
+from rocket_columnar.store import KINDS, StoreFile
 from rocket_columnar.store import find_files as find_local
 from rocket_spec.errors import UsageError
 
 from rocket_spark.files.copies import range_source
-from rocket_spark.files.opening import storage_for
-from rocket_spark.files.storage import FileInfo, LocalStorage, Storage, is_remote, scheme_of
+from rocket_spark.files.storage import FileInfo, Storage, is_remote, scheme_of, storage_for
 
 COMMITLOG: Final = "commitlog"
 """The option that names directories of a store's commit log outside of it, separated by commas (STORE-17)."""
@@ -30,31 +29,32 @@ _PLACES: Final = {
     "consumequeue_ext": "ext",
     "commitlog": "log",
     "checkpoint": "checkpoint",
+    "batchconsumequeue": "batch",
+    "timerlog": "timer_log",
+    "config": "config",
 }
+_MARKS: Final = frozenset(_PLACES) - {"config"}
+"""What a store is known by."""
+
 _HEAD: Final = 4096
 """Bytes that tell a file's kind where its place does not."""
 
 _GLOB: Final = re.compile(r"[*?\[]")
 
 
-def expand(uri: str, options: Mapping[str, str] | None = None) -> list[str]:
-    """The paths that a path or a glob (`*`, `?`, `[...]`, within one name) stands for, in order.
+def is_glob(path: str) -> bool:
+    """Whether a path has characters of a glob."""
+    return _GLOB.search(path) is not None
 
-    A path that exists is itself, whatever characters it has.
+
+def expand(uri: str, options: Mapping[str, str] | None = None) -> list[str]:
+    """The paths that a glob (`*`, `?`, `[...]`, within one name) stands for, in order.
 
     Raises:
-        FileNotFoundError: a path without such characters that does not exist.
-        UsageError: a glob that matches nothing.
+        UsageError: it matches nothing.
         OSError: a directory cannot be listed.
     """
     storage, path = storage_for(uri, options)
-    try:
-        storage.stat(path)
-    except FileNotFoundError:
-        if not _GLOB.search(path):
-            raise
-    else:
-        return [path]
     parts = path.split("/")
     first = next(number for number, part in enumerate(parts) if _GLOB.search(part))
     found = ["/".join(parts[:first]) or ("/" if path.startswith("/") else ".")]
@@ -79,6 +79,16 @@ def _listed(storage: Storage, uri: str) -> list[FileInfo]:
         return []
 
 
+def is_store(uri: str, options: Mapping[str, str] | None = None) -> bool:
+    """Whether `uri` is the directory of a store, which need not have files yet."""
+    storage, path = storage_for(uri, options)
+    return any(
+        info.name in _MARKS or info.name.startswith("dledger-")
+        for info in _listed(storage, path)
+        if info.is_directory or info.name == "checkpoint"
+    )
+
+
 def find_roots(uri: str, options: Mapping[str, str] | None = None) -> list[str]:
     """The stores below `uri`, at whatever depth, and the directories with files outside of stores; in order.
 
@@ -92,7 +102,7 @@ def find_roots(uri: str, options: Mapping[str, str] | None = None) -> list[str]:
 
 
 def _roots(storage: Storage, uri: str, children: list[FileInfo]) -> Iterator[str]:
-    if any(child.name in _PLACES for child in children):
+    if any(child.name in _MARKS for child in children):
         yield uri
         return
     if any(not child.is_directory for child in children):
@@ -113,6 +123,7 @@ def find_files(
     uri: str,
     kind: str | None = None,
     *,
+    kinds: Iterable[str] | None = None,
     options: Mapping[str, str] | None = None,
     on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
 ) -> list[StoreFile]:
@@ -124,6 +135,7 @@ def find_files(
     Args:
         uri: one file, a folder of a store, or a whole store.
         kind: as in `rocket_columnar.store.find_files`.
+        kinds: as there.
         options: of the storage, see `storage_for`; `commitlog` names further directories of the store's commit log,
             separated by commas, in the same kind of storage as the store.
         on_skip: as in `rocket_columnar.store.find_files`.
@@ -134,35 +146,33 @@ def find_files(
     """
     storage, path = storage_for(uri, options)
     folders = commit_logs(options)
+    every = frozenset(KINDS if kinds is None else kinds)
     for folder in folders:
         if scheme_of(folder) != scheme_of(path):
             raise UsageError(
                 f"{folder}: not in the storage of {uri}, as all directories of a commit log must be"
             )
-    if isinstance(storage, LocalStorage):
-        return find_local(path, kind, commitlog=folders, on_skip=on_skip)
+    if storage.is_near:
+        return find_local(path, kind, kinds=every, commitlog=folders, on_skip=on_skip)
     top = storage.stat(path)
-    listed = list(_below(storage, top, kind)) if top.is_directory else [top]
+    listed = list(_below(storage, top, every if kind is None else {kind})) if top.is_directory else [top]
     with tempfile.TemporaryDirectory(prefix="rocketspec-") as directory:
         skeleton = _Skeleton(storage, top, listed, Path(directory))
         for folder in folders:
             skeleton.add_log(folder)
-        return skeleton.find(kind, on_skip)
+        return skeleton.find(kind, every, on_skip)
 
 
-def _below(storage: Storage, top: FileInfo, kind: str | None) -> Iterator[FileInfo]:
+def _below(storage: Storage, top: FileInfo, kinds: Collection[str]) -> Iterator[FileInfo]:
     """What is below, without the folders of a store that hold other kinds."""
     children = storage.list(top.uri)
     yield from children
-    in_store = any(child.name in _PLACES for child in children)
+    in_store = any(child.name in _MARKS for child in children)
     for child in children:
         if child.is_directory and child.name.startswith("dledger-"):
-            if kind in (None, "log"):
+            if "log" in kinds:
                 yield from _member_log(storage, child)
-            continue
-        wanted = kind in (None, _PLACES[child.name]) if child.name in _PLACES else not in_store
-        wanted |= child.name == kind == "config"
-        if child.is_directory and wanted:
+        elif child.is_directory and (_PLACES.get(child.name) in kinds or not in_store):
             yield from storage.walk(child.uri)
 
 
@@ -211,14 +221,20 @@ class _Skeleton:
         for info in self.storage.list(uri):
             self._lay(place / info.name, info)
 
-    def find(self, kind: str | None, on_skip: Callable[[str, str], None]) -> list[StoreFile]:
+    def find(
+        self, kind: str | None, kinds: Collection[str], on_skip: Callable[[str, str], None]
+    ) -> list[StoreFile]:
         """The files found, each with its source: by their places, else by what they begin with."""
         skipped: list[tuple[str, str]] = []
 
         def found() -> list[StoreFile]:
             skipped.clear()
             return find_local(
-                self.root, kind, commitlog=list(self.logs), on_skip=lambda *skip: skipped.append(skip)
+                self.root,
+                kind,
+                kinds=kinds,
+                commitlog=list(self.logs),
+                on_skip=lambda *skip: skipped.append(skip),
             )
 
         files: list[StoreFile] = []

@@ -1,21 +1,52 @@
-"""One face for local disks, S3 and HDFS: stat, list, read a range, and write whole files."""
+"""One face for local disks, object stores and HDFS: stat, list, read a range, and write whole files.
+
+`pyarrow.fs` does the work: local files, S3, GCS and Azure by itself, HDFS (over WebHDFS) and any other scheme by fsspec.
+Credentials are found as these libraries find them; for S3 and HDFS options may stand in place of the environment:
+
+- `s3.endpoint` (`AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`), `s3.region` (`AWS_REGION`, `AWS_DEFAULT_REGION`),
+  `s3.accessKey`, `s3.secretKey`, `s3.sessionToken` (`AWS_ACCESS_KEY_ID`, ...), `s3.anonymous`
+- `hdfs.webhdfs` (`ROCKETSPEC_WEBHDFS`): `HOST:PORT` of the name node's HTTP; `hdfs.user` (`HADOOP_USER_NAME`),
+  `hdfs.kerberos`
+"""
 
 import errno
 import os
 import shutil
-import stat
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from rocket_spec.errors import UsageError
 
 _LISTERS: Final = 16
 """Directories that are listed at once: each is a round trip."""
 
+_BUFFER_BYTES: Final = 8 << 20
+_HTTP_PORT: Final = 9870
+_SECONDS: Final = 60
+"""A name node or data node that says nothing for so long is an error, which Spark retries."""
+
 Settings = tuple[tuple[str, str], ...]
 """The options of a storage, names in lower case, in order: a value that can be a key."""
+
+_S3: Final = {
+    "s3.accessKey": "access_key",
+    "s3.secretKey": "secret_key",
+    "s3.sessionToken": "session_token",
+    "s3.region": "region",
+    "s3.anonymous": "anonymous",
+    "s3.endpoint": "endpoint_override",
+}
+_HDFS: Final = ("hdfs.webhdfs", "hdfs.user", "hdfs.kerberos")
+_BY_OPTIONS: Final = {"s3": "s3", "s3a": "s3", "s3n": "s3", "hdfs": "hdfs", "webhdfs": "hdfs"}
+"""Schemes with options, and what the names of these begin with."""
+
+_OF_ARROW: Final = frozenset({"gs", "gcs", "abfs", "abfss"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +63,66 @@ class FileInfo:
         return self.uri.rstrip("/").rpartition("/")[2]
 
 
-class Storage(ABC):
-    """What each kind of storage can do; values, so that tasks can take them along. Errors are OSErrors that carry the URI."""
+@dataclass(frozen=True)
+class Storage:
+    """A file system; a value, so that tasks can take it along. Errors are OSErrors that carry the URI.
 
-    @abstractmethod
+    Attributes:
+        root: scheme and authority of a URI, empty for a path.
+        settings: its options.
+    """
+
+    root: str = ""
+    settings: Settings = ()
+
+    @property
+    def is_near(self) -> bool:
+        """Whether it is the disks of this machine, or what is mounted there."""
+        return not self.root
+
+    def _arrow(self) -> Any:
+        return _file_system(self.root, self.settings)
+
+    def _path(self, uri: str) -> str:
+        if self.is_near:
+            return uri
+        authority, _, path = uri.partition("://")[2].partition("/")
+        whole = f"/{path}" if _BY_OPTIONS.get(scheme_of(self.root)) == "hdfs" else f"{authority}/{path}"
+        return whole.rstrip("/")
+
     def stat(self, uri: str) -> FileInfo:
-        """What is at `uri`; FileNotFoundError where nothing does."""
+        """What is at `uri`; FileNotFoundError where nothing is."""
+        from pyarrow.fs import FileType
 
-    @abstractmethod
-    def list(self, uri: str) -> list[FileInfo]:
-        """What is in the directory `uri`, in name order; what is neither file nor directory is skipped."""
+        with _named(uri):
+            info = self._arrow().get_file_info(self._path(uri))
+        if info.type == FileType.NotFound:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri)
+        return FileInfo(uri, info.size or 0, info.type == FileType.Directory)
 
-    @abstractmethod
-    def opened(self, uri: str, size: int) -> Callable[[int, int], bytes]:
-        """A file as a function of offset and length, which gives fewer bytes only after its end."""
+    def list(self, uri: str, *, recursive: bool = False) -> list[FileInfo]:
+        """What is in the directory `uri`, or with `recursive` below it, in order; only files and directories."""
+        from pyarrow.fs import FileSelector, FileType
+
+        path, prefix = self._path(uri), uri.rstrip("/")
+        with _named(uri):
+            infos = self._arrow().get_file_info(FileSelector(path, recursive=recursive))
+        found = [
+            FileInfo(
+                f"{prefix}{info.path[len(path) :]}" if recursive else join(prefix, info.base_name),
+                info.size or 0,
+                info.type == FileType.Directory,
+            )
+            for info in infos
+            if info.type in (FileType.File, FileType.Directory)
+        ]
+        return sorted(found, key=lambda info: info.uri)
 
     def walk(self, uri: str) -> Iterator[FileInfo]:
-        """Everything below `uri`, directories before what they hold."""
+        """Everything below `uri`: in one listing of S3, else directory by directory."""
+        if _BY_OPTIONS.get(scheme_of(self.root)) == "s3":
+            yield from self.list(uri, recursive=True)
+            return
         with ThreadPoolExecutor(_LISTERS) as pool:
             level = [uri]
             while level:
@@ -56,77 +130,212 @@ class Storage(ABC):
                 yield from found
                 level = [info.uri for info in found if info.is_directory]
 
+    def opened(self, uri: str, size: int) -> Callable[[int, int], bytes]:
+        """A file as a function of offset and length, which gives fewer bytes only after its end."""
+        with _named(uri):
+            file = self._arrow().open_input_file(self._path(uri))
+
+        def read(offset: int, length: int) -> bytes:
+            length = max(0, min(length, size - offset))
+            with _named(uri):
+                data: bytes = file.read_at(length, offset) if length else b""
+            if len(data) > length or (len(data) < length and self.stat(uri).size >= offset + length):
+                # fsspec hands out the text of a data node's error as if it were data.
+                raise OSError(errno.EIO, f"found {len(data):,} bytes at {offset:,}, expected {length:,}", uri)
+            return data
+
+        return read
+
     def read(self, uri: str) -> bytes:
         """All bytes of a small file."""
         size = self.stat(uri).size
         return self.opened(uri, size)(0, size)
 
-    @abstractmethod
     def upload(self, path: Path, uri: str) -> None:
-        """Makes a file of the bytes of a local one."""
+        """Makes a file of the bytes of a local one; it is there when all its bytes are."""
+        with _named(uri), path.open("rb") as source:
+            if _BY_OPTIONS.get(scheme_of(self.root)) == "hdfs":
+                self._arrow().create_dir(self._path(uri).rpartition("/")[0], recursive=True)
+            with self._arrow().open_output_stream(self._path(uri)) as stream:
+                shutil.copyfileobj(source, stream, _BUFFER_BYTES)
 
-    @abstractmethod
     def move(self, uri: str, target: str) -> None:
-        """Gives a file another name, if nothing has it, and makes its folders; FileNotFoundError if there is no such file."""
+        """Gives a file another name, and makes its folders; FileNotFoundError if there is no such file."""
+        if self.is_near:
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+            Path(uri).replace(target)
+            return
+        self.stat(uri)
+        with _named(target):
+            if _BY_OPTIONS.get(scheme_of(self.root)) == "hdfs":
+                self._arrow().create_dir(self._path(target).rpartition("/")[0], recursive=True)
+            self._arrow().move(self._path(uri), self._path(target))
+        self.stat(target)  # a name node says no without an error
 
-    @abstractmethod
     def remove(self, uri: str) -> None:
         """Removes a file, or a directory with all below it; nothing where nothing is."""
+        if self.is_near:
+            path = Path(uri)
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+            return
+        try:
+            is_directory = self.stat(uri).is_directory
+        except FileNotFoundError:
+            return
+        with _named(uri):
+            (self._arrow().delete_dir if is_directory else self._arrow().delete_file)(self._path(uri))
 
 
-class LocalStorage(Storage):
-    """The disks of this machine, or what is mounted there."""
+def check_settings(options: Mapping[str, str]) -> None:
+    """Raises UsageError for a name that is no storage's."""
+    names = [*_S3, *_HDFS]
+    known = {name.lower() for name in names}
+    for name in options:
+        if name.lower() not in known:
+            raise UsageError(f"storage option {name}: unknown; there are {', '.join(names)}")
 
-    def stat(self, uri: str) -> FileInfo:
-        """As `Storage.stat`."""
-        status = Path(uri).stat()
-        is_directory = stat.S_ISDIR(status.st_mode)
-        return FileInfo(uri, 0 if is_directory else status.st_size, is_directory)
 
-    def list(self, uri: str) -> list[FileInfo]:
-        """As `Storage.list`."""
-        found = []
-        with os.scandir(uri) as entries:
-            for entry in entries:
-                try:
-                    status = entry.stat()
-                except OSError as error:
-                    if error.errno not in (errno.ENOENT, errno.ELOOP):
-                        raise
-                    continue  # removed meanwhile, or a symbolic link to nothing
-                is_directory = stat.S_ISDIR(status.st_mode)
-                if is_directory or stat.S_ISREG(status.st_mode):
-                    size = 0 if is_directory else status.st_size
-                    found.append(FileInfo(join(uri, entry.name), size, is_directory))
-        return sorted(found, key=lambda info: info.name)
+def storage_for(uri: str, options: Mapping[str, str] | None = None) -> tuple[Storage, str]:
+    """The storage that holds `uri`, and the URI as that storage takes it.
 
-    def opened(self, uri: str, size: int) -> Callable[[int, int], bytes]:
-        """As `Storage.opened`."""
-        del size
+    Args:
+        uri: a path, or a URI of any scheme that pyarrow or fsspec knows.
+        options: see the module; other names are ignored, as is case.
 
-        def read(offset: int, length: int) -> bytes:
-            with Path(uri).open("rb", buffering=0) as file:
-                file.seek(offset)
-                return file.read(length) or b""
+    Raises:
+        UsageError: a scheme that neither knows, or an option with a value that it cannot have.
+    """
+    scheme = scheme_of(uri)
+    if not scheme:
+        return Storage(), uri
+    if scheme == "file":
+        return Storage(), unquote(urlsplit(uri).path)
+    kind = _BY_OPTIONS.get(scheme)
+    lowered = {name.lower(): value for name, value in (options or {}).items()}
+    settings = tuple(sorted((n, v) for n, v in lowered.items() if kind and n.startswith(f"{kind}.")))
+    parts = urlsplit(uri)
+    named, at, _ = parts.netloc.rpartition("@")
+    if ":" in named or (at and kind == "s3"):  # a message would print them
+        raise UsageError(
+            f"{scheme}: a URI with credentials is refused; use the options s3.accessKey and s3.secretKey"
+        )
+    if kind == "s3" and not parts.netloc:
+        raise UsageError(f"{uri}: names no bucket")
+    storage = Storage(f"{scheme}://{parts.netloc}", settings)
+    storage._arrow()  # noqa: SLF001 - an option or scheme that cannot be is named here
+    return storage, uri
 
-        return read
 
-    def upload(self, path: Path, uri: str) -> None:
-        """As `Storage.upload`: moves the file."""
-        self.move(str(path), uri)
+@lru_cache
+def _file_system(root: str, settings: Settings) -> Any:
+    """One connection pool a process, authority and settings."""
+    from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem
 
-    def move(self, uri: str, target: str) -> None:
-        """As `Storage.move`; a file that has the name is replaced."""
-        Path(target).parent.mkdir(parents=True, exist_ok=True)
-        Path(uri).replace(target)
+    scheme = scheme_of(root)
+    if not scheme:
+        return LocalFileSystem()
+    kind = _BY_OPTIONS.get(scheme)
+    if kind == "s3":
+        return _s3(settings)
+    if scheme in _OF_ARROW:
+        return FileSystem.from_uri(f"{root}/")[0]
+    try:
+        from fsspec.core import url_to_fs
 
-    def remove(self, uri: str) -> None:
-        """As `Storage.remove`."""
-        path = Path(uri)
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+        files = _web_hdfs(root, settings) if kind == "hdfs" else url_to_fs(f"{root}/")[0]
+    except UsageError:
+        raise
+    except (ImportError, ValueError) as error:
+        cure = (
+            "needs fsspec and requests: pip install rocketspec[hdfs]"
+            if kind == "hdfs"
+            else f"is not read: {error}"
+        )
+        raise UsageError(f"{root}: scheme {scheme} {cure}") from error
+    return PyFileSystem(FSSpecHandler(files))  # type: ignore[abstract]  # the stubs lack its methods
+
+
+def _s3(settings: Settings) -> Any:
+    from pyarrow.fs import S3FileSystem
+
+    lowered = {name.lower(): argument for name, argument in _S3.items()}
+    given: dict[str, Any] = {}
+    for name, value in settings:
+        if name not in lowered:
+            raise UsageError(f"option {name}: unknown; there are {', '.join(_S3)}")
+        given[lowered[name]] = value
+    if "anonymous" in given:
+        given["anonymous"] = given["anonymous"].lower() == "true"
+    environment = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    endpoint = given.get("endpoint_override") or environment
+    if endpoint:
+        scheme, separator, host = endpoint.rstrip("/").rpartition("://")
+        given["endpoint_override"] = host
+        given["scheme"] = scheme if separator else "https"
+        if not (os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")):
+            given.setdefault("region", "us-east-1")  # else a round trip to Amazon asks for it
+    return S3FileSystem(**given)
+
+
+def _web_hdfs(root: str, settings: Settings) -> Any:
+    from fsspec.implementations.webhdfs import WebHDFS
+    from requests.adapters import HTTPAdapter
+
+    given = dict(settings)
+    for name in given:
+        if name not in _HDFS:
+            raise UsageError(f"option {name}: unknown; there are {', '.join(_HDFS)}")
+    parts = urlsplit(root)
+    user = given.get("hdfs.user") or os.environ.get("HADOOP_USER_NAME")
+    address = given.get("hdfs.webhdfs") or os.environ.get("ROCKETSPEC_WEBHDFS")
+    if parts.scheme.lower() == "webhdfs" and parts.hostname:
+        address = address or parts.netloc
+    host, _, port = (address or parts.hostname or "").rpartition("@")[2].partition(":")
+    if not host:
+        raise UsageError(f"{root}: names no host; give option hdfs.webhdfs HOST:PORT")
+    if port and not port.isdecimal():
+        raise UsageError(f"option hdfs.webhdfs: {address!r} is not HOST:PORT")
+    kerberos = given.get("hdfs.kerberos", "").lower() == "true"
+
+    class _Patient(HTTPAdapter):
+        def send(self, request: Any, **options: Any) -> Any:  # type: ignore[override]
+            options["timeout"] = options.get("timeout") or _SECONDS
+            return super().send(request, **options)
+
+    files = WebHDFS(
+        host,
+        int(port or _HTTP_PORT),
+        user=None if kerberos else user,
+        kerberos=kerberos,
+        skip_instance_cache=True,
+        use_listings_cache=False,
+    )
+    for scheme in ("http://", "https://"):
+        files.session.mount(scheme, _Patient(max_retries=3))
+    return files
+
+
+@contextmanager
+def _named(uri: str) -> Iterator[None]:
+    """Errors are OSErrors with the URI, and the system's own word where there is one: those around it name each other."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri) from None
+    except NotADirectoryError:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), uri) from None
+    except UsageError:
+        raise
+    except (OSError, RuntimeError, ValueError) as error:  # pyarrow's and requests' own are among these
+        inner: BaseException | None = error
+        while inner is not None and not (isinstance(inner, OSError) and inner.errno and inner.strerror):
+            inner = inner.__cause__ or inner.__context__
+        told = inner.strerror if isinstance(inner, OSError) else None
+        number = inner.errno if isinstance(inner, OSError) else None
+        raise OSError(number or errno.EIO, told or " ".join(str(error).split()), uri) from error
 
 
 def join(uri: str, name: str) -> str:

@@ -1,7 +1,9 @@
-"""Reading a store: options, partitions, and the rows of each partition."""
+"""Reading stores: options, parts, and the rows of each part."""
 
-from rocket_spark.reading.log_tail import LogTail
+from rocket_spark.reading.decoding import Problem, decoded
+from rocket_spark.reading.found import FoundStore, found_stores, plan_parts
 from rocket_spark.reading.options import (
+    OFFSET_OPTIONS,
     STREAM_OPTIONS,
     Request,
     flag,
@@ -10,15 +12,7 @@ from rocket_spark.reading.options import (
     positive,
     request,
 )
-from rocket_spark.reading.partitions import (
-    LOG_BYTES,
-    FilePart,
-    RowsPartition,
-    entry_count,
-    grouped,
-    log_parts,
-    plan_partitions,
-    requested_files,
-)
+from rocket_spark.reading.parts import Cut, FilePart, grouped, store_parts
 from rocket_spark.reading.queue_tail import QueueTail
-from rocket_spark.reading.rows import part_rows
+from rocket_spark.reading.rows import RowsPartition, part_rows
+from rocket_spark.reading.tails import Offsets, StoreTails, offsets_option

@@ -77,7 +77,9 @@ def conditions(text: str, table: str) -> tuple[Condition, ...]:
 
 
 def _condition(column: Any, sign: Any, value: Any, table: str) -> Condition:
-    types = {field.name: _TYPES[field.type] for field in TABLES[table] if field.type in _TYPES}
+    types = {"store": str} | {
+        field.name: _TYPES[field.type] for field in TABLES[table] if field.type in _TYPES
+    }
     if not isinstance(column, str) or column not in types:
         raise UsageError(
             f"option filters: {column!r} cannot be filtered on in {table}; expected one of {', '.join(types)}"
@@ -120,6 +122,16 @@ class Wanted:
                 found = set(condition.value) if found is None else found & set(condition.value)
         return found
 
+    def store(self, name: str) -> bool:
+        """Whether the name of a store passes; `rows` need not check it."""
+        return all(
+            name in condition.value
+            if condition.sign == "in"
+            else _ORDERS[condition.sign](name, condition.value)
+            for condition in self.conditions
+            if condition.column == "store"
+        )
+
     def file(self, file: StoreFile) -> bool:
         """Whether rows of `file` can pass, judging by its name."""
         told: dict[str, Any] = {"file": file.name}
@@ -142,13 +154,18 @@ class Wanted:
 
     def columns(self) -> list[str]:
         """The columns that `rows` checks."""
-        return list(dict.fromkeys(condition.column for condition in self.conditions))
+        return list(dict.fromkeys(condition.column for condition in self._of_rows()))
+
+    def _of_rows(self) -> list[Condition]:
+        """The conditions that are checked row by row."""
+        return [condition for condition in self.conditions if condition.column != "store"]
 
     def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of `batch`, which has every column of `columns()`, that pass."""
-        if not self.conditions or not batch.num_rows:
+        own = self._of_rows()
+        if not own or not batch.num_rows:
             return batch
-        passing = self.conditions[0].expression()
-        for condition in self.conditions[1:]:
+        passing = own[0].expression()
+        for condition in own[1:]:
             passing &= condition.expression()
         return batch.filter(passing)

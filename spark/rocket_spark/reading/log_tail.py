@@ -9,10 +9,9 @@ from zlib import crc32
 from rocket_columnar.decode import decode
 from rocket_columnar.store import StoreFile
 from rocket_spec.errors import MalformedError
-from rocket_spec.layout import BLANK_MAGIC, LONG_TOPIC_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
+from rocket_spec.layout import BLANK_MAGIC, LONG_TOPIC_MAGIC, MESSAGE_MAGIC
 
-from rocket_spark.reading.options import Request
-from rocket_spark.reading.partitions import LOG_BYTES, FilePart, log_parts
+from rocket_spark.reading.parts import Cut, FilePart, log_parts
 
 _KEY: Final = "phy_offset"
 _LAST: Final = "last"
@@ -39,7 +38,8 @@ class LogTail:
     a log was truncated and rewritten, the record there differs.
     """
 
-    def __init__(self, files: list[StoreFile]) -> None:
+    def __init__(self, store: str, files: list[StoreFile]) -> None:
+        self.store = store
         self.files = files
 
     def first(self) -> dict[str, int]:
@@ -63,7 +63,7 @@ class LogTail:
             raise lost(first if start[_KEY] < first.base_offset else last, found, expected)
         if start[_KEY] < first.base_offset:
             return self.first()
-        now = self.last(self.first(), None, None)
+        now, _ = self.last(self.first(), None, None)
         return now if now[_KEY] <= start[_KEY] else {_KEY: self._next(start[_KEY])}
 
     def _is_same(self, start: dict[str, int]) -> bool:
@@ -105,23 +105,33 @@ class LogTail:
         """The offset after a record."""
         return {_KEY: end, _LAST: last, _HEAD: self._head(file, last, end)}
 
-    def last(self, begin: dict[str, int], max_rows: int | None, max_bytes: int | None) -> dict[str, int]:
-        """The offset after the last whole record, or after the last one within the limits (the first always is)."""
+    def bytes(self, begin: dict[str, int], end: dict[str, int]) -> int:
+        """Bytes between two offsets."""
+        return end[_KEY] - begin[_KEY]
+
+    def last(
+        self, begin: dict[str, int], max_rows: int | None, max_bytes: int | None
+    ) -> tuple[dict[str, int], int]:
+        """The offset after the last whole record, or after the last one within the limits (the first always is).
+
+        With limits also the number of records.
+        """
         start = begin[_KEY]
         files = [file for file in self.files if file.base_offset + file.size() > start]
         if max_rows is None and max_bytes is None:
             for file in reversed(files):
                 _, last, end = self._end(file, max(start, file.base_offset), None, None)
                 if end is not None:
-                    return self._behind(file, last, end)
-            return begin
-        found, reached = start, begin
+                    return self._behind(file, last, end), 0
+            return begin, 0
+        found, reached, total = start, begin, 0
         for file in files:
             room = None if max_bytes is None else max_bytes - (found - start)
-            if (room is not None and room <= 0) or max_rows == 0:
+            rows = None if max_rows is None else max_rows - total
+            if (room is not None and room <= 0) or rows == 0:
                 break
             first = max(start, file.base_offset)
-            count, last, end = self._end(file, first, max_rows, room)
+            count, last, end = self._end(file, first, rows, room)
             if end is None and room is not None and found == start:
                 # Behind a gap that is longer than the limit.
                 count, last, end = self._end(file, first, 1, None)
@@ -130,8 +140,8 @@ class LogTail:
             if room is not None and end - start > (max_bytes or 0) and found > start:
                 break
             found, reached = end, self._behind(file, last, end)
-            max_rows = None if max_rows is None else max_rows - count
-        return reached
+            total += count
+        return reached, total
 
     def least(self, one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
         """The offset that comes first."""
@@ -199,10 +209,8 @@ class LogTail:
             return False
         return bool(properties <= 0 or data[-1])
 
-    def parts(self, begin: dict[str, int], end: dict[str, int], asked: Request) -> Iterator[FilePart]:
+    def parts(self, begin: dict[str, int], end: dict[str, int], cut: Cut) -> Iterator[FilePart]:
         """The records between two offsets."""
-        if begin[_KEY] >= end[_KEY]:
-            return
-        step = max(1, min(LOG_BYTES, asked.max_partition_rows * RECORD_FIXED_V4))
-        for part in log_parts(self.files, step, (begin[_KEY], end[_KEY])):
-            yield replace(part, exact=part.range[0] == begin[_KEY], closed=True)
+        if begin[_KEY] < end[_KEY]:
+            for part in log_parts(self.store, self.files, cut, (begin[_KEY], end[_KEY])):
+                yield replace(part, exact=part.range[0] == begin[_KEY], closed=True)

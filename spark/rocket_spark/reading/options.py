@@ -11,18 +11,22 @@ from rocket_spec.tables import TABLES
 
 from rocket_spark.files import COMMITLOG
 from rocket_spark.reading.filters import Wanted, conditions
+from rocket_spark.reading.parts import PART_ROWS
+from rocket_spark.schema import STORE
 
 Mode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 
 _INT_MAX: Final = 0x7FFFFFFF
-_PARTITION_ROWS: Final = 3_000_000
 _MODES: Final[dict[str, Mode]] = {
     "FAILFAST": "FAILFAST",
     "PERMISSIVE": "PERMISSIVE",
     "DROPMALFORMED": "DROPMALFORMED",
 }
-STREAM_OPTIONS: Final = ("startingOffsets", "maxRowsPerTrigger", "maxBytesPerTrigger", "failOnDataLoss")
+STREAM_OPTIONS: Final = ("maxRowsPerTrigger", "maxBytesPerTrigger")
 """Options of `readStream` alone."""
+
+OFFSET_OPTIONS: Final = ("startingOffsets", "endingOffsets", "failOnDataLoss")
+"""Options of tables that can be followed, in `read` and `readStream`; `endingOffsets` of `read` alone."""
 
 OPTIONS: Final = (
     "path",
@@ -46,7 +50,7 @@ class Request:
     """The request of a read.
 
     Attributes:
-        paths: as given: paths, URIs, globs.
+        paths: as given: paths, URIs, globs, with `NAME=` before them or without.
         geometry: of index files, if given.
         columns: of the table, in order; None for all.
         max_partition_rows: approximate number of rows of a partition.
@@ -127,7 +131,7 @@ def _columns(options: Mapping[str, str], table: str) -> tuple[str, ...] | None:
     if text is None:
         return None
     names = [name.strip() for name in text.split(",")]
-    known = [column.name for column in TABLES[table]]
+    known = [STORE, *(column.name for column in TABLES[table])]
     for name in names:
         if name not in known:
             raise UsageError(f"option columns: no column {name!r} in {table}; there are {', '.join(known)}")
@@ -145,7 +149,7 @@ def request(options: Mapping[str, str], table: str, format_name: str) -> Request
     Raises:
         UsageError: an option that is unknown, missing, or has an invalid value.
     """
-    known = {name.lower() for name in (*OPTIONS, *STREAM_OPTIONS)}
+    known = {name.lower() for name in (*OPTIONS, *STREAM_OPTIONS, *OFFSET_OPTIONS)}
     for name in options:
         if name.lower() not in known and "." not in name:
             raise UsageError(f"option {name}: unknown; there are {', '.join(OPTIONS[2:])}")
@@ -157,13 +161,13 @@ def request(options: Mapping[str, str], table: str, format_name: str) -> Request
         raise UsageError(f"option timestamps: {timestamps!r} is neither millis nor utc")
     corrupt = options.get("columnNameOfCorruptRecord", "_corrupt_record")
     columns = _columns(options, table)
-    if corrupt in {column.name for column in TABLES[table]} or not corrupt:
+    if corrupt in {STORE, *(column.name for column in TABLES[table])} or not corrupt:
         raise UsageError(f"option columnNameOfCorruptRecord: {corrupt!r} is a column of {table} or empty")
     return Request(
         path_option(options, format_name),
         geometry_option(options),
         columns,
-        positive(options, "maxPartitionRows") or _PARTITION_ROWS,
+        positive(options, "maxPartitionRows") or PART_ROWS,
         _MODES[mode],
         corrupt if mode == "PERMISSIVE" else None,
         options.get("pathGlobFilter"),

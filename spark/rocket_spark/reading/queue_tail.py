@@ -8,8 +8,7 @@ from rocket_columnar.store import StoreFile
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_spark.reading.log_tail import lost
-from rocket_spark.reading.options import Request
-from rocket_spark.reading.partitions import FilePart
+from rocket_spark.reading.parts import Cut, FilePart, row_share
 
 _UNIT: Final = np.dtype([("phy_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
 _NO_UNIT: Final = np.zeros(QUEUE_UNIT.size, np.uint8)
@@ -24,7 +23,8 @@ class QueueTail:
     It comes with the target of the last unit read: if a queue was truncated and rewritten, that target differs.
     """
 
-    def __init__(self, files: list[StoreFile]) -> None:
+    def __init__(self, store: str, files: list[StoreFile]) -> None:
+        self.store = store
         self.queues: dict[str, list[StoreFile]] = {}
         for file in files:
             self.queues.setdefault(f"{file.topic}/{file.queue_id}", []).append(file)
@@ -73,17 +73,23 @@ class QueueTail:
                     return (reader.read(at, QUEUE_UNIT.size) if held else _NO_UNIT).view(_UNIT)[0]
         return None
 
-    def last(self, begin: dict[str, int], max_rows: int | None, max_bytes: int | None) -> dict[str, int]:
-        """The offset after the last valid unit of each queue, or a share of the units within the limits."""
+    def bytes(self, begin: dict[str, int], end: dict[str, int]) -> int:
+        """Bytes between two offsets."""
+        return sum(end[name] - begin[name] for name in self.queues) * QUEUE_UNIT.size
+
+    def last(
+        self, begin: dict[str, int], max_rows: int | None, max_bytes: int | None
+    ) -> tuple[dict[str, int], int]:
+        """The offset after the last valid unit of each queue, or a share of the units within the limits; the number of units."""
         ends = {**begin, **{name: self._end(files, begin[name]) for name, files in self.queues.items()}}
         most = min(
             (limit for limit in (max_rows, max_bytes and max_bytes // QUEUE_UNIT.size) if limit is not None),
             default=None,
         )
-        there = {name: end - begin[name] for name, end in ends.items()}
+        there = {name: ends[name] - begin[name] for name in self.queues}
         total = sum(there.values())
         if most is None or total <= most:
-            return self._marked(begin, ends)
+            return self._marked(begin, ends), total
         most = max(1, most)
         share = {name: most * count // total for name, count in there.items()}
         left = most - sum(share.values())
@@ -91,7 +97,9 @@ class QueueTail:
             more = min(left, there[name] - share[name])
             share[name] += more
             left -= more
-        return self._marked(begin, {**ends, **{name: begin[name] + count for name, count in share.items()}})
+        return self._marked(
+            begin, {**ends, **{name: begin[name] + count for name, count in share.items()}}
+        ), most
 
     def _marked(self, begin: dict[str, int], end: dict[str, int]) -> dict[str, int]:
         """`end` with the target of the last unit of each queue that continues."""
@@ -133,7 +141,7 @@ class QueueTail:
                 break
         return begin
 
-    def parts(self, begin: dict[str, int], end: dict[str, int], asked: Request) -> Iterator[FilePart]:
+    def parts(self, begin: dict[str, int], end: dict[str, int], cut: Cut) -> Iterator[FilePart]:
         """The units between two offsets; MalformedError if a queue is gone with some of them."""
         for name, stop in _numbers(end):
             if name not in self.queues and stop > begin.get(name, 0):
@@ -145,11 +153,13 @@ class QueueTail:
         for name, files in self.queues.items():
             for file in files:
                 base = file.base_offset // QUEUE_UNIT.size
-                count = file.size() // QUEUE_UNIT.size
                 first = max(0, begin[name] - base)
-                stop = min(count, end.get(name, begin[name]) - base)
-                for start in range(first, stop, asked.max_partition_rows):
-                    yield FilePart(file, (start, min(start + asked.max_partition_rows, stop)))
+                stop = min(file.size() // QUEUE_UNIT.size, end.get(name, begin[name]) - base)
+                for start in range(first, stop, cut.rows):
+                    rows = start, min(start + cut.rows, stop)
+                    yield FilePart(
+                        self.store, "consume_queue", file, rows, row_share("consume_queue", rows, cut)
+                    )
 
 
 def _numbers(offsets: dict[str, int]) -> list[tuple[str, int]]:

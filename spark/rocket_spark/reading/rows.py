@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from pyspark.sql.datasource import InputPartition
 from rocket_columnar.arrow import is_time, utc_times
-from rocket_columnar.decode import decode
 from rocket_columnar.log import Gap
-from rocket_spec.errors import MalformedError
+from rocket_spec.errors import FormatError, MalformedError
 
+from rocket_spark.reading.decoding import Problem, decoded
 from rocket_spark.reading.options import Request
-from rocket_spark.reading.partitions import FilePart
-from rocket_spark.schema import UTC, arrow_schema, plain
+from rocket_spark.reading.parts import FilePart
+from rocket_spark.schema import STORE, UTC, arrow_schema, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,6 +22,13 @@ if TYPE_CHECKING:
 
 _BATCH_ROWS: Final = 1 << 17
 """Rows of a record batch on its way to the JVM: some 10 MB with the file's name in plain strings."""
+
+
+@dataclass
+class RowsPartition(InputPartition):
+    """Parts that one task decodes, in order."""
+
+    parts: tuple[FilePart, ...]
 
 
 def part_rows(
@@ -31,93 +40,70 @@ def part_rows(
         MalformedError: in mode FAILFAST, bytes that cannot be decoded.
         OSError: a file cannot be read.
     """
-    for part in parts:
-        problems: list[str] = [] if part.problem is None else [part.problem]
+    problems: list[tuple[FilePart, str]] = []
 
-        def on_gap(gap: Gap, problems: list[str] = problems, part: FilePart = part) -> None:
-            if part.closed and gap.begin >= part.range[1]:
-                return
-            if request.mode == "FAILFAST":
-                raise MalformedError(
-                    file=gap.file,
-                    found=f"a gap in the log from {gap.begin:,} to {gap.end:,}: {gap.found}",
-                    expected=gap.expected,
-                )
-            problems.append(str(gap))
+    def on_problem(part: FilePart, problem: Problem) -> None:
+        if request.mode == "FAILFAST":
+            raise _raised(problem)
+        if isinstance(problem, OSError):
+            raise problem  # Spark reads again
+        problems.append((part, str(problem)))
 
-        try:
-            if part.problem is None:
-                for batch in _decoded(part, table, columns, request, on_gap):
-                    yield from _corrupt(part, table, columns, request, problems)
-                    yield batch
-        except MalformedError as error:
-            if request.mode == "FAILFAST":
-                raise
-            problems.append(str(error))
-        yield from _corrupt(part, table, columns, request, problems)
+    own = [name for name in columns if name not in (request.corrupt, STORE)]
+    wanted = [name for name in request.wanted.columns() if name != STORE]
+    read = list(dict.fromkeys([*own, *wanted])) or ["file"]  # without a column there is no count of rows
+    schema = arrow_schema(table, read)
+    where = request.wanted.where(table)
+    for part, batch in decoded(parts, lambda _: read, on_problem, where=where, batch_rows=_BATCH_ROWS):
+        yield from _corrupt(problems, table, columns, request)
+        found = request.wanted.rows(plain(batch, schema))
+        if found.num_rows:
+            yield _shaped(found, part.store, columns, request)
+    yield from _corrupt(problems, table, columns, request)
 
 
-def _decoded(
-    part: FilePart,
-    table: str,
-    columns: Sequence[str],
-    request: Request,
-    on_gap: Callable[[Gap], None],
-) -> Iterator[pa.RecordBatch]:
+def _raised(problem: Problem) -> Exception:
+    if isinstance(problem, Gap):
+        return MalformedError(
+            file=problem.file,
+            found=f"a gap in the log from {problem.begin:,} to {problem.end:,}: {problem.found}",
+            expected=problem.expected,
+        )
+    return problem if isinstance(problem, FormatError | OSError) else OSError(problem)
+
+
+def _shaped(rows: pa.RecordBatch, store: str, columns: Sequence[str], request: Request) -> pa.RecordBatch:
     import pyarrow as pa
 
-    own = [name for name in columns if name != request.corrupt]
-    read = list(dict.fromkeys([*own, *request.wanted.columns()])) or ["file"]  # no column, no count of rows
-    schema = arrow_schema(table, read)
-    first, end = part.range
-    ranged = table in ("index_entries", "consume_queue")
-    batches = decode(
-        [part.file, *part.following],
-        tables=[table],
-        geometry=None if part.guess is None else {part.file: part.guess},
-        columns=list(dict.fromkeys([*read, *(["phy_offset"] if part.exact else [])])),
-        batch_rows=_BATCH_ROWS,
-        on_gap=on_gap,
-        where=request.wanted.where(table),
-        skip=first if ranged else 0,
-        limit=end - first if ranged else None,
-        log_range=part.range,
-    )
-    exact = part.exact
-    for _, batch in batches:
-        if exact and batch.num_rows:
-            exact = False
-            begins = batch.column("phy_offset")[0].as_py()
-            if begins > max(first, part.file.base_offset):
-                on_gap(Gap(part.file.name, first, begins, "no record", "one, as the log goes on"))
-        found = request.wanted.rows(plain(batch, schema))
-        if not found.num_rows:
-            continue
-        nothing = pa.nulls(found.num_rows, pa.string())
-        arrays = [
-            nothing
-            if name == request.corrupt
-            else utc_times(found.column(name))[0].cast(UTC)
-            if request.utc and is_time(name)
-            else found.column(name)
-            for name in columns
-        ]
-        yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
+    arrays = [
+        pa.nulls(rows.num_rows, pa.string())
+        if name == request.corrupt
+        else pa.repeat(store, rows.num_rows)
+        if name == STORE
+        else utc_times(rows.column(name))[0].cast(UTC)
+        if request.utc and is_time(name)
+        else rows.column(name)
+        for name in columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
 def _corrupt(
-    part: FilePart, table: str, columns: Sequence[str], request: Request, problems: list[str]
+    problems: list[tuple[FilePart, str]], table: str, columns: Sequence[str], request: Request
 ) -> Iterator[pa.RecordBatch]:
     """A row for each problem if the mode reports them; none if it drops them."""
     import pyarrow as pa
 
     if problems and request.corrupt is not None:
         schema = arrow_schema(table)
+        known: dict[str, list[str | None]] = {
+            request.corrupt: [told for _, told in problems],
+            "file": [None if part.file is None else part.file.name for part, _ in problems],
+            STORE: [part.store for part, _ in problems],
+        }
         arrays = [
-            pa.array(problems, pa.string())
-            if name == request.corrupt
-            else pa.array([part.file.name] * len(problems), pa.string())
-            if name == "file"
+            pa.array(known[name], pa.string())
+            if name in known
             else pa.nulls(len(problems), UTC if request.utc and is_time(name) else schema.field(name).type)
             for name in columns
         ]

@@ -7,14 +7,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rocket_spec.errors import UsageError
 
 from rocketspec import _options as option
 from rocketspec._tables import columns
-from rocketspec._terminal import note, say_all, skipped
+from rocketspec._terminal import note, say, say_all, skipped
 from rocketspec.verbs.spark import job_options as jobs
 
 if TYPE_CHECKING:
-    from rocket_spark import DecodeSummary
+    from rocket_spark import DecodeSummary, Increment
 
 
 def decode(
@@ -38,6 +39,13 @@ def decode(
     table: option.TableNames = None,
     geometry: option.GeometryText = None,
     overwrite: jobs.Overwrite = False,
+    increment: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHECKPOINT",
+            help="Append to OUT what the stores have gained since the last run with CHECKPOINT, a directory.",
+        ),
+    ] = None,
     fail_fast: jobs.FailFast = False,
     timestamps: option.Timestamps = "millis",
     key_list: Annotated[
@@ -46,21 +54,24 @@ def decode(
     partition_by: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Folders by topic, or by date (UTC) of store_timestamp; repeatable."
+            metavar="NAME",
+            help="Folders by store, by topic, or by date (UTC) of store_timestamp; repeatable.",
         ),
     ] = None,
     as_json: option.AsJson = False,
 ) -> None:
     """Decode stores into Parquet on Spark; the engine runs inside the tasks.
 
-    STORE may be a file, a directory of one kind, or a whole store. With several stores, each is written to
-    OUT/TABLE/store=NAME/. OUT is complete when it contains _SUCCESS. Stores that cannot be
-    decoded are listed; the others are decoded.
+    STORE may be a file, a directory of one kind, or a whole store. Each row names its store in the column `store`.
+    OUT is complete when it contains _SUCCESS. Stores and files that cannot be decoded are listed; the others are decoded.
+
+    With --increment, commit_log and consume_queue are followed as streams: each run appends what came since, a later store
+    of a glob included, and a run that is killed loses and repeats nothing. Gaps are left out; `spark audit` reports them.
 
     Example: `rocketspec spark decode ~/store -o tables`
     """
     given = option.read_geometry(geometry)
-    from rocket_spark import DecodeOptions, plan_decode, run_decode
+    from rocket_spark import DecodeOptions, follow_stores, plan_decode, run_decode
 
     options = DecodeOptions(
         fail_fast=fail_fast,
@@ -69,9 +80,24 @@ def decode(
         partition_by=tuple(partition_by or ()),
     )
     settings = jobs.storage_options(storage)
+    described = jobs.named_stores(stores, commitlog, broker_conf, settings)
+    if increment is not None:
+        if overwrite or given is not None:
+            raise UsageError("--increment cannot be combined with --overwrite or --geometry")
+        if any(store.commitlog for store in described) and len(described) > 1:
+            raise UsageError("--increment follows several stores only if each has its log in STORE/commitlog")
+        source = described[0].options(settings) if described[0].commitlog else settings
+        # A glob is given as it is: the stream expands it in each run.
+        given_stores = stores or [str(described[0].path)]
+        with jobs.spark_session(master, remote, conf) as (spark, _):
+            done = follow_stores(
+                spark, given_stores, output, increment, table or None, storage=source, options=options
+            )
+        _show_increment(done, output, as_json=as_json)
+        return
     with jobs.one_line():
         plan = plan_decode(
-            [store for store, _ in jobs.named_stores(stores, commitlog, broker_conf, settings)],
+            described,
             output,
             table or None,
             given,
@@ -82,8 +108,11 @@ def decode(
         )
     with jobs.spark_session(master, remote, conf) as (spark, report):
         summary = run_decode(spark, plan, progress=report)
+    problems = [(store.store, problem) for store in summary.status for problem in store.problems]
     for gap in summary.gaps:
         note(gap)
+    for store, problem in problems:
+        note(f"{store}: {problem}")
     failed = {store.store: store.reason for store in summary.status if store.status == "failed"}
     jobs.report_failed(failed)
     if summary.nulled:
@@ -92,7 +121,19 @@ def decode(
         option.write_json(asdict(summary))
     else:
         say_all(_lines(summary, output))
-    if summary.gaps or failed:
+    if summary.gaps or problems or failed:
+        raise typer.Exit(option.FINDINGS)
+
+
+def _show_increment(done: Increment, out: str, *, as_json: bool) -> None:
+    """Prints what a run appended; exits with 1 if a store could not be read."""
+    jobs.report_failed(done.unreadable)
+    if as_json:
+        option.write_json(asdict(done))
+    else:
+        for table, count in done.rows.items():
+            say(f"{table}: {option.counted(count, 'row')} appended to {out}/{table}")
+    if done.unreadable:
         raise typer.Exit(option.FINDINGS)
 
 

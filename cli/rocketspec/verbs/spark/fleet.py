@@ -55,12 +55,12 @@ def query(
 
     for store, row in found:
         if as_json:
-            option.write_json({"store": store or str(named[0].path), **plain(row)})
+            option.write_json({"store": store, **plain(row)})
             continue
         shown = plain(row)
         keys = " ".join(word for word in (row["uniq_key"], row["keys"]) if word)
         say(
-            f"{store or named[0].path}: {one_line(row['topic'])} queue {row['queue_id']} offset {row['queue_offset']:,}, "
+            f"{store}: {one_line(row['topic'])} queue {row['queue_id']} offset {row['queue_offset']:,}, "
             f"physical offset {row['phy_offset']:,}, stored {iso(row['store_timestamp'])}, keys {one_line(keys)}, "
             f"offset ID {shown['offset_id']}"
         )
@@ -104,11 +104,10 @@ def digest(
         found = digest_stores(spark, named, progress=report, **options)
     pairs = differing(found)
     for store, own in found.items():
-        name = store or str(named[0].path)
         if as_json:
-            option.write_json({"store": name, "digest": own.digest})
+            option.write_json({"store": store, "digest": own.digest})
         else:
-            say(f"{own.digest}  {name}")
+            say(f"{own.digest}  {store}")
     for pair in pairs:
         if as_json:
             option.write_json(

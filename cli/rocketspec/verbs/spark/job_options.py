@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,14 +18,14 @@ from rocketspec._terminal import note, progress
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rocket_columnar.store import BrokerConf
-    from rocket_spark import Store
+    from rocket_spark import Place, Store
     from rocket_spark.tasks import Failures, Progress
 
 Stores = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="STORE",
-        help="One or more stores, as the workers see them: a path, s3:// or hdfs://. \\[default: that of --broker-conf]",
+        metavar="[NAME=]STORE",
+        help="One or more stores, as the workers see them: a path, a glob, s3:// or hdfs://; NAME is used instead of the path. \\[default: that of --broker-conf]",
         show_default=False,
     ),
 ]
@@ -102,7 +103,7 @@ def spark_session(
             spark.stop()
 
 
-def report_failed(failed: Mapping[str, str | Exception], *, as_json: bool = False) -> None:
+def report_failed(failed: Mapping[str, str] | Mapping[str, Exception], *, as_json: bool = False) -> None:
     """Notes the stores that failed, each with its reason, and prints them as JSON too."""
     for name, reason in failed.items():
         note(f"{name}: failed: {reason}")
@@ -129,9 +130,11 @@ def store_job(
         "storage": storage_options(storage),
         "failed": failed,
     }
-    named = [store for store, _ in named_stores(stores, commitlog, broker_confs, options["storage"])]
+    from rocket_spark import split_name
+
+    named = named_stores(stores, commitlog, broker_confs, options["storage"])
     if len(named) == 1 and "://" not in str(named[0].path):
-        Path(named[0].path).stat()  # the system's own reason, before Spark starts
+        Path(split_name(str(named[0].path))[1]).stat()  # the system's own reason, before Spark starts
     return named, failed, options
 
 
@@ -165,7 +168,7 @@ def named_stores(
     storage: Mapping[str, str],
     *,
     rebuilding: bool = False,
-) -> list[tuple[Store, BrokerConf | None]]:
+) -> list[Store]:
     """The stores of a job as the options describe them, each with its configuration.
 
     Args:
@@ -180,6 +183,7 @@ def named_stores(
         OSError: a configuration cannot be read.
     """
     from rocket_columnar.store import read_broker_conf
+    from rocket_spark import find_places
 
     if not stores:
         conf = read_broker_conf(Path(broker_confs[0])) if broker_confs else None
@@ -188,43 +192,55 @@ def named_stores(
                 "name the directory of a store, or give a --broker-conf FILE that sets storePathRootDir"
             )
         stores = [conf.store]
+    places: dict[str, Place] = {}
+    known: dict[str, str] = {}
+    for text in stores:
+        for place in find_places(text, storage):
+            places[place.path] = place
+            bare = text.removeprefix(f"{place.name}=")
+            known |= {_bare(key): place.path for key in (place.path, place.name, bare)}
     folders: dict[str, list[str]] = {}
-    for owner, value in _by_store(commitlog, stores):
-        if owner is None and len(stores) > 1:
+    for owner, value in _by_store(commitlog, known):
+        if owner is None and len(places) > 1:
             raise UsageError(f"--commitlog {value}: with several stores, expected STORE=PATH")
-        folders.setdefault(owner or stores[0], []).append(value)
-    of_all: dict[str, BrokerConf] = {}
-    of_one: dict[str, BrokerConf] = {}
-    for owner, value in _by_store(broker_confs, stores):
+        folders.setdefault(owner or next(iter(places)), []).append(value)
+    confs = _confs(broker_confs, known, several=len(places) > 1)
+    described = []
+    for path, place in places.items():
+        conf = confs.get(path, confs.get(None))
+        store = _store_of(path, folders.get(path), conf, storage, rebuilding=rebuilding)
+        described.append(store if place.name == path else replace(store, path=f"{place.name}={path}"))
+    return described
+
+
+def _confs(
+    given: list[str] | None, known: Mapping[str, str], *, several: bool
+) -> dict[str | None, BrokerConf]:
+    """The configuration of each store by its path, None for all; errors as of `named_stores`."""
+    from rocket_columnar.store import read_broker_conf
+
+    confs: dict[str | None, BrokerConf] = {}
+    for owner, value in _by_store(given, known):
         conf = read_broker_conf(Path(value))
-        if owner is None and len(stores) > 1:
+        if owner is None and several:
             _require_inside(conf)
-        found = of_all if owner is None else of_one
-        if (owner or "") in found:
+        if owner in confs:
             raise UsageError(
-                f"--broker-conf {value}: a store has one configuration, and {found[owner or ''].path} was given"
+                f"--broker-conf {value}: a store has one configuration, and {confs[owner].path} was given"
             )
-        found[owner or ""] = conf
-    confs = {store: of_one.get(store, of_all.get("")) for store in stores}
-    return [
-        (
-            _store_of(store, folders.get(store), confs.get(store), storage, rebuilding=rebuilding),
-            confs.get(store),
-        )
-        for store in stores
-    ]
+        confs[owner] = conf
+    return confs
 
 
-def _by_store(given: list[str] | None, stores: list[str]) -> Iterator[tuple[str | None, str]]:
-    """Values of an option with the store that each is for; None for all of them.
+def _by_store(given: list[str] | None, known: Mapping[str, str]) -> Iterator[tuple[str | None, str]]:
+    """Values of an option with the path of the store that each is for; None for all of them.
 
     Paths may contain `=`: of several stores that `text` can begin with, the longest is meant.
     """
-    named = {_bare(store): store for store in reversed(stores)}
     for text in given or ():
         cuts = [place for place, character in enumerate(text) if character == "="]
-        cut = next((place for place in reversed(cuts) if _bare(text[:place]) in named), None)
-        owner, value = (None, text) if cut is None else (named[_bare(text[:cut])], text[cut + 1 :])
+        cut = next((place for place in reversed(cuts) if _bare(text[:place]) in known), None)
+        owner, value = (None, text) if cut is None else (known[_bare(text[:cut])], text[cut + 1 :])
         if not value:
             raise UsageError(f"{text!r}: expected a path, or STORE=PATH")
         yield owner, value
@@ -254,7 +270,7 @@ def _store_of(
     rebuilding: bool,
 ) -> Store:
     from rocket_spark import Store
-    from rocket_spark.files import is_remote, storage_for
+    from rocket_spark.files import is_remote
 
     if conf is None:
         return Store(store, tuple(folders or ()))
@@ -263,18 +279,30 @@ def _store_of(
     else:
         from rocketspec._settings import read_settings, warn
 
-        settings = read_settings(Path(storage_for(store)[1]), folders, None, conf.path)
+        settings = read_settings(Path(store), folders, None, conf.path)
         warn(settings)
-        shape, logs = settings.shape, tuple(map(str, settings.commitlog))
+        logs = tuple(map(str, settings.commitlog))
+        shape = None if _shows_geometry(store, logs) else settings.shape
     if not rebuilding:
-        return Store(store, logs, shape)
+        return Store(store, logs, shape, conf=conf)
     has_index, has_queues = (_has_files(store, kind, storage) for kind in ("index", "queue"))
     return Store(
         store,
         logs,
         shape or (None if has_index else conf.geometry),
         None if has_queues else conf.queue_file_size,
+        conf,
     )
+
+
+def _shows_geometry(store: str, logs: tuple[str, ...]) -> bool:
+    """Whether the index files of a store show their geometry themselves."""
+    from rocket_columnar import facts
+
+    try:
+        return facts.Store(store, commitlog=logs).geometry is not None
+    except (UsageError, OSError):
+        return False
 
 
 def _far_folders(store: str, conf: BrokerConf) -> Iterator[str]:

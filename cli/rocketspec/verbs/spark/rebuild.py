@@ -41,7 +41,7 @@ def rebuild(
     """Rebuild index files and consume queues from commit logs, on Spark.
 
     The files equal those of `rocketspec rebuild` byte for byte: OUT/index, OUT/consumequeue and OUT/consumequeue_ext.
-    With several stores, each is written to OUT/NAME. Whatever had to be left out, and stores that cannot be rebuilt, are
+    With several stores, each is written to OUT/NAME, by default its path. Whatever had to be left out, and stores that cannot be rebuilt, are
     reported on stderr.
 
     Example: `rocketspec spark rebuild ~/store -o ~/rebuilt`
@@ -55,7 +55,7 @@ def rebuild(
     described = jobs.named_stores(stores, commitlog, broker_conf, settings, rebuilding=True)
     with jobs.one_line():
         job = plan_rebuilds(
-            [store for store, _ in described],
+            described,
             output,
             geometry=given,
             queue_file_size=queue_file_size,
@@ -65,19 +65,20 @@ def rebuild(
             failed=None if fail_fast else failed,
         )
     for name, reason in ((name, reason) for name, unused in job.unused.items() for reason in unused):
-        note(f"{name}{': ' * bool(name)}not used for the geometry: {reason}")
+        note(f"{name}: not used for the geometry: {reason}")
     with jobs.spark_session(master, remote, conf) as (spark, report):
         done = run_rebuild(spark, job, progress=report)
-    for (name, path), (store, own) in zip(job.stores.items(), described, strict=True):
+    for store in job.job.tasks:
+        name, own = store.store, store.conf
         if name in done:
             kinds = {file.kind for file in job.plans[name].files}
             for text in rebuild_warnings(
                 done[name],
                 own,
-                geometry_assumed=(given or store.geometry) is None and "index" not in kinds,
+                geometry_assumed=store.geometry is None and "index" not in kinds,
                 size_assumed=(queue_file_size or store.queue_file_size) is None and "queue" not in kinds,
             ):
-                note(f"WARNING: {path}: {text}" if name else f"WARNING: {text}")
+                note(f"WARNING: {store.path}: {text}")
     wrong = {name: str(failed[name]) for name in job.stores if name in failed}
     jobs.report_failed(wrong)
     if as_json:
@@ -88,6 +89,7 @@ def rebuild(
             option.write_json({"store": str(job.stores[name]), "error": reason})
     else:
         for name, rebuilt in done.items():
-            show_rebuilt(rebuilt, f"{output.rstrip('/')}/{name}" if name else output, store=name)
+            folder = job.folders[name]
+            show_rebuilt(rebuilt, f"{output.rstrip('/')}/{folder}" if folder else output, store=name)
     if wrong or any(rebuilt.findings for rebuilt in done.values()):
         raise typer.Exit(option.FINDINGS)

@@ -1,0 +1,104 @@
+"""What came since the last run, from streams over many stores: `spark decode --increment CHECKPOINT`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from rocket_spec.errors import UsageError
+
+from rocket_spark.decode import DecodeOptions, check_options
+from rocket_spark.failure_causes import reason
+from rocket_spark.reading import found_stores, request
+from rocket_spark.sources import FOLLOWED, format_of, register
+from rocket_spark.tasks import JobError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_USUAL: Final = DecodeOptions()
+_DAY_MS: Final = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Increment:
+    """What one run appended: rows by table, and by path the stores that could not be read, each with the reason."""
+
+    rows: dict[str, int]
+    unreadable: dict[str, str]
+
+
+def follow_stores(
+    spark: SparkSession,
+    stores: Sequence[str],
+    out: str,
+    checkpoint: str,
+    tables: Collection[str] | None = None,
+    *,
+    storage: Mapping[str, str] | None = None,
+    options: DecodeOptions = _USUAL,
+) -> Increment:
+    """Appends to Parquet what stores have gained since the last run with this checkpoint.
+
+    Each table is a stream of Spark with `trigger(availableNow=True)`, from all stores to `out/TABLE`, with a folder of its
+    own in `checkpoint`. After a kill at any moment the next run goes on: Spark reads each row once from `out/TABLE`, by the
+    log that its sink keeps in `_spark_metadata`. A glob is expanded anew in each run.
+
+    Args:
+        spark: the session.
+        stores: paths, URIs and globs, with `NAME=` before them or without.
+        out: a folder of Spark: a path or a URI of Hadoop.
+        checkpoint: another one, of this output alone.
+        tables: names from `FOLLOWED`; None for all of them.
+        storage: options of the sources: those of the storage of the stores, `commitlog`.
+        options: how the output is laid out; with `fail_fast`, what cannot be read is an error, gaps included.
+
+    Raises:
+        UsageError: a table that cannot be followed.
+        JobError: a stream failed.
+    """
+    from pyspark.errors import PySparkException
+
+    check_options(options)
+    for table in tables or ():
+        if table not in FOLLOWED:
+            raise UsageError(f"table {table}: cannot be followed; expected {' or '.join(FOLLOWED)}")
+    mode = "FAILFAST" if options.fail_fast else "DROPMALFORMED"
+    times = "utc" if options.utc else "millis"
+    asked = {**(storage or {}), "paths": json.dumps(list(stores)), "mode": mode, "timestamps": times}
+    register(spark)
+    rows: dict[str, int] = {}
+    unreadable: dict[str, str] = {}
+    for table in FOLLOWED:
+        if tables and table not in tables:
+            continue
+        found = found_stores(request(asked, table, format_of(table)), table, lacking=True)
+        unreadable |= {store.path: store.problem for store in found if store.problem is not None}
+        try:
+            frame = _shaped(spark.readStream.format(format_of(table)).options(**asked).load(), table, options)
+            by = [name for name in options.partition_by if name in frame.columns]
+            writer = frame.writeStream.format("parquet").partitionBy(*by)
+            writer = writer.option("checkpointLocation", f"{checkpoint}/{table}")
+            query = writer.trigger(availableNow=True).start(f"{out}/{table}")
+            query.awaitTermination()
+        except PySparkException as error:
+            raise JobError(reason(error)) from None
+        rows[table] = sum(progress["numInputRows"] for progress in query.recentProgress)
+    return Increment(rows, unreadable)
+
+
+def _shaped(frame: DataFrame, table: str, options: DecodeOptions) -> DataFrame:
+    """With the columns that the options add."""
+    from pyspark.sql import functions
+
+    if table != "commit_log":
+        return frame
+    if options.key_list:
+        frame = frame.withColumn("key_list", functions.expr("filter(split(keys, ' '), key -> key != '')"))
+    if "date" in options.partition_by:
+        millis = "unix_millis(store_timestamp)" if options.utc else "store_timestamp"
+        day = f"CAST(date_from_unix_date(TRY_CAST(floor({millis} / {_DAY_MS}) AS int)) AS string)"
+        frame = frame.withColumn("date", functions.expr(day))
+    return frame

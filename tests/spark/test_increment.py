@@ -1,0 +1,103 @@
+"""`spark decode --increment`: what stores have gained, each row once, whatever was killed, and stores that come later."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from rocket_spark import DecodeOptions, Increment, follow_stores
+from rocket_spark.sources import FOLLOWED
+from rocket_spec.errors import UsageError
+from table_rows import Row, table_rows
+from verb_run import Run
+
+pytestmark = pytest.mark.spark
+
+PATIENCE = 300
+
+
+def appended(spark: SparkSession, out: Path, table: str) -> list[Row]:
+    rows: list[Row] = spark.read.parquet(str(out / table)).toArrow().to_pylist()
+    return sorted(rows, key=lambda row: str(sorted((key, str(value)) for key, value in row.items())))
+
+
+def expected(stores: list[Path], table: str) -> list[Row]:
+    rows = [{"store": str(store)} | row for store in stores for row in table_rows(store, table)]
+    return sorted(
+        ({**row, "properties": list(row["properties"])} if "properties" in row else row for row in rows),
+        key=lambda row: str(sorted((key, str(value)) for key, value in row.items())),
+    )
+
+
+def kill_while_it_writes(stores: str, out: Path, checkpoint: Path) -> None:
+    """Kills a run, JVM and workers too, when its first batch is planned and not done."""
+    words = [sys.executable, "-m", "rocketspec", "spark", "decode", stores, "-o", str(out)]
+    words += ["--increment", str(checkpoint), "--master", "local[2]"]
+    with subprocess.Popen(words, start_new_session=True, stderr=subprocess.DEVNULL) as run:
+        until = time.monotonic() + PATIENCE
+        while not list(checkpoint.glob("commit_log/offsets/[0-9]*")):
+            assert run.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+    assert not list(checkpoint.glob("commit_log/commits/[0-9]*"))
+
+
+def test_a_run_that_is_killed_and_stores_that_come_later(
+    spark: SparkSession, verb: Run, golden: dict[str, Path], tmp_path: Path
+) -> None:
+    fleet, out, checkpoint = tmp_path / "fleet", tmp_path / "out", tmp_path / "checkpoint"
+    stores = [Path(shutil.copytree(golden[name], fleet / name)) for name in ("mixed", "small-roll")]
+    words = ("decode", f"{fleet}/*", "-o", out, "--increment", checkpoint)
+    kill_while_it_writes(f"{fleet}/*", out, checkpoint)
+    assert verb(*words).code == 0
+    for table in FOLLOWED:
+        assert appended(spark, out, table) == expected(stores, table)
+    assert (
+        verb(*words).out
+        == f"commit_log: 0 rows appended to {out}/commit_log\nconsume_queue: 0 rows appended to {out}/consume_queue\n"
+    )
+    stores.append(Path(shutil.copytree(golden["lmq"], fleet / "lmq")))
+    (fleet / "bad").mkdir()
+    done = verb(*words)
+    assert (done.code, done.err) == (
+        1,
+        f"rocketspec: {fleet}/bad: failed: {fleet}/bad: contains no consume-queue file\n",
+    )
+    for table in FOLLOWED:
+        assert appended(spark, out, table) == expected(stores, table)
+
+
+def test_the_layout_of_increments(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
+    options = DecodeOptions(utc=True, key_list=True, partition_by=("store", "date"))
+    out = tmp_path / "out"
+    done = follow_stores(
+        spark,
+        [f"m={golden['mixed']}"],
+        str(out),
+        str(tmp_path / "checkpoint"),
+        ["commit_log"],
+        options=options,
+    )
+    rows = table_rows(golden["mixed"], "commit_log")
+    assert done == Increment({"commit_log": len(rows)}, {})
+    assert [path.name for path in out.glob("commit_log/store=*")] == ["store=m"]
+    assert list(out.glob("commit_log/store=m/date=20*/part-*"))
+    found = {row["phy_offset"]: row["key_list"] for row in spark.read.parquet(f"{out}/commit_log").collect()}
+    assert found == {
+        row["phy_offset"]: [key for key in row["keys"].split(" ") if key] if row["keys"] else None
+        for row in rows
+    }
+
+
+def test_what_cannot_be_followed(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match="table checkpoint: cannot be followed; expected commit_log or consume_queue"
+    ):
+        follow_stores(spark, [str(golden["mixed"])], str(tmp_path), str(tmp_path), ["checkpoint"])
