@@ -11,8 +11,8 @@ from rocket_columnar.config.config_rows import Row, rows_of
 from rocket_columnar.config.lenient_json import parse
 from rocket_columnar.store import CONFIG_TABLES, Reader, open_reader
 
-_MOST: Final = 256 << 20
-"""Bytes of a file that are read; a broker with 100,000 groups writes about 30 MB."""
+_MOST: Final = 64 << 20
+"""Bytes of a file that are read, each of which may take 60 in memory; a broker with 100,000 groups writes about 30 MB."""
 
 
 def table_rows(table: str, reader: Reader) -> list[Row]:

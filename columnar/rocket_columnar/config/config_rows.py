@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
 from rocket_spec.errors import MalformedError
+from rocket_spec.printable import printable
 from rocket_spec.tables import TABLES
 
 Row: TypeAlias = "dict[str, Any]"
 
 _FILTER_TYPES: Final = ("SINGLE_TAG", "MULTI_TAG")
+_SHOWN: Final = 40
+"""Characters of a name in a message."""
 _INT: Final = range(-(1 << 31), 1 << 31)
 _LONG: Final = range(-(1 << 63), 1 << 63)
 _SCALES: Final = range(-100, 101)
@@ -26,23 +29,38 @@ _NO_TEXT: Final = ("", "null", "NULL")
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A value inside an object: where it is, and what it is."""
+    """A value inside an object: where it is, and what it is.
 
-    file: str
-    name: str
+    Attributes:
+        above: the field that has it, or the name of the file.
+        key: its name there.
+        value: what it is.
+    """
+
+    above: _Field | str
+    key: str | int
     value: Any
 
-    def wrong(self, expected: str) -> MalformedError:
-        return MalformedError(
-            file=self.file, found=f"{self.name} {self.value!r:.40}", expected=expected, clause="CFG-3"
-        )
+    @property
+    def file(self) -> str:
+        """The name of the file."""
+        return self.above if isinstance(self.above, str) else self.above.file
 
-    def pairs(self) -> list[tuple[str | int, _Field]]:
+    @property
+    def name(self) -> str:
+        """Its own name after those of the objects around it, each of a length that a message can have."""
+        own = printable(str(self.key), limit=_SHOWN)
+        return own if isinstance(self.above, str) else f"{self.above.name}.{own}"
+
+    def wrong(self, expected: str) -> MalformedError:
+        value = f"{self.value!r:.40}" if not isinstance(self.value, dict | list) else "an object or a list"
+        return MalformedError(file=self.file, found=f"{self.name} {value}", expected=expected, clause="CFG-3")
+
+    def pairs(self) -> Iterator[tuple[str | int, _Field]]:
         """The fields of an object, in order; a name without quotes may be a number."""
         if not isinstance(self.value, Mapping):
             raise self.wrong("an object")
-        items: Mapping[str | int, Any] = self.value
-        return [(name, _Field(self.file, f"{self.name}.{name}", value)) for name, value in items.items()]
+        return ((name, _Field(self, name, value)) for name, value in self.value.items())
 
     def table(self) -> dict[str, _Field]:
         """The fields of an object whose names are texts."""
@@ -133,11 +151,14 @@ def _offsets(root: Mapping[str, _Field]) -> list[Row]:
     rows = []
     for key, queues in ({} if table is None or table.value is None else table.table()).items():
         topic, _, group = key.partition("@")
-        for number, offset in queues.pairs():
-            queue_id = _Field(offset.file, f"queue number in {queues.name}", number).number(_INT)
-            rows.append(
-                {"topic": topic, "group": group, "queue_id": queue_id, "offset": offset.number(_LONG)}
-            )
+        offsets = {
+            _Field(queues, "queue number", number).number(_INT): offset.number(_LONG)
+            for number, offset in queues.pairs()
+        }
+        rows += [
+            {"topic": topic, "group": group, "queue_id": queue_id, "offset": offset}
+            for queue_id, offset in offsets.items()
+        ]
     return rows
 
 
@@ -145,10 +166,10 @@ def _levels(root: Mapping[str, _Field]) -> list[Row]:
     table = _named(root, "offsetTable")
     return [
         {
-            "delay_level": _Field(offset.file, "delay level", level).number(_INT),
+            "delay_level": _Field(offset, "delay level", level).number(_INT),
             "offset": offset.number(_LONG),
         }
-        for level, offset in ([] if table is None else table.pairs())
+        for level, offset in (() if table is None else table.pairs())
     ]
 
 

@@ -16,8 +16,8 @@ _COMMENT: Final = r"//[^\n]*+|/\*.*?\*/"
 _BLANK: Final = re.compile(rf"(?:[\0-\x19\x1b-\x20\x7f]++|{_COMMENT})*+", re.DOTALL)
 _BLANK_BEFORE_NAME: Final = re.compile(rf"(?:[ \t\n\r\f\b]++|{_COMMENT})*+", re.DOTALL)
 _OPEN_COMMENT: Final = re.compile(r"/\*(?!.*\*/)", re.DOTALL)
-_NUMBER: Final = re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?")
-_NUMBER_NAME: Final = re.compile(r"[-+]?[0-9]+(?![\w$.])")
+_NUMBER: Final = re.compile(r"\+?(-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)")
+_NUMBER_NAME: Final = re.compile(r"\+?(-?[0-9]+)(?![\w$.])")
 _NAME: Final = re.compile(r"(?!null(?![\w$]))[^\W\d][\w$]*|\$[\w$]*")
 _WORD: Final = re.compile(r"\w+")
 _WORDS: Final = {"true": True, "false": False, "null": None, "undefined": None, "NaN": None}
@@ -26,6 +26,7 @@ _ESCAPES: Final = {
     **{str(code): chr(code) for code in range(8)},
     "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "F": "\f", "r": "\r",
 }  # fmt: skip
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _DEPTH: Final = 64
 _DIGITS: Final = 64  # of a number; a long has 19
 
@@ -42,6 +43,13 @@ def parse(raw: bytes, file: str) -> Any:
     """
     text = raw.decode("utf-8", "replace").removeprefix("\ufeff")
     return _Parser(text, file).whole()
+
+
+def _paired(text: str) -> str:
+    """The text with escaped pairs of surrogates as one character; one alone becomes U+FFFD, as undecodable bytes do."""
+    if _SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class _Parser:
@@ -90,7 +98,7 @@ class _Parser:
             self._at = number.end()
             if self._text[self._at : self._at + 1] in ("L", "S", "B"):  # a Java literal's suffix
                 self._at += 1
-            return Decimal(number[0]) if set(number[0]) & set(".eE") else int(number[0])
+            return Decimal(number[1]) if set(number[1]) & set(".eE") else int(number[1])
         word = _WORD.match(self._text, self._at)
         if word is None or word[0] not in _WORDS:
             self._fail("a value")
@@ -126,7 +134,7 @@ class _Parser:
         number = _NUMBER_NAME.match(self._text, self._at)
         if number is not None and number.end() - self._at <= _DIGITS:
             self._at = number.end()
-            return int(number[0])
+            return int(number[1])
         name = _NAME.match(self._text, self._at)
         if name is None:
             self._fail("a name")
@@ -141,7 +149,7 @@ class _Parser:
             parts.append(self._text[start : found.start()])
             if found[0] == quote:
                 self._at = found.end()
-                return "".join(parts)
+                return _paired("".join(parts))
             escaped = self._text[found.end() : found.end() + 1]
             digits = {"u": 4, "x": 2}.get(escaped, 0)
             start = found.end() + 1 + digits

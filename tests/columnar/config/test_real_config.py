@@ -267,10 +267,143 @@ def forms_of_fastjson() -> list[tuple[str, str]]:
     ]
 
 
+NUMBERS: Final = (
+    *(
+        b"5",
+        b"-5",
+        b"+5",
+        b"+-5",
+        b"--5",
+        b"-+5",
+        b"-",
+        b"05",
+        b"-0",
+        b"5L",
+        b"1e1",
+        b"1e400",
+        b"-1e400",
+    ),
+    *(
+        b'"5"',
+        b'"-5"',
+        b'"+5"',
+        b'"--5"',
+        b'"+-5"',
+        b'" 5"',
+        b'"5 "',
+        b'"5L"',
+        b'"1,000"',
+        b'"1e1"',
+        b'"0x10"',
+        b'"1_0"',
+    ),
+    *(
+        b'""',
+        b'"null"',
+        b"null",
+        b"true",
+        b'"true"',
+        b'"x"',
+        b'"\\ud800"',
+        b"[]",
+        b"[5]",
+        b"{}",
+        b"NaN",
+        b"undefined",
+    ),
+    *(b"9" * 70, b'"%s"' % (b"9" * 70), b"2147483648", b"9223372036854775808", '"\u0665"'.encode()),
+)
+"""What may stand where a number is expected."""
+NAMES_OF_QUEUES: Final = (
+    b"--5",
+    b"+-5",
+    b"+5",
+    b"00",
+    b'"--5"',
+    b'"+-5"',
+    b'" 5"',
+    b'"\\ud800"',
+)
+TRUTHS: Final = (
+    *(
+        b'"T"',
+        b'"F"',
+        b'"y"',
+        b'"N"',
+        b'"True"',
+        b'"x"',
+        b'"on"',
+        b'""',
+        b"2",
+        b"1.0",
+        b"[]",
+        b"{}",
+        b"--5",
+        b'"\\udc00"',
+    ),
+)
+FILTER_TYPES: Final = (
+    b'"multi_tag"',
+    b"2",
+    b"-1",
+    b"1.0",
+    b"[]",
+    b"{}",
+    b"true",
+    b'"1"',
+    b'"\\ud800"',
+    b"99999999999",
+)
+WRONG_TYPES: Final = (
+    *((OFFSETS, b'{"offsetTable":%s}' % value) for value in (b'""', b'"x"', b"5", b"true", b"[[]]")),
+    *((OFFSETS, b'{"offsetTable":{"a@g":%s}}' % value) for value in (b'""', b'"x"', b"5", b"true")),
+    *((OFFSETS, value) for value in (b'"x"', b"5", b"true", b"[1]", b"[{}]", b'{"x":--5}', b'{"\\ud800":1}')),
+    *(
+        (OFFSETS, b'{"x":%s%s}' % (b"[" * 50, b"]" * 50)),
+        (OFFSETS, b'{"x":' + b"[" * 100_000),
+        (OFFSETS, b'{"x":' * 100_000),
+    ),
+    *((TOPICS, b'{"dataVersion":%s}' % value) for value in (b"5", b'"x"', b"[]", b"{}", b'{"counter":5}')),
+    *((TOPICS, b'{"topicConfigTable":{"A":%s}}' % value) for value in (b"5", b'"x"', b"[]")),
+    (OFFSETS, b'{"offsetTable":{5:{0:1}}}'),
+    (TOPICS, b'{"topicConfigTable":{5:{}}}'),
+)
+
+
 def test_forms_that_fastjson_takes(as_java: Loads) -> None:
     given = [(OFFSETS, form, UNREADABLE) for form in FORMS]
     given += [(table, form, UNREADABLE) for table, form in OTHER_FORMS]
     as_java([*given, *((table, form.encode(), UNREADABLE) for table, form in forms_of_fastjson())])
+
+
+def test_values_of_every_kind(as_java: Loads) -> None:
+    forms = (
+        (OFFSETS, b'{"offsetTable":{"a@g":{0:%s}}}', NUMBERS),
+        (DELAYS, b'{"offsetTable":{1:%s}}', NUMBERS),
+        (TOPICS, b'{"topicConfigTable":{"A":{"perm":%s}}}', NUMBERS),
+        (GROUPS, b'{"subscriptionGroupTable":{"g":{"brokerId":%s}}}', NUMBERS),
+        (OFFSETS, b'{"offsetTable":{"a@g":{0:2,%s:1}}}', NAMES_OF_QUEUES),
+        (DELAYS, b'{"offsetTable":{%s:1}}', NAMES_OF_QUEUES),
+        (TOPICS, b'{"topicConfigTable":{"A":{"order":%s}}}', TRUTHS),
+        (TOPICS, b'{"topicConfigTable":{"A":{"topicFilterType":%s}}}', FILTER_TYPES),
+    )
+    given = [(table, form % value, UNREADABLE) for table, form, values in forms for value in values]
+    as_java([*given, *((table, form, UNREADABLE) for table, form in WRONG_TYPES)])
+
+
+def test_a_pair_of_surrogates(as_java: Loads) -> None:
+    """A pair is one character, to the broker and to us; one alone is kept by the broker, and replaced here."""
+    form = b'{"offsetTable":{"\\ud83d\\ude00@\\uD83D\\uDE01":{0:1}}}'
+    as_java([(OFFSETS, form, UNREADABLE)])
+
+
+@pytest.mark.parametrize("text", ["\\ud800", "\\udc00", "\\udc00\\ud800", "x\\ud800y"])
+def test_a_lone_surrogate_is_replaced(text: str, tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / NAMES[OFFSETS]).write_text(f'{{"offsetTable":{{"{text}@g":{{0:1}}}}}}')
+    [row] = load_config(tmp_path, OFFSETS).rows
+    assert "\ufffd" in row["topic"]
+    row["topic"].encode()
 
 
 def test_offsets_of_a_seed(as_java: Loads) -> None:
