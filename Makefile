@@ -10,7 +10,7 @@ OUT := out/conform
 # Many tests wait for a broker, a browser or a hanging port: one worker more than a small machine has cores.
 WORKERS ?= 3
 
-.PHONY: conform docs results dist test soak fuzz bench golden lint lock format clean
+.PHONY: conform docs results dist dist-java dist-go dist-rust dist-npm test soak fuzz bench golden lint lock format clean
 
 ## conform: the suite against the bundled engine, then the golden stores decoded; prints the report's path
 conform: $(VENV)/engine.stamp
@@ -31,6 +31,12 @@ results: $(VENV)/docs.stamp
 dist: $(VENV)/dev.stamp
 	@$(BIN)/python release/build.py
 	@$(BIN)/python -m packages
+
+## dist-java, dist-go, dist-rust, dist-npm: one package of vectors into dist/; each needs the tools of its language alone
+dist-java dist-go dist-rust: $(VENV)/dev.stamp
+	@$(BIN)/python -m packages $(@:dist-%=%)
+dist-npm: $(VENV)/dev.stamp
+	@$(BIN)/python -m packages javascript
 
 ## test: every test, in parallel, with downloads and pyright beside them; says in one line what is skipped for a missing Java, Maven or Node.js
 test: $(VENV)/dev.stamp

@@ -1,4 +1,7 @@
-"""Builds the packages into `dist/`, twice, compares them byte for byte, and tries each: `python -m packages`, a part of `make dist`."""
+"""Builds the packages into `dist/`, twice, compares them byte for byte, and tries each.
+
+`python -m packages [LANGUAGE...]`, a part of `make dist`; without a language, all of them.
+"""
 
 import hashlib
 import sys
@@ -15,7 +18,7 @@ def main() -> None:
     Raises:
         SystemExit: two builds differ, or a package does not work.
     """
-    for language in LANGUAGES:
+    for language in sys.argv[1:] or LANGUAGES:
         archive = build(language, ROOT / "dist")
         with tempfile.TemporaryDirectory() as scratch:
             if build(language, Path(scratch, "second")).read_bytes() != archive.read_bytes():

@@ -1,6 +1,6 @@
 """Builds the vectors as packages of other languages: a part of `make dist`.
 
-Needs a JDK 17, Maven, Go, Cargo and npm. What the packages have in common comes from here: the cases out of
+Each needs the tools of its language alone: a JDK 17 and Maven, Go, Cargo, or npm. What the packages have in common comes from here: the cases out of
 golden/rocket_golden/vectors in a form that needs no library, what the newest release does instead, the version, licence, checksums and examples.
 """
 
@@ -189,7 +189,7 @@ def run(command: list[str], folder: Path, *, fails: bool = False) -> str:
     """
     program = shutil.which(command[0])
     if program is None:
-        raise SystemExit(f"{command[0]}: not found; the packages need a JDK 17, Maven, Go, Cargo and Node.js")
+        raise SystemExit(f"{command[0]}: not found")
     environment = os.environ | {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod"}
     done = subprocess.run(
         [program, *command[1:]], cwd=folder, env=environment, capture_output=True, text=True, check=False

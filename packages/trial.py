@@ -1,6 +1,7 @@
 """Tries built packages as a new user does: in a fresh project of each language, by the language's own commands.
 
-The whole index file passes, a wrong hash fails, and so does a file whose header is counted wrong, each with its clause.
+The whole index file passes, a wrong hash fails, and so does a file whose header is counted wrong, each with its clause. A crash
+in a put fails each case with a put, and no other.
 """
 
 import hashlib
@@ -13,17 +14,19 @@ from packages.build import POM, VERSION, run
 
 _WRONG_HASH: Final = "IDX-HASH-1/emoji breaks IDX-HASH-1 (MUST)"
 _WRONG_COUNT: Final = "IDX-HDR-4/chain breaks IDX-HDR-4 (MUST)"
+_LATER: Final = "IDX-SEL-2/newest-first breaks IDX-SEL-2 (MUST)"
 _WRONG_BYTE: Final = "file 20260101000000000, byte 35: expected 01, actual 03"
 
 
 class _Steps(NamedTuple):
-    """What a language does in a fresh project: commands, and the condition that is made wrong in its index file."""
+    """What a language does in a fresh project: commands, the condition that is made wrong in its index file, and a crash."""
 
     start: tuple[str, ...]
     whole: str
     hash: str
     index_file: str
     condition: str
+    crash: str
 
 
 _STEPS: Final = {
@@ -31,6 +34,7 @@ _STEPS: Final = {
         (f"mvn -q -B install:install-file -Dfile={{archive}} -DpomFile={{unpacked}}/{POM}",),
         "mvn -q -B test -Dtest=Whole*Test", "mvn -q -B test -Dtest=HashTest",
         "src/test/java/IndexFile.java", "if (previous == 0)",
+        'if (true) throw new IllegalStateException("no slot");',
     ),
     "go": _Steps(
         (
@@ -38,15 +42,17 @@ _STEPS: Final = {
             f"go mod edit -require=rocketspec/vectors@v{VERSION} -replace=rocketspec/vectors={{unpacked}}",
         ),
         "go test -run TestWhole", "go test -run TestHash", "index_file.go", "if previous == 0 {",
+        'panic("no slot");',
     ),
     "rust": _Steps(
         ("cargo init --quiet --lib --vcs none --name example", "cargo add --quiet --dev --path {unpacked}"),
         "cargo test --quiet --test whole", "cargo test --quiet --test hash", "tests/index_file/mod.rs",
-        "if previous == 0 {",
+        "if previous == 0 {", 'if true { panic!("no slot") }',
     ),
     "javascript": _Steps(
         ("npm init --yes --silent --init-type=module", "npm install --silent --no-audit {archive}"),
         "node --test whole.test.js", "node --test hash.test.js", "index-file.js", "if (previous === 0)",
+        'throw new Error("no slot");',
     ),
 }  # fmt: skip
 
@@ -72,7 +78,9 @@ def try_package(language: str, archive: Path, scratch: Path) -> None:
         steps.condition, steps.condition.replace("previous === 0", "true").replace("previous == 0", "true")
     )
     index_file.write_text(wrong, "utf-8")
-    _expect(run(steps.whole.split(), project, fails=True), _WRONG_COUNT, _WRONG_BYTE)
+    _expect(run(steps.whole.split(), project, fails=True), _WRONG_COUNT, _WRONG_BYTE, "Catches ", " Cost: ")
+    index_file.write_text(text.replace(steps.condition, f"{steps.crash} {steps.condition}"), "utf-8")
+    _expect(run(steps.whole.split(), project, fails=True), _WRONG_COUNT, "no slot", _LATER)
 
 
 def _expect(output: str, *texts: str) -> None:

@@ -33,28 +33,31 @@ type operations struct {
 	open      bool
 }
 
-// run returns the operation's name and result; an error of the implementation is the result "rejected".
-func (o *operations) run(raw json.RawMessage) (string, map[string]any, error) {
+// name returns the operation's name.
+func (o *operations) name(raw json.RawMessage) (string, error) {
 	var named struct {
 		Op string `json:"op"`
 	}
-	if err := json.Unmarshal(raw, &named); err != nil {
-		return "", nil, err
-	}
-	result, err := o.answer(named.Op, raw)
+	err := json.Unmarshal(raw, &named)
+	return named.Op, err
+}
+
+// run returns the operation's result; an error of the implementation is the result "rejected".
+func (o *operations) run(name string, raw json.RawMessage) (map[string]any, error) {
+	result, err := o.answer(name, raw)
 	switch {
 	case errors.Is(err, ErrNotOffered):
-		return named.Op, nil, fmt.Errorf("%s: %w", named.Op, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	case err != nil:
-		return named.Op, map[string]any{"rejected": err.Error()}, nil
+		return map[string]any{"rejected": err.Error()}, nil
 	}
 	text, err := json.Marshal(result)
 	if err != nil {
-		return named.Op, nil, err
+		return nil, err
 	}
 	var plain map[string]any // numbers as the expected results have them
 	err = decode(text, &plain)
-	return named.Op, plain, err
+	return plain, err
 }
 
 func (o *operations) answer(name string, raw json.RawMessage) (any, error) {

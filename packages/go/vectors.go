@@ -118,13 +118,17 @@ func Run(t *testing.T, create func() IndexFile) {
 			one.Results, one.Left = other.Results, other.Left
 		}
 		t.Run(one.ID, func(t *testing.T) {
-			differences, err := one.check(create(), t.TempDir())
+			var differences []string
+			err := guarded(func() (err error) {
+				differences, err = one.check(create(), t.TempDir())
+				return err
+			})
 			if errors.Is(err, ErrNotOffered) {
 				t.Skip(err)
 			}
 			ran++
 			if err != nil {
-				t.Fatal(err)
+				differences = append(differences, err.Error())
 			}
 			if len(differences) > 0 {
 				name, _, _ := strings.Cut(one.ID, "/")
@@ -137,6 +141,16 @@ func Run(t *testing.T, create func() IndexFile) {
 	if ran == 0 && !t.Failed() {
 		t.Error("no case ran: the implementation offers no operation, or -run selects none")
 	}
+}
+
+// guarded turns a panic of the implementation into an error.
+func guarded(action func() error) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v", cause)
+		}
+	}()
+	return action()
 }
 
 // decode keeps numbers as they are written.
@@ -157,8 +171,8 @@ func (v vector) check(implementation IndexFile, directory string) ([]string, err
 		}
 	}
 	differences, err := v.answers(&operations{IndexFile: implementation, directory: directory})
-	if closed := implementation.Close(); err == nil {
-		err = closed
+	if closed := guarded(implementation.Close); err == nil && closed != nil {
+		differences = append(differences, "close: "+closed.Error())
 	}
 	if err != nil {
 		return nil, err
@@ -169,12 +183,23 @@ func (v vector) check(implementation IndexFile, directory string) ([]string, err
 func (v vector) answers(ops *operations) ([]string, error) {
 	var differences []string
 	for i, raw := range v.Ops {
-		name, actual, err := ops.run(raw)
+		name, err := ops.name(raw)
 		if err != nil {
 			return nil, err
 		}
-		expected := v.Results[i]
 		place := fmt.Sprintf("operation %d, %s: ", i, name)
+		var actual map[string]any
+		err = guarded(func() (err error) {
+			actual, err = ops.run(name, raw)
+			return err
+		})
+		if errors.Is(err, ErrNotOffered) {
+			return nil, err
+		}
+		if err != nil {
+			return append(differences, place+err.Error()), nil
+		}
+		expected := v.Results[i]
 		_, toReject := expected["rejected"]
 		_, rejected := actual["rejected"]
 		if toReject || rejected {

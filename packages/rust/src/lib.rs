@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// Why an operation has no result.
@@ -106,17 +107,26 @@ pub fn check<T: IndexFile>(create: impl Fn() -> T) {
     let (mut passed, mut skipped, mut failures) = (0, 0, vec![]);
     for (number, case) in list(&all["cases"]).iter().enumerate() {
         let expected = case["releases"].get(&release).unwrap_or(case);
-        match check_case(case, expected, &mut create(), &scratch.0.join(number.to_string())) {
+        match guarded(|| check_case(case, expected, &mut create(), &scratch.0.join(number.to_string()))) {
             Ok(differences) if differences.is_empty() => passed += 1,
             Ok(differences) => failures.push(message(case, &all["clauses"], &differences)),
             Err(Failure::NotOffered) => skipped += 1,
-            Err(Failure::Error(error)) => failures.push(format!("{}: {error}", text(&case["id"]))),
+            Err(Failure::Error(error)) => failures.push(message(case, &all["clauses"], &[error])),
         }
     }
     let counts = format!("{passed} cases passed, {} failed, {skipped} skipped (not offered)", failures.len());
     assert!(failures.is_empty(), "{}\n{counts}", failures.join("\n"));
     assert!(passed > 0, "no case ran: the implementation offers no operation");
     println!("{counts}");
+}
+
+/// Turns a panic of the implementation into an error.
+fn guarded<T>(action: impl FnOnce() -> Answer<T>) -> Answer<T> {
+    catch_unwind(AssertUnwindSafe(action)).unwrap_or_else(|cause| {
+        let text = cause.downcast_ref::<&str>().map(|text| (*text).to_string());
+        let text = text.or_else(|| cause.downcast_ref::<String>().cloned());
+        Err(Failure::Error(format!("panic: {}", text.unwrap_or_default())))
+    })
 }
 
 /// A directory that is removed with everything in it.
@@ -148,8 +158,11 @@ fn check_case(
         fs::write(path, content(file))?;
     }
     let answered = answers(case, expected, implementation, directory);
-    implementation.close()?;
+    let closed = guarded(|| implementation.close());
     let mut differences = answered?;
+    if let Err(Failure::Error(error)) = closed {
+        differences.push(format!("close: {error}"));
+    }
     compare_files(case, expected, directory, &mut differences)?;
     Ok(differences)
 }
@@ -164,8 +177,17 @@ fn answers(
     let mut operations = operations::Operations::new(implementation, directory);
     for (i, (op, expected)) in list(&case["ops"]).iter().zip(list(&expected["results"])).enumerate() {
         let place = format!("operation {i}, {}", text(&op["op"]));
-        let actual = match operations.run(op) {
-            Err(Failure::Error(error)) => serde_json::json!({ "rejected": error }),
+        let answered = guarded(|| {
+            Ok(match operations.run(op) {
+                Err(Failure::Error(error)) => serde_json::json!({ "rejected": error }),
+                other => other?,
+            })
+        });
+        let actual = match answered {
+            Err(Failure::Error(panic)) => {
+                differences.push(format!("{place}: {panic}"));
+                return Ok(differences);
+            }
             other => other?,
         };
         if expected["rejected"] != Value::Null || actual["rejected"] != Value::Null {
