@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,10 @@ from changed_adapter import FILE, open_index
 from rocket_conformance.cases import Case, case_from_json, case_to_json, directed_cases
 from rocket_conformance.comparison import expect, specified
 from rocket_conformance.judging import disagreement
-from rocket_conformance.properties import MOST_OPERATIONS, PROPERTIES, Property, examples
+from rocket_conformance.properties import MOST_OPERATIONS, MOVES, PROPERTIES, Property, examples, triples_in
 from rocket_conformance.protocol import OPERATIONS
 from rocket_conformance.reference_adapter import UnspecifiedOperationError
+from rocket_conformance.running import Options
 from rocket_spec.clauses import clauses
 
 IDS = [case.id for case in directed_cases()] + [item.id for item in PROPERTIES]
@@ -70,6 +72,30 @@ def test_lists_reach_what_they_are_made_for(tmp_path: Path) -> None:
     for name, number in outcomes.items():
         for outcome in ("True", "False", "rejected")[:number]:
             assert seen[f"index.{name} {outcome}"] > 20, (name, outcome)
+
+
+@pytest.mark.parametrize(("family", "name"), [("index", "IDX-PUT-6"), ("queue", "CQ-PUT-3")])
+def test_the_lists_of_a_default_run_have_every_triple_of_moves(
+    family: str, name: str, tmp_path: Path
+) -> None:
+    [item] = [item for item in PROPERTIES if item.id == f"{name}/prop-triples"]
+    seen: set[tuple[str, ...]] = set()
+    for drawn in examples(item, seed=0, count=Options().examples):
+        case, _ = specified(drawn, tmp_path / "case")
+        seen.update(triples_in(family, case.ops))
+    assert seen == set(product(MOVES[family], repeat=3))
+
+
+def test_moves_are_told_by_slot_key_and_time() -> None:
+    keys = (("a", 5), ("b", 5), ("c", 4), ("a", 9))  # of two slots: 97 and 99 share one
+    puts = [
+        {"op": "index.put", "key": key, "phy_offset": "0", "store_timestamp": str(at)} for key, at in keys
+    ]
+    ops = [open_index(2, 9), *puts, {"op": "index.full"}, {"op": "index.flush"}]
+    assert list(triples_in("index", ops)) == [
+        ("new slot, same time", "same slot, earlier", "same key, later"),
+        ("same slot, earlier", "same key, later", "flush"),
+    ]
 
 
 def test_an_operation_on_which_4_9_3_never_ends_is_not_sent(tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ def disagreements(
     sent: dict[str, tuple[Case, Observation]] = {}
     seen: Counter[str] = Counter()
     differing: list[str] = []
+    items = [item for item in items if not any(OPERATIONS[name].decodes for name in item.ops)]
     each = -(-lists // len(items))
 
     def jobs() -> Iterator[Job]:

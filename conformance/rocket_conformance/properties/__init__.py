@@ -3,5 +3,6 @@
 from rocket_conformance.properties._catalogue import PROPERTIES
 from rocket_conformance.properties._drawn import MOST_OPERATIONS
 from rocket_conformance.properties._property import Property, example, examples
+from rocket_conformance.properties._triples import MOVES, triples_in
 
-__all__ = ["MOST_OPERATIONS", "PROPERTIES", "Property", "example", "examples"]
+__all__ = ["MOST_OPERATIONS", "MOVES", "PROPERTIES", "Property", "example", "examples", "triples_in"]

@@ -12,6 +12,7 @@ from rocket_conformance.properties._drawn import Drawn
 from rocket_conformance.properties._keys import draw_key
 from rocket_conformance.properties._lists import Profile, draw_list
 from rocket_conformance.properties._property import LONE, Geometry, Property, operations
+from rocket_conformance.properties._triples import index_triples
 from rocket_conformance.protocol import key_fields
 
 if TYPE_CHECKING:
@@ -55,13 +56,15 @@ def _property(
     if draw is _key_hashes:
         ops = needs = frozenset({"key.hash"})
 
-    def draw_one(rng: Random, geometry: Geometry | None) -> Drawn:
+    def draw_one(rng: Random, geometry: Geometry | None, _number: int) -> Drawn:
         return draw(rng, profile, geometry)
 
     features = LONE if "lone" in profile.keys else frozenset[str]()
     clauses = (name.partition("/")[0], *also)
     return Property(name, clauses, ops, needs, draw_one, features, any_geometry, beyond)
 
+
+_TRIPLES: Final = frozenset({"index.open", "index.put", "index.flush"})
 
 INDEX_PROPERTIES: Final = (
     _property("IDX-HASH-1/prop-key-hash", _MIXED, _key_hashes, "IDX-HASH-2"),
@@ -112,6 +115,14 @@ INDEX_PROPERTIES: Final = (
         replace(_PUTS, times=("around_zero", "negative"), entries=(40, 220)),
     ),
     _property("IDX-PUT-6/prop-lists", _MIXED),
+    Property(
+        "IDX-PUT-6/prop-triples",
+        ("IDX-PUT-6", "IDX-PUT-2", "IDX-HDR-4"),
+        _TRIPLES | {"index.select", "index.header"},
+        _TRIPLES,
+        index_triples,
+        any_geometry=True,
+    ),
     _property(
         "IDX-PUT-10/prop-odd-geometry",
         replace(_MIXED, slots=(0, 0, 1, 2), entries=(0, 1, 2, 3, 8)),

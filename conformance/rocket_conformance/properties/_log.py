@@ -34,7 +34,7 @@ _LOGS: Final[tuple[tuple[str, str, _Piece, tuple[str, ...]], ...]] = (
 
 
 def _log(operation: str, clause: str, slug: str, piece: _Piece, also: tuple[str, ...]) -> Property:
-    def draw(rng: Random, _geometry: Geometry | None) -> Drawn:
+    def draw(rng: Random, _geometry: Geometry | None, _number: int) -> Drawn:
         return of.draw_log(rng, operation, piece)
 
     ops = frozenset({operation})
@@ -53,7 +53,7 @@ def _times(rng: Random) -> Op:
 
 
 def _checkpoint(name: str, *also: str, laid: float, sizes: tuple[int, ...], write: float) -> Property:
-    def draw(rng: Random, _geometry: Geometry | None) -> Drawn:
+    def draw(rng: Random, _geometry: Geometry | None, _number: int) -> Drawn:
         ops = [
             _times(rng) if rng.random() < write else {"op": "checkpoint.read"}
             for _ in range(rng.randrange(1, 12))

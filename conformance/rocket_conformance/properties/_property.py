@@ -20,7 +20,7 @@ class Property:
         clauses: the clauses it bears on, the one it is named after first.
         ops: the operations that its lists use.
         needs: those of them that an adapter must have declared; its lists go without the others.
-        draw: makes one list, of the given geometry where there is one.
+        draw: makes the list of a number, of the given geometry where there is one.
         features: what an adapter must have declared.
         any_geometry: whether it needs an adapter that takes any geometry.
         beyond: the limit of an adapter that it is all about, if any: it does not apply to one that has it.
@@ -30,7 +30,7 @@ class Property:
     clauses: tuple[str, ...]
     ops: frozenset[str]
     needs: frozenset[str]
-    draw: Callable[[Random, Geometry | None], Drawn]
+    draw: Callable[[Random, Geometry | None, int], Drawn]
     features: frozenset[str] = frozenset()
     any_geometry: bool = False
     beyond: str | None = None
@@ -56,7 +56,7 @@ def example(
     """One list of a property; the same for the same arguments, on any machine."""
     rng = Random(f"{seed}/{wanted.id}/{number}")  # noqa: S311 - not for secrets
     geometry = rng.choice(list(geometries)) if geometries else None
-    drawn = wanted.draw(rng, geometry)
+    drawn = wanted.draw(rng, geometry, number)
     return Case(
         id=wanted.id,
         clauses=wanted.clauses,

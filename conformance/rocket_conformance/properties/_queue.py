@@ -7,6 +7,7 @@ from rocket_conformance.properties._drawn import Drawn
 from rocket_conformance.properties._keys import draw_text
 from rocket_conformance.properties._property import LONE, Geometry, Property, operations
 from rocket_conformance.properties._queue_lists import QueueProfile, draw_queue
+from rocket_conformance.properties._triples import queue_triples
 from rocket_conformance.protocol import Op, key_fields
 
 _PUTS: Final = {"put": 60, "get": 15, "bounds": 15}
@@ -25,14 +26,14 @@ def _queue(name: str, profile: QueueProfile, *also: str) -> Property:
     needs = ("put",) if profile.laid < 1 else ()
     ops, needed = operations("queue", profile.weights, always=("recover",), needs=needs)
 
-    def draw(rng: Random, geometry: Geometry | None) -> Drawn:
+    def draw(rng: Random, geometry: Geometry | None, _number: int) -> Drawn:
         return draw_queue(rng, profile, geometry)
 
     return Property(name, (name.partition("/")[0], *also), ops, needed, draw)
 
 
 def _tags(name: str, kinds: tuple[str, ...], features: frozenset[str] = frozenset()) -> Property:
-    def draw(rng: Random, _geometry: Geometry | None) -> Drawn:
+    def draw(rng: Random, _geometry: Geometry | None, _number: int) -> Drawn:
         ops: list[Op] = []
         for _ in range(rng.randrange(1, 40)):
             text = None if rng.random() < 0.05 else draw_text(rng, rng.choice(kinds))
@@ -42,6 +43,10 @@ def _tags(name: str, kinds: tuple[str, ...], features: frozenset[str] = frozense
     ops = frozenset({"tags.code"})
     return Property(name, ("CQ-TAGS-1",), ops, ops, draw, features)
 
+
+_TRIPLES: Final = frozenset(f"queue.{name}" for name in ("open", "put", "get", "bounds", *_MIXED)) - {
+    "queue.reopen"
+}
 
 QUEUE_PROPERTIES: Final = (
     _queue(
@@ -88,6 +93,13 @@ QUEUE_PROPERTIES: Final = (
         QueueProfile(_PUTS | {"reopen": 4}, astray=0.6, far=0.02, repeats=0.05),
         "CQ-PUT-3",
         "CQ-PUT-4",
+    ),
+    Property(
+        "CQ-PUT-3/prop-triples",
+        ("CQ-PUT-3", "CQ-PUT-4", "CQ-REC-1", "CQ-TRUNC-2"),
+        _TRIPLES,
+        frozenset({"queue.open", "queue.put"}),
+        queue_triples,
     ),
     _queue("CQ-PUT-5/prop-rolls", QueueProfile(_PUTS, sizes=(20, 40, 60), astray=0.1, laid=0.4, mean=30)),
     _queue(

@@ -23,7 +23,7 @@ def _service(
     ops, needed = operations("service", profile.weights, always=(), needs=needs)
     clauses = (name.partition("/")[0], *also)
 
-    def draw(rng: Random, geometry: Geometry | None) -> Drawn:
+    def draw(rng: Random, geometry: Geometry | None, _number: int) -> Drawn:
         return draw_service(rng, profile, geometry)
 
     return Property(name, clauses, ops, needed, draw, LONE if lone else frozenset(), any_geometry, beyond)

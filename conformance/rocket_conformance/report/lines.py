@@ -29,7 +29,7 @@ _USUAL: Final[Mapping[str, dict[str, Any]]] = {
     "case": {"detail": "", "replay": None, "description": ""},
     "footer": {
         "counts": {}, "coverage": {}, "stale": [], "missing": [], "cut_short": None, "ops": [], "families": [], "exit_code": 0,
-        "narrowed": [], "suite_cases": {},
+        "narrowed": [], "suite_cases": {}, "triples": {},
     },
 }  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -35,6 +35,10 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
         folder: the report's folder, whose replay files hold the inputs; None leaves them out.
     """
     console.print(_table(report))
+    triples: Mapping[str, Sequence[int]] = (report.footer or {}).get("triples", {})
+    if triples:
+        sent = ", ".join(f"{family} {seen:,} of {count:,}" for family, (seen, count) in triples.items())
+        console.print(Text(f"triples of moves sent: {sent}", style="dim"))
     account = account_of(report, named=sum(not item.known for item in failing_clauses(report)) <= _MOST_NAMED)
     _print_items([item for item in account.items if not item.known], console, folder)
     for line in report.cases:

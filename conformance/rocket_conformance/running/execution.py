@@ -15,6 +15,7 @@ from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import specified
 from rocket_conformance.judging import Verdict, disagreement, judge
 from rocket_conformance.planning import fit_expected, limit_broken
+from rocket_conformance.properties import MOVES, triples_in
 from rocket_conformance.running.case_state import CaseState, Failing, InFlight
 from rocket_conformance.running.options import Options
 from rocket_conformance.transport import Failed, Job, Reply, Transport
@@ -36,6 +37,7 @@ class Execution:
     Attributes:
         disputed: what the oracle disagrees on, by case id and producer.
         in_flight: what was sent and not yet judged, by token.
+        triples: by family of operations, the triples of moves that were sent.
     """
 
     def __init__(self, transport: Transport, options: Options, root: Path) -> None:
@@ -43,6 +45,7 @@ class Execution:
         self.options = options
         self.disputed: dict[tuple[str, str], str] = {}
         self.in_flight: dict[str, InFlight] = {}
+        self.triples: dict[str, set[tuple[str, ...]]] = {family: set() for family in MOVES}
         self._root = root
         self._tokens = 0
         self._last_answer = 0.0
@@ -108,6 +111,8 @@ class Execution:
             if self._is_disputed(state, case, expected):
                 continue
             expected = fit_expected(expected, self.transport.hello.features)
+            for name, seen in self.triples.items():
+                seen.update(triples_in(name, case.ops))
             directory = self.directory()
             is_large = any(image.size > _LARGE for image in expected.files.values())
             patient = self._hangs < _PATIENT or is_large

@@ -13,6 +13,7 @@ from rocket_conformance.counterexamples import write_replay
 from rocket_conformance.files import scratch
 from rocket_conformance.judging import FAILING, INTERRUPTED, judge
 from rocket_conformance.planning import Planned, plan
+from rocket_conformance.properties import MOVES
 from rocket_conformance.protocol import FAMILIES, OPERATIONS, Hello
 from rocket_conformance.report import CaseLine, Report, ReportWriter, family_of, footer_line, header_line
 from rocket_conformance.running.case_lines import Concluder, line_of
@@ -225,6 +226,9 @@ def _report(
         "families": families,
         "narrowed": options.narrowed,
         "suite_cases": Counter(family_of(item.id) for item in plan()),
+        "triples": {
+            family: [len(seen), len(MOVES[family]) ** 3] for family, seen in execution.triples.items() if seen
+        },
     }
     footer = footer_line(lines, options.baseline, missing=sorted(missing), cut_short=cut_short, more=more)
     return Report(header, tuple(lines), footer | ({"exit_code": INTERRUPTED} if interrupted else {}))
