@@ -155,11 +155,11 @@ def test_what_is_no_whole_report_is_one_line_and_exit_3(verb: Verb, tmp_path: Pa
 def test_reports_of_several_implementations_side_by_side(tmp_path: Path, verb: Verb) -> None:
     """Two of three ports break the clause; two runs of one port have no table."""
     folders = []
-    for name, verdict in (("one", "diverged"), ("two", "pass"), ("three", "crash")):
+    ports: dict[str, Verdict] = {"one": "diverged", "two": "pass", "three": "crash"}
+    for name, verdict in ports.items():
         made = report(a=verdict)
-        made = Report(
-            made.header | {"implementation": {"name": name, "version": "1"}}, made.cases, made.footer
-        )
+        header = {**made.header, "implementation": {"name": name, "version": "1"}}
+        made = Report(header, made.cases, made.footer)
         folders.append(write(tmp_path / name, made))
     run = verb("conform-diff", *folders)
     *_, one, two, three, head, row = run.out.splitlines()
