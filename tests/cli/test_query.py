@@ -3,20 +3,19 @@
 import base64
 import json
 import zlib
-from collections.abc import Iterable, Iterator
-from datetime import UTC
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from golden_truth import lines
-from rocket_columnar.formats import iso, show_times_in
+from rocket_columnar.formats import iso
 from rocket_columnar.index import IndexFile
 from rocket_spec.errors import UsageError
 from rocketspec._options import read_time
 from store_bytes import BEGIN as T
 from store_bytes import put, record
-from verb_run import Run, Verb
+from verb_run import Run
 
 VERB = "query"
 
@@ -64,13 +63,6 @@ def test_messages_as_a_table(run: Run, store: Path) -> None:
     assert "2 messages; * marks 1 of other keys with the same hash (--exact drops them)" in out
 
 
-def test_exact_and_max(run: Run, store: Path) -> None:
-    code, out, _ = run(store, *KEY, "--exact")
-    assert code == 0
-    assert "1 message; index written up to 2023-11-14T22:13:22.000Z" in out
-    assert "there are more" in run(store, *KEY, "--max", 1).out
-
-
 def test_json(run: Run, store: Path) -> None:
     done = run(store, *KEY, "--exact", "--json")
     assert done.code == 0
@@ -82,15 +74,6 @@ def test_json(run: Run, store: Path) -> None:
         "6K6i5Y2V", "Aa", {"KEYS": "Aa", "TAGS": "TagA"},
     )  # fmt: skip
     assert message["store_timestamp"] == T
-
-
-def test_nothing_found(run: Run, store: Path) -> None:
-    code, out, err = run(store, "--topic", "T", "--key", "none", "--geometry", "16,200")
-    assert (code, out) == (1, "")
-    assert err == "rocketspec: nothing found: no hit (--explain shows why)\n"
-    code, out, _ = run(store, "--topic", "T", "--key", "none", "--geometry", "16,200", "--json")
-    assert code == 1
-    assert json.loads(out)["offsets"] == []
 
 
 def test_explain(run: Run, store: Path) -> None:
@@ -193,61 +176,6 @@ def test_a_unique_key_of_any_topic(run: Run, many: Path) -> None:
     assert err == "rocketspec: nothing found: no message has that ID (--scan reads the whole log)\n"
 
 
-def test_an_offset_id(run: Run, many: Path) -> None:
-    second = json.loads(run(many, *MANY, "--all", "--json").out)["messages"][1]
-    code, out, _ = run(many, "--offset-id", second["offset_id"], "--json")
-    answer = json.loads(out)
-    assert (code, answer["messages"]) == (0, [second])
-    assert answer["offset_id"] == {"store_host": "10.0.0.2:2222", "phy_offset": second["phy_offset"]}
-    code, out, err = run(many, "--offset-id", "0A000002000008AE0000000000000001")
-    assert (code, out) == (1, "")
-    assert err == (
-        "rocketspec: nothing found: no record at physical offset 1 (the ID is of broker 10.0.0.2:2222)\n"
-    )
-    _, _, err = run(many, "--offset-id", "FE800000000000000000000000000001000008AE0000000000000001")
-    assert err.endswith("(the ID is of broker [fe80::1]:2222)\n")
-    code, out, _ = run(many, "--offset-id", "7F000001000008AE0000000000000000")
-    assert code == 0
-    assert "stored by 10.0.0.2:2222, but the ID names 127.0.0.1:2222" in out
-
-
-def test_a_damaged_index_file_is_one_line_and_the_rest_answers(run: Run, many: Path) -> None:
-    put(many, "index/20260101000000001", b"\0" * 100)
-    code, out, err = run(many, *MANY, "--all")
-    assert code == 0
-    assert "70 messages" in out
-    assert err == (
-        "rocketspec: index/20260101000000001: cut short: found 100 bytes, expected 4,104; "
-        "the part before it is searched\n"
-    )
-
-
-@pytest.fixture(autouse=True)
-def in_utc() -> Iterator[None]:
-    """The zone of one test is not that of the next."""
-    yield
-    show_times_in(UTC)
-
-
-def test_the_body_of_one_message_is_its_bytes(mixed: Path, run: Run) -> None:
-    record = next(one for one in lines("mixed")["log_record"] if one["topic"] == "Orders" and one["uniq_key"])
-    done = run(mixed, "--unique-key", record["uniq_key"], "--body")
-    assert done.out.encode() == base64.b64decode(record["body"])
-
-
-def test_several_bodies_have_headings(mixed: Path, run: Run) -> None:
-    orders = (one for one in lines("mixed")["log_record"] if one["topic"] == "Orders")
-    records = [one for one in orders if "order-1003" in (one["keys"] or "").split()]
-    expected = ""
-    for one in records:
-        body = base64.b64decode(one["body"])
-        place = f"{one['phy_offset']}, {one['topic']} queue {one['queue_id']} offset {one['queue_offset']}"
-        expected += f"== {place}, {len(body)} bytes\n{body.decode()}\n"
-    done = run(mixed, "--topic", "Orders", "--key", "order-1003", "--exact", "--body")
-    assert len(records) > 1
-    assert done.out == expected
-
-
 def test_a_compressed_body_is_inflated(mixed: Path, run: Run) -> None:
     """A client compresses bodies of 4 KiB and more (`DefaultMQProducer.compressMsgBodyOverHowmuch`)."""
     packed = [one for one in lines("mixed")["log_record"] if one["sys_flag"] & 1]
@@ -255,31 +183,6 @@ def test_a_compressed_body_is_inflated(mixed: Path, run: Run) -> None:
         done = run(mixed, "--unique-key", one["uniq_key"], "--body")
         assert done.out.encode() == zlib.decompress(base64.b64decode(one["body"]))
     assert packed
-
-
-TIMES = [
-    ("UTC", "2026-11-21T13:26:05.943Z"),
-    ("Asia/Shanghai", "2026-11-21T21:26:05.943+08:00"),
-    ("-03:30", "2026-11-21T09:56:05.943-03:30"),
-    ("America/New_York", "2026-11-21T08:26:05.943-05:00"),
-]
-"""Of 1795267565943, the store time of the first record."""
-
-
-@pytest.mark.parametrize(("zone", "shown"), TIMES)
-def test_times_of_a_zone(mixed: Path, run: Run, verb: Verb, zone: str, shown: str) -> None:
-    record = lines("mixed")["log_record"][0]
-    assert record["store_timestamp"] == 1_795_267_565_943
-    assert shown in verb("inspect", mixed, "--tz", zone).out
-    assert shown in run(mixed, "--unique-key", record["uniq_key"], "--tz", zone).out
-
-
-def test_a_window_without_a_zone_is_in_that_of_the_option(mixed: Path, run: Run) -> None:
-    record = lines("mixed")["log_record"][0]
-    asked = (mixed, "--topic", record["topic"], "--key", record["keys"], "--end")
-    assert run(*asked, "2026-11-21T21:26:06", "--tz", "Asia/Shanghai").code == 0
-    assert run(*asked, "2026-11-21T21:26:04", "--tz", "Asia/Shanghai").code == 1
-    assert run(*asked, "2026-11-21T21:26:06").code == 2
 
 
 def test_a_time_that_no_calendar_has() -> None:

@@ -7,9 +7,11 @@ import pty
 import subprocess
 import sys
 from collections.abc import Sequence
+from datetime import UTC
 from typing import Any, NamedTuple, Protocol
 
 import pytest
+from rocket_columnar.formats import show_times_in
 from rocketspec import __main__ as command
 
 
@@ -72,6 +74,7 @@ def runner(
 
     def call(*arguments: object) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["rocketspec", verb, *map(str, arguments)])
+        show_times_in(UTC)  # as a process begins
         with pytest.raises(SystemExit) as caught:
             command.main()
         sys.stdout.flush()
