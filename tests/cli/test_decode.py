@@ -1,7 +1,6 @@
 """The verb `decode`: what goes where, and one clear line for each bad input."""
 
 import json
-import os
 import subprocess
 import sys
 from collections import Counter
@@ -63,25 +62,6 @@ def column(out: str, name: str) -> list[object]:
     return [json.loads(line)[name] for line in out.splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("options", "offsets"),
-    [
-        ([], [0, 200, 300]),
-        (["--skip", "1"], [200, 300]),
-        (["--skip", "1", "--limit", "1"], [200]),
-        (["--offsets", "200,300"], [200]),
-        (["--begin", str(BEGIN + 5000)], [200, 300]),
-        (["--end", str(BEGIN + 8999)], [0, 200]),
-        (["--begin", str(BEGIN + 1), "--end", str(BEGIN + 5000)], [200]),
-        (["--threads", "2"], [0, 200, 300]),
-    ],
-)
-def test_rows_that_are_asked_for(run: Run, store: Path, options: list[str], offsets: list[int]) -> None:
-    code, out, err = run(store, "--table", "index_entries", "--column", "phy_offset", *options)
-    assert (code, err) == (0, "")
-    assert out.splitlines() == [f'{{"phy_offset":{offset}}}' for offset in offsets]
-
-
 def test_entries_of_a_key(run: Run, tmp_path: Path) -> None:
     # "A#B" hashes to 65 * 31^2 + 35 * 31 + 66 = 63616.
     path = put(tmp_path, f"index/{INDEX}", index_file(7, 12, [Entry(8, 0, 0), Entry(63616, 200, 5)]))
@@ -132,16 +112,6 @@ def test_directory_gets_a_file_for_each_table(
     tables = "index_headers index_entries consume_queue commit_log checkpoint consume_queue_ext"
     assert printed.splitlines() == [f"{table}: {out / table}.{suffix}" for table in tables.split()]
     assert all((out / f"{line.split(':')[0]}.{suffix}").is_file() for line in printed.splitlines())
-
-
-def test_gap_in_the_log_is_one_line_and_exit_1(run: Run, store: Path) -> None:
-    path = put(store, f"commitlog/{FIRST}", record(0) + b"junk" * 10 + record(136))
-    code, out, err = run(store, "--table", "commit_log")
-    assert code == 1
-    assert [json.loads(line)["phy_offset"] for line in out.splitlines()] == [0, 136]
-    assert err == (
-        f"rocketspec: {path}: gap from 96 to 136 (40 bytes): found magic 6a756e6b, expected daa320a7\n"
-    )
 
 
 def test_skipped_names_are_said(run: Run, store: Path) -> None:
@@ -261,26 +231,6 @@ def rows(out: str) -> Counter[str]:
     return Counter(json.loads(line)["table"] for line in out.splitlines())
 
 
-def test_an_index_file_of_100_bytes_leaves_the_other_five(run: Run, mixed: Path) -> None:
-    whole = rows(run(mixed).out)
-    os.truncate(mixed / LATE_INDEX, 100)
-    code, out, err = run(mixed)
-    assert code == 1
-    assert rows(out) == whole - Counter(index_headers=1, index_entries=199)
-    assert err.count("\n") == 1
-    assert f"{LATE_INDEX}: at byte 36: found an index count of 200, expected at most 2" in err
-
-
-def test_a_queue_file_of_33_bytes_keeps_the_one_after_it(run: Run, mixed: Path) -> None:
-    """33 bytes are one unit and 13 bytes: the file is left out, the queue's second file is not."""
-    os.truncate(mixed / ORDERS, 33)
-    code, out, err = run(mixed, "--table", "consume_queue", "--topic", "Orders")
-    assert code == 1
-    files = {json.loads(line)["file"] for line in out.splitlines() if json.loads(line)["queue_id"] == 0}
-    assert files == {f"consumequeue/Orders/0/{400:020}"}
-    assert "found 13 trailing bytes" in err
-
-
 def test_a_directory_that_cannot_be_listed_leaves_the_rest(run: Run, mixed: Path) -> None:
     """A link to itself, since permissions do not stop every user."""
     batch = mixed / "consumequeue" / "Batch"
@@ -300,39 +250,6 @@ def test_a_table_needs_its_own_files_only(run: Run, mixed: Path) -> None:
     code, out, err = run(mixed, "--table", "commit_log", "--limit", 1)
     assert (code, err, len(out.splitlines())) == (0, "", 1)
     assert run(mixed).code == 1
-
-
-def test_output_that_exists_is_kept(run: Run, mixed: Path, tmp_path: Path) -> None:
-    out = tmp_path / "tables"
-    assert run(mixed, "-o", out, "--table", "checkpoint").code == 0
-    before = (out / "checkpoint.parquet").stat().st_mtime_ns
-    code, _, err = run(mixed, "-o", out)
-    assert (code, err) == (2, f"rocketspec: {out}/checkpoint.parquet: already exists; --force replaces it\n")
-    assert (out / "checkpoint.parquet").stat().st_mtime_ns == before
-    assert not (out / "commit_log.parquet").exists()
-    assert run(mixed, "-o", out, "--force").code == 0
-    assert (out / "commit_log.parquet").exists()
-
-
-def test_an_unknown_topic_names_those_of_the_store(run: Run, mixed: Path) -> None:
-    code, out, err = run(mixed, "--table", "commit_log", "--topic", "orders")
-    assert (code, out) == (0, "")
-    assert err.startswith("rocketspec: no rows of topic orders; the store has %DLQ%golden-group, ")
-    assert "Orders" in err
-
-
-def test_rows_for_people(run: Run, mixed: Path) -> None:
-    columns = ("phy_offset", "store_timestamp", "topic", "body")
-    options = [part for name in columns for part in ("--column", name)]
-    code, out, _ = run(mixed, "--table", "commit_log", "--limit", 2, "--format", "table", *options)
-    assert code == 0
-    # physical offset, ms 1795267565943 and 1795267566046, topic and body as Java recorded them
-    assert [line.split() for line in out.splitlines()] == [
-        ["phy_offset", "store_timestamp", "topic", "body"],
-        ["0", "2026-11-21T13:26:05.943Z", "SCHEDULE_TOPIC_XXXX", "delayed", "0"],
-        ["256", "2026-11-21T13:26:06.046Z", "SCHEDULE_TOPIC_XXXX", "delayed", "1"],
-    ]
-    assert "-o takes jsonl" in run(mixed, "--format", "table", "-o", mixed.parent / "x").err
 
 
 def test_wide_values_are_whole_in_a_pipe(run: Run, mixed: Path) -> None:
