@@ -133,19 +133,20 @@ def _repair(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
         return str(repair.plan_repair(repair.Target(root, geometry=geometry)).left)
     store = scratch / "store"
     shutil.copytree(root, store)
-    before = contents(store)
+    before = _kept(store)
     try:
         done = repair.repair(repair.Target(store, geometry=geometry))
         if done.folder and not done.worse:
             repair.undo(store)
         return str((done.plan.away, done.plan.into, dict(done.plan.topics), done.worse))
     finally:
-        left = {
-            name: data
-            for name, data in contents(store).items()
-            if not name.startswith("rocketspec-repair-") and name != "lock"
-        }
-        assert left == before, "the repair left another store"
+        assert _kept(store) == before, "the repair left another store"
+
+
+def _kept(store: Path) -> dict[str, bytes]:
+    """The files of a store but for those of a repair and the lock, which a repair makes."""
+    held = contents(store)
+    return {name: held[name] for name in held if not name.startswith("rocketspec-repair-") and name != "lock"}
 
 
 def _at(root: Path, _: Path, geometry: Geometry | None) -> Hashable:
