@@ -1,5 +1,6 @@
 """Checks names, sizes and headers of index files and consume queues, without their content."""
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Final
@@ -12,13 +13,14 @@ from rocket_columnar.findings import Finding, finding, unread_findings
 from rocket_columnar.index import IndexHeader
 from rocket_columnar.store import NO_ENTRY, NO_NUMBER, StoreFile, Unreadable, sized, usual_size
 
+_NAMED: Final = re.compile(r"\.?([0-9]{20})\..+")
 _LATER_FOLDERS: Final = ("batchconsumequeue", "timerlog")
 
 
 def planned(store: Store) -> tuple[Finding, ...]:
     """The findings that listing a store's files and inferring a geometry gives."""
     skipped = [skip for skip in store.skipped if not skip[0].startswith(_LATER_FOLDERS)]
-    found = [*filter(None, (_stray(*skip) for skip in skipped)), *unread_findings(skipped)]
+    found = [*filter(None, (_stray(store, *skip) for skip in skipped)), *unread_findings(skipped)]
     error = store.geometry_fault
     first = store.indexes[0][0] if store.indexes else None
     if isinstance(error, MalformedError) and first is not None:
@@ -32,10 +34,21 @@ def planned(store: Store) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _stray(name: str, reason: str) -> Finding | None:
+def _own_name(store: Store, name: str) -> str:
+    """The name of a log file that a copy or a packer named `.NAME.XXXXXX` or `NAME.gz`; empty for a part of one."""
+    folder, _, leaf = name.rpartition("/")
+    named = _NAMED.fullmatch(leaf)
+    if named is None or store.path is None:
+        return ""
+    whole = leaf.endswith(".gz") or (store.path / name).stat().st_size == max(store.log_sizes, default=0)
+    return f"{folder}/{named[1]}" if whole else ""
+
+
+def _stray(store: Store, name: str, reason: str) -> Finding | None:
     """A finding on something in a store's folder that is not a file of a store; None if a broker ignores it.
 
     Args:
+        store: the store.
         name: relative to the store.
         reason: why the listing skipped it.
 
@@ -62,7 +75,8 @@ def _stray(name: str, reason: str) -> Finding | None:
     if reason != NO_NUMBER:
         what, cure = reason, f"{cure}, and restore the file that had this name"
     text = f"found {what} among the files of {place}: a broker refuses to start"
-    return finding(code, name, None, text, cure=cure, remedy="aside")
+    own_name = _own_name(store, name) if is_log and reason == NO_NUMBER else ""
+    return finding(code, name, None, text, cure=cure, remedy="aside", own_name=own_name)
 
 
 def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:

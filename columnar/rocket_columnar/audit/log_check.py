@@ -44,8 +44,12 @@ def check_log(  # noqa: C901 - one kind of finding after the other
             report(_bad_body(file, phy_offset - file.base_offset))
     last = max(ends, default=-1)
     _check_clock(store, parts, report)
-    for number, of_file in groupby(parts, lambda part: part.range.log):
-        _check_owner(store, number, list(of_file), report)
+    owners = [
+        _check_owner(store, number, list(of_file))
+        for number, of_file in groupby(parts, lambda part: part.range.log)
+    ]
+    for found in dict.fromkeys(filter(None, owners)):
+        report(found)
     for number, gap in gaps:
         file, size = store.logs[number], store.log_sizes[number]
         tail = number >= last and gap.end >= file.base_offset + size
@@ -78,12 +82,13 @@ def _check_clock(store: Store, parts: Sequence[RangeResult], report: Callable[[F
         report(finding("log.clock", *store.at(phy_offset), text))
 
 
-def _check_owner(
-    store: Store, number: int | None, parts: Sequence[RangeResult], report: Callable[[Finding], None]
-) -> None:
-    """A file whose records no queue knows, although queues point into it to where no record begins, is another store's."""
+def _check_owner(store: Store, number: int | None, parts: Sequence[RangeResult]) -> Finding | None:
+    """A file whose records no queue knows, although queues point into it to where no record begins, is another store's.
+
+    If the index knows the records, the queues are.
+    """
     if number is None:
-        return
+        return None
     file = store.logs[number]
     records, lone = (sum(part.records[which] for part in parts) for which in (0, 1))
     whole = any(part.last is not None for part in parts)
@@ -95,16 +100,30 @@ def _check_owner(
         for mark in marks
     )
     foreign = [gap for part in parts for gap in part.gaps if gap.begin == file.base_offset and not whole]
-    if foreign and _recorded(file) not in (-1, file.base_offset):
-        text = f"found a file whose first record states physical offset {_recorded(file):,}: it is another one under this name"
-    elif astray and lone > _FOREIGN * records:
+    recorded, own_name = _recorded(file), ""
+    if foreign and recorded not in (-1, file.base_offset):
+        text = f"found a file whose first record states physical offset {recorded:,}: it is another one under this name"
+        own_name = f"{file.name.rpartition('/')[0]}/{recorded:020}"
+    elif not astray or lone <= _FOREIGN * records:
+        return None
+    elif _is_indexed(parts):
+        text = "the index knows the log's records, and no queue points to them: the queues are another store's, or older"
+        return finding("queue.wrong_target", "consumequeue", None, text, foreign=True)
+    else:
         text = (
             f"no queue points to {lone:,} of the file's {records:,} records that belong in one, and {astray:,} units point to where "
             "none begins: it is another store's, or older"
         )
-    else:
-        return
-    report(finding("log.position", file.name, RECORD.offset_of("phy_offset"), text, foreign=True))
+    return finding(
+        "log.position", file.name, RECORD.offset_of("phy_offset"), text, foreign=True, own_name=own_name
+    )
+
+
+def _is_indexed(parts: Sequence[RangeResult]) -> bool:
+    """Whether the index knows most keys of a file's records: then the file is this store's own, and its queues are not."""
+    keys = sum(part.keys for part in parts)
+    missing = sum(run.count for part in parts for run in part.key_runs)
+    return missing + sum(part.dropped for part in parts) < (1 - _FOREIGN) * keys
 
 
 def _recorded(file: StoreFile) -> int:

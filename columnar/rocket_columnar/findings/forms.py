@@ -27,6 +27,7 @@ class Finding:
         length: bytes that the file should have, if it has another length than the others of its kind; else None.
         settings: those of the broker with which the files were written, or with which it starts.
         foreign: whether the file is another store's, or another one under this name.
+        own_name: the name of a log file that has another name now; else empty.
         units: folder of a queue that lacks units, which may have no file to name, and first and last logical offset of these.
     """
 
@@ -41,6 +42,7 @@ class Finding:
     length: int | None = None
     settings: tuple[tuple[str, int | str], ...] = ()
     foreign: bool = False
+    own_name: str = ""
     units: tuple[str, int, int] | None = None
 
     def row(self) -> dict[str, str | int | None]:
@@ -58,6 +60,7 @@ class _Decided(TypedDict, total=False):
     length: int | None
     settings: tuple[tuple[str, int | str], ...]
     foreign: bool
+    own_name: str
     units: tuple[str, int, int] | None
 
 

@@ -127,11 +127,17 @@ def _coded(*codes: str) -> Callable[[Sequence[Finding], Facts], list[Finding]]:
 
 
 def _beside(left: Iterable[Finding]) -> dict[str, str]:
-    """Missing log files that are there under another name, packed or not: their names by the names they have."""
+    """Log files that are there under another name, packed or not: their names by the names they have.
+
+    The name of each is free: no file has it, or one that has another name of its own.
+    """
     left = list(left)
-    missing = {finding.file for finding in left if is_missing(finding)}
-    names = {one.file: one.file.rpartition(".")[0] for one in left if one.remedy == "aside"}
-    return {file: name for file, name in names.items() if name in missing}
+    free = {finding.file for finding in left if is_missing(finding)}
+    names = {one.file: one.own_name for one in left if one.own_name}
+    while wrong := [file for file, name in names.items() if name not in {*free, *names}]:
+        for file in wrong:
+            del names[file]
+    return names if len({*names.values()}) == len(names) else {}
 
 
 def _log_beside(left: Sequence[Finding], _: Facts) -> list[Finding]:
@@ -222,10 +228,13 @@ _RULES: Final = (
         commands=Cures.settings,
     ),
     _Rule(
-        "files of the commit log have other names: a broker refuses to start, and lacks their messages",
+        "files of the commit log have names that are not their own: a broker lacks their messages",
         "give them their names back",
         _log_beside,
-        lambda finding, _: finding.code in _DANGLING,
+        lambda finding, roots: (
+            finding.code in _DANGLING
+            or (any(root.foreign for root in roots) and _follows_from_foreign(finding, roots))
+        ),
         lambda cures, roots: cures.named_back(_beside(roots)),
     ),
     _Rule(
@@ -243,7 +252,7 @@ _RULES: Final = (
     _Rule(
         "log files are not this store's own: what belongs in their place is missing",
         "copy the files from a replica, and audit the store again",
-        lambda left, _: [finding for finding in left if finding.foreign],
+        lambda left, _: [one for one in left if one.foreign and one.code.startswith("log.")],
         _follows_from_foreign,
         Cures.log_files,
         Cures.damaged_log,
@@ -255,6 +264,12 @@ _RULES: Final = (
         lambda finding, _: finding.code in (*_SHORT, *_DANGLING, "log.torn"),
         Cures.log_files,
         Cures.damaged_log,
+    ),
+    _Rule(
+        "the consume queues are another store's, or older: consumers get none of the log's messages",
+        "rebuild the consume queues and put them in place while the broker is stopped",
+        lambda left, _: [one for one in left if one.foreign and one.file == "consumequeue"],
+        lambda finding, _: finding.remedy == "queues",
     ),
     _Rule(
         "the clock jumped while messages were stored: times and names of files are not in the order of the log",

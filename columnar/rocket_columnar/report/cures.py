@@ -100,13 +100,18 @@ class Cures:
         )
 
     def named_back(self, files: Mapping[str, str]) -> tuple[str, ...]:
-        """Gives log files the names that the values are, and unpacks them."""
-        return chained(
-            self._shell.line("gunzip", self._shell.file(file))
-            if file.endswith(".gz")
-            else self._shell.line("mv", self._shell.file(file), self._shell.file(name))
-            for file, name in files.items()
-        )
+        """Gives log files the names that the values are, and unpacks them; one whose name is taken waits in a folder."""
+        kept = self._shell.folder("renamed")
+        waiting = {name: f"{kept}/{name.rpartition('/')[2]}" for name in files.values() if name in files}
+        commands = [self._shell.line("mkdir", kept)] if waiting else []
+        for file, name in files.items():
+            target = waiting.get(name, self._shell.file(name))
+            if file.endswith(".gz"):
+                commands.append(self._shell.line("gunzip", self._shell.file(file)))
+            else:
+                commands.append(self._shell.line("mv", self._shell.file(file), target))
+        commands += [self._shell.line("mv", place, self._shell.file(name)) for name, place in waiting.items()]
+        return chained(commands)
 
     def log_files(self, found: Sequence[Finding]) -> tuple[str, ...]:
         """Copies the damaged and missing files of the log; the members of a DLedger group have folders of other names."""

@@ -1,0 +1,70 @@
+"""Files under names that are not their own, and queues of another store: the first cause, and a cure that makes it whole."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from rocket_columnar.report import Cause, audit
+from rocket_golden import open_store
+
+SECOND, THIRD = f"commitlog/{1 << 15:020}", f"commitlog/{1 << 16:020}"
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    return open_store("mixed", tmp_path)
+
+
+def first_cause(store: Path) -> Cause:
+    return audit(store).causes[0]
+
+
+def run(cause: Cause, folder: Path) -> None:
+    subprocess.run(["sh", "-c", "\n".join(cause.commands)], cwd=folder, check=True)
+
+
+def test_two_log_files_with_each_others_names(mixed: Path, tmp_path: Path) -> None:
+    """Both files state the other's physical offset; nothing is lost once they have their names back."""
+    one, two = mixed / SECOND, mixed / THIRD
+    content = one.read_bytes(), two.read_bytes()
+    one.rename(tmp_path / "third")
+    two.rename(one)
+    (tmp_path / "third").rename(two)
+    cause = first_cause(mixed)
+    assert {root.file for root in cause.roots} == {SECOND, THIRD}
+    assert not cause.other_commands
+    run(cause, tmp_path)
+    assert (one.read_bytes(), two.read_bytes()) == content
+    assert not audit(mixed).causes
+
+
+@pytest.mark.parametrize("name", [".{}.AbC123", "{}.bak"])
+def test_a_log_file_that_a_copy_left_under_another_name(name: str, mixed: Path, tmp_path: Path) -> None:
+    file = mixed / SECOND
+    content = file.read_bytes()
+    file.rename(file.with_name(name.format(file.name)))
+    run(first_cause(mixed), tmp_path)
+    assert file.read_bytes() == content
+    assert not audit(mixed).causes
+
+
+def test_a_part_of_a_log_file_does_not_get_its_name(mixed: Path) -> None:
+    """A broker refuses a file of another length (`MappedFileQueue.doLoad`)."""
+    file = mixed / SECOND
+    part = file.rename(file.with_name(f".{file.name}.AbC123"))
+    part.write_bytes(part.read_bytes()[:20_000])
+    assert not any(
+        "mv " in line and part.name in line for cause in audit(mixed).causes for line in cause.commands
+    )
+
+
+def test_queues_of_another_store(mixed: Path, tmp_path: Path) -> None:
+    """The index knows the log's records, so that the log is not accused."""
+    shutil.rmtree(mixed / "consumequeue")
+    shutil.copytree(open_store("small-roll", tmp_path) / "consumequeue", mixed / "consumequeue")
+    causes = audit(mixed).causes
+    (root,) = causes[0].roots
+    assert (root.code, root.file) == ("queue.wrong_target", "consumequeue")
+    assert {one.remedy for one in causes[0].consequences} == {"queues"}
+    assert not any(one.code.startswith("log.") for cause in causes for one in cause.findings)
