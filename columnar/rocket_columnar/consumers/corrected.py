@@ -86,10 +86,10 @@ def corrected_offsets(store: Store, moved: list[Moved]) -> str:
         MalformedError: the file that a start takes changed meanwhile, or has a number that JSON does not.
         OSError: it cannot be read.
     """
-    ends = {one[:3]: one.end for one in moved}
+    ends = {(one.group, one.topic, one.queue_id): one.end for one in moved}
     table: dict[str, dict[str, int]] = {}
     for row in store.config(_OFFSETS).rows:
-        end = ends.get((row["group"], row["topic"], row["queue_id"]), row["offset"])
+        end: int = ends.get((row["group"], row["topic"], row["queue_id"]), row["offset"])
         table.setdefault(f"{row['topic']}@{row['group']}", {})[str(row["queue_id"])] = end
     others = {
         name: value for name, value in _content(store, _OFFSETS).items() if "offset" not in str(name).lower()

@@ -169,7 +169,7 @@ class RepairFolder:
         if root.status(self._at("undone")) is None:
             self._refuse_changed(journal)
             root.remove(self._at("done"))
-            for place in reversed(journal.into):
+            for place in reversed([*journal.into]):
                 if not self._waits(place):
                     root.move(place, self._at(f"new/{place}"))
             for place in reversed(journal.away):

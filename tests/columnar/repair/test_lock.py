@@ -102,9 +102,9 @@ def test_a_broker_is_kept_out_at_each_step(
 def test_the_lock_outlives_a_close_of_the_file_elsewhere_in_the_process(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rename, found = os.rename, []
+    rename, found = os.rename, list[Any]()
 
-    def run(*names: str, **folders: int) -> None:
+    def run(*names: Any, **folders: Any) -> None:
         (store / "lock").read_bytes()
         assert lock_holder(store) == 0, "another process"
         found.append(start())
@@ -120,9 +120,9 @@ def test_the_lock_is_reported_to_other_processes(store: Path, monkeypatch: pytes
     """As that of a process which the system does not name."""
     asked = "import sys, pathlib; from rocket_columnar.store import lock_holder; print(lock_holder(pathlib.Path(sys.argv[1])))"
     command = [sys.executable, "-c", asked, str(store)]
-    rename, found = os.rename, []
+    rename, found = os.rename, list[Any]()
 
-    def run(*names: str, **folders: int) -> None:
+    def run(*names: Any, **folders: Any) -> None:
         if not found:
             found.append(int(subprocess.check_output(command)))
         rename(*names, **folders)
@@ -159,9 +159,9 @@ def test_java_takes_the_same_lock(
         with pytest.raises(UsageError, match=f"process {jvm.pid} holds its lock"):
             repair(Target(store))
         jvm.communicate(b"\n")
-    rename, found = os.rename, list[bytes]()
+    rename, found = os.rename, list[Any]()
 
-    def run(*names: str, **folders: int) -> None:
+    def run(*names: Any, **folders: Any) -> None:
         if not found:
             found.append(subprocess.run(command, input=b"\n", capture_output=True, check=True).stdout)
         rename(*names, **folders)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from one_at_a_time import broker_lock
@@ -145,7 +146,7 @@ def test_a_full_disk_leaves_the_store_as_it_was(
     before = content(store)
     rename, made = os.rename, 0
 
-    def full(*names: str, **folders: int) -> None:
+    def full(*names: Any, **folders: Any) -> None:
         nonlocal made
         made += 1
         if made == moment + 1:
@@ -248,7 +249,7 @@ def test_an_undo_that_was_interrupted_is_repeated(store: Path, monkeypatch: pyte
     repair(Target(store))
     rename, left = os.rename, 3
 
-    def some(*names: str, **folders: int) -> None:
+    def some(*names: Any, **folders: Any) -> None:
         nonlocal left
         left -= 1
         if not left:
