@@ -11,10 +11,10 @@ from rocket_columnar.audit.file_check import planned
 from rocket_columnar.audit.file_survey import QueueSurvey
 from rocket_columnar.audit.range_result import RangeResult
 from rocket_columnar.facts import Store
-from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding
+from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding, is_usual_end
 from rocket_columnar.formats import Record, body_begin, is_blank, parse_record, topic_length_size
 from rocket_columnar.log import Gap, dispatch_stop, property_crc_matches
-from rocket_columnar.store import StoreFile, read_at
+from rocket_columnar.store import StoreFile, read_at, usual_size
 
 _STEP: Final = 60_000  # ms; less is a clock that is kept right
 _FOREIGN: Final = 0.9
@@ -50,8 +50,11 @@ def check_log(  # noqa: C901 - one kind of finding after the other
     ]
     for found in dict.fromkeys(filter(None, owners)):
         report(found)
+    usual = usual_size(store.log_sizes)
     for number, gap in gaps:
         file, size = store.logs[number], store.log_sizes[number]
+        if is_usual_end(file, size, gap.begin - file.base_offset, usual):
+            continue
         tail = number >= last and gap.end >= file.base_offset + size
         report(gap_finding(file, size, gap, tail=tail, live=store.live))
     for number in range(last):

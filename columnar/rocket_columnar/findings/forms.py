@@ -5,9 +5,11 @@ from typing import Final, Literal, NamedTuple, TypedDict, Unpack
 
 Severity = Literal["error", "warning", "note"]
 
-Remedy = Literal["none", "index", "queues", "replica", "aside", "settings", "checkpoint", "topics", "offsets"]
+Remedy = Literal[
+    "none", "index", "queues", "replica", "aside", "trim", "settings", "checkpoint", "topics", "offsets"
+]
 """Kinds of cures: index files or queues are rebuilt, files are copied from a replica, files that do not belong there are
-moved away, the broker's settings are corrected, the checkpoint is removed, the list of topics is completed from the queues,
+moved away, or cut to the usual length, the broker's settings are corrected, the checkpoint is removed, the list of topics is completed from the queues,
 and offsets of groups beyond their queues are set to their ends."""
 
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from rocket_spec.layout import (
+    BLANK,
     BLANK_MAGIC,
     ENTRY,
     ENTRY_MAGIC,
@@ -16,6 +17,7 @@ from rocket_spec.layout import (
 )
 
 from rocket_columnar.findings.forms import Finding, finding
+from rocket_columnar.formats import is_blank
 from rocket_columnar.log import Gap
 from rocket_columnar.store import StoreFile, read_at
 
@@ -37,8 +39,11 @@ def check_log_files(
     usual, _ = Counter(sizes).most_common(1)[0]
     if len(files) > 1 and len(set(sizes)) == len(sizes):
         usual = _step(files) or usual
+    begins = {file.base_offset for file in files}
     for file, size in zip(files, sizes, strict=True):
         if size != usual:
+            stop = file.base_offset + usual
+            unread = usual < size and (stop in begins or (end or stop + 1) <= stop)
             text = f"found a file of {size:,} bytes, expected {usual:,} as in the other log files: a broker refuses to start"
             unused = end is not None and not size and file.base_offset >= end and not file.framed
             report(
@@ -49,7 +54,7 @@ def check_log_files(
                     text,
                     clause="LOG-FILE-1",
                     length=usual,
-                    remedy="aside" if unused else "replica",
+                    remedy="aside" if unused else "trim" if unread else "replica",
                 )
             )
     for before, file in pairwise(files):
@@ -66,8 +71,21 @@ def check_log_files(
             )
 
 
+def _any_byte(file: StoreFile, begin: int, end: int) -> bool:
+    with file.open() as reader:
+        return reader.first_nonzero(begin, min(end, reader.size)) is not None
+
+
 def _step(files: Sequence[StoreFile]) -> int:
     return min(after.base_offset - before.base_offset for before, after in pairwise(files))
+
+
+def is_usual_end(file: StoreFile, size: int, at: int, usual: int) -> bool:
+    """Whether a file that is longer than the others ends, at a byte, as one of the usual length does: by zeros or a blank."""
+    if size <= usual or at > usual:
+        return False
+    head = read_at(file, at, BLANK.size).ljust(BLANK.size, b"\0")
+    return is_blank(head, 0, usual - at) or not _any_byte(file, at, usual)
 
 
 def _header_fault(file: StoreFile, at: int, position: int) -> str | None:

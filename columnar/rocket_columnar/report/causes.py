@@ -243,6 +243,12 @@ _RULES: Final = (
         _log_empty,
     ),
     _Rule(
+        "log files are longer than the others: no message is lost, but a broker refuses to start",
+        "cut them to the length of the others while the broker is stopped",
+        lambda left, _: [one for one in left if one.remedy == "trim"],
+        commands=lambda cures, roots: cures.trimmed({one.file: one.length or 0 for one in roots}),
+    ),
+    _Rule(
         "the store contains files that a broker does not expect",
         "move them away while the broker is stopped",
         lambda left, _: [

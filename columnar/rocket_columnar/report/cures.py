@@ -113,6 +113,18 @@ class Cures:
         commands += [self._shell.line("mv", place, self._shell.file(name)) for name, place in waiting.items()]
         return chained(commands)
 
+    def trimmed(self, files: Mapping[str, int]) -> tuple[str, ...]:
+        """Cuts files to the lengths that the values are; copies of them are kept."""
+        kept = self._shell.folder("longer")
+        names = [self._shell.file(name) for name in files]
+        cut = [
+            self._shell.line("truncate", "-s", str(size), self._shell.file(name))
+            for name, size in files.items()
+        ]
+        return chained(
+            [self._shell.line("mkdir", kept), self._shell.line("cp", "-p", *names, f"{kept}/"), *cut]
+        )
+
     def log_files(self, found: Sequence[Finding]) -> tuple[str, ...]:
         """Copies the damaged and missing files of the log; the members of a DLedger group have folders of other names."""
         if self._facts.framed:

@@ -68,3 +68,18 @@ def test_queues_of_another_store(mixed: Path, tmp_path: Path) -> None:
     assert (root.code, root.file) == ("queue.wrong_target", "consumequeue")
     assert {one.remedy for one in causes[0].consequences} == {"queues"}
     assert not any(one.code.startswith("log.") for cause in causes for one in cause.findings)
+
+
+@pytest.mark.parametrize("name", [SECOND, f"commitlog/{3 << 15:020}"])
+@pytest.mark.parametrize("more", [b"x", bytes(4096), b"x" * 300])
+def test_a_log_file_with_bytes_after_its_end(name: str, more: bytes, mixed: Path, tmp_path: Path) -> None:
+    """A broker never reads them, and refuses to start (`MappedFileQueue.doLoad`); the last file ends in zeros."""
+    file = mixed / name
+    content = file.read_bytes()
+    file.write_bytes(content + more)
+    (cause,) = audit(mixed).causes
+    assert [(root.code, root.file, root.offset) for root in cause.findings] == [("log.length", name, 32_768)]
+    run(cause, tmp_path)
+    assert file.read_bytes() == content
+    (kept,) = tmp_path.glob("longer-*/*")
+    assert kept.read_bytes() == content + more
