@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import rocket_conformance.planning
-from rocket_conformance.cases import Case, directed_cases
+from rocket_conformance.cases import Case, directed_case, directed_cases
 from rocket_conformance.comparison import specified
 from rocket_conformance.files import scratch
 from rocket_conformance.planning import LISTS, SEED, beyond_must, clean_numbers, level_of, shown_by
@@ -40,7 +40,7 @@ def _digest(content: object, ops: frozenset[str]) -> str:
 
 
 def _is_beyond(name: str) -> bool:
-    [case] = (case for case in directed_cases() if case.id == name)
+    case = directed_case(name)
     with scratch() as root:
         sent, expected = specified(case, root / "case")
         return beyond_must(sent, expected, root / "case") is not None

@@ -1,6 +1,8 @@
 """The cases themselves: where they come from, that they are whole, that the reference agrees with the jar."""
 
 import re
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from itertools import product
@@ -127,3 +129,15 @@ def test_a_case_comes_back_from_its_json(tmp_path: Path) -> None:
     expected = expect(case, tmp_path / "case")
     again = case_from_json(case_to_json(case, expected))
     assert again == replace(case, expected=expected, files=dict(case.files))
+
+
+def test_a_run_of_one_case_makes_few_others() -> None:
+    code = (
+        "import gc; from rocket_conformance.cases import Case; from rocket_conformance.planning import all_ids, plan; "
+        "plan(select=['IDX-HDR-4/chain']); "
+        "print(len(all_ids()), sum(isinstance(item, Case) for item in gc.get_objects()))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    ids, made = map(int, shown.split())
+    assert ids > 1_000
+    assert made < 60

@@ -8,5 +8,5 @@ from rocket_conformance.cases._case import (
     geometries_of,
     observation_to_json,
 )
-from rocket_conformance.cases._directed import directed_cases
+from rocket_conformance.cases._directed import directed_case, directed_cases, directed_ids
 from rocket_conformance.cases._parse import case_from_json

@@ -10,7 +10,7 @@ from rocket_spec.clauses import clauses
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 
-from rocket_conformance.cases import Case, directed_cases, geometries_of
+from rocket_conformance.cases import Case, directed_case, directed_ids, geometries_of
 from rocket_conformance.planning.fitting import fit_drawn, limit_broken
 from rocket_conformance.planning.geometry_variants import variant_of
 from rocket_conformance.planning.must_level import is_beyond_must, must_lists
@@ -129,16 +129,22 @@ def plan(*, select: Sequence[str] = (), level: Level = "observed") -> list[Plann
     Raises:
         UsageError: when nothing is selected.
     """
-    everything = [Planned(case) for case in directed_cases()] + [Planned(item) for item in PROPERTIES]
-    chosen = [
-        item
-        for item in everything
-        if (not select or any(fnmatchcase(item.id, glob) for glob in select))
-        and (level != "must" or item.level == "MUST")
+    properties = {item.id: item for item in PROPERTIES}
+    planned = [
+        Planned(properties.get(name) or directed_case(name))
+        for name in all_ids()
+        if not select or any(fnmatchcase(name, glob) for glob in select)
     ]
+    chosen = [item for item in planned if level != "must" or item.level == "MUST"]
     if not chosen:
         raise UsageError(f"no case matches {', '.join(select)}; ids look like IDX-PUT-5/slot-equals-count")
-    return sorted(chosen, key=lambda item: _order(item.id))
+    return chosen
+
+
+@cache
+def all_ids() -> tuple[str, ...]:
+    """The ids of all cases and properties, in their order."""
+    return tuple(sorted((*directed_ids(), *(item.id for item in PROPERTIES)), key=_order))
 
 
 def _order(name: str) -> tuple[str, int, bool, str]:

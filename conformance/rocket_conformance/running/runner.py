@@ -12,7 +12,7 @@ from rocket_conformance.comparison import specified
 from rocket_conformance.counterexamples import write_replay
 from rocket_conformance.files import scratch
 from rocket_conformance.judging import FAILING, INTERRUPTED, judge
-from rocket_conformance.planning import Planned, plan
+from rocket_conformance.planning import Planned, all_ids, plan
 from rocket_conformance.properties import MOVES
 from rocket_conformance.protocol import FAMILIES, OPERATIONS, Hello
 from rocket_conformance.report import CaseLine, Report, ReportWriter, family_of, footer_line, header_line
@@ -225,7 +225,7 @@ def _report(
         "ops": sorted(declared & OPERATIONS.keys()),
         "families": families,
         "narrowed": options.narrowed,
-        "suite_cases": Counter(family_of(item.id) for item in plan()),
+        "suite_cases": Counter(map(family_of, all_ids())),
         "triples": {
             family: [len(seen), len(MOVES[family]) ** 3] for family, seen in execution.triples.items() if seen
         },
