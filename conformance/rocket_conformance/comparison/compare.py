@@ -141,12 +141,7 @@ def _inside(name: str, want: Any, got: Any) -> Iterator[tuple[str, Any, Any]]:
     """
     if want == got:
         return
-    if isinstance(want, dict) and isinstance(got, dict):
-        ours_by_name, theirs = cast("dict[str, Any]", want), cast("dict[str, Any]", got)
-        for key in dict.fromkeys((*ours_by_name, *theirs)):
-            yield from _inside(f"{name}.{key}", ours_by_name.get(key), theirs.get(key))
-    elif isinstance(want, list) and isinstance(got, list) and not (_is_short(want) and _is_short(got)):
-        ours, others = cast("list[Any]", want), cast("list[Any]", got)
+    if (ours := _list(want)) and (others := _list(got)) and not (_is_short(ours) and _is_short(others)):
         if len(ours) != len(others):
             same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ours, others, strict=False)))
             kind = name.rpartition(".")[2]
@@ -157,13 +152,20 @@ def _inside(name: str, want: Any, got: Any) -> Iterator[tuple[str, Any, Any]]:
             )
         for place, (one, two) in enumerate(zip(ours, others, strict=False)):
             yield from _inside(f"{name}[{place}]", one, two)
+    elif isinstance(want, dict) and isinstance(got, dict):
+        ours_by_name, theirs = cast("dict[str, Any]", want), cast("dict[str, Any]", got)
+        for key in dict.fromkeys((*ours_by_name, *theirs)):
+            yield from _inside(f"{name}.{key}", ours_by_name.get(key), theirs.get(key))
     else:
         yield name, want, got
 
 
-def _is_short(values: object) -> bool:
+def _list(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def _is_short(items: list[object]) -> bool:
     """Whether a list is of plain values, and few of them."""
-    items = cast("list[object]", values)
     return len(json.dumps(items)) <= _SHORT and not any(isinstance(item, dict) for item in items)
 
 

@@ -99,10 +99,10 @@ def _operations(document: Mapping[str, Any], differing: set[int | None]) -> Iter
 
 def _compact(value: object) -> str:
     """A JSON value in one line, an object's fields without braces; escaped and cut."""
-    if isinstance(value, dict) and "rejected" in value:
-        return value_text(value)
-    if isinstance(value, dict) and value:
-        fields = cast("dict[str, Any]", value)
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    if "rejected" in fields:
+        return value_text(fields)
+    if fields:
         text = ", ".join(f"{name} {json.dumps(item, ensure_ascii=False)}" for name, item in fields.items())
     else:
         text = json.dumps(value, ensure_ascii=False)

@@ -22,6 +22,9 @@ _ENDS: Final = {
 _MOST_HIDDEN: Final = 3
 
 
+Kind = Literal["stop", "cause", "clause", "follows"]
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """One thing to mend.
@@ -36,7 +39,7 @@ class Item:
         names: the ids of all of them.
     """
 
-    kind: Literal["stop", "cause", "clause", "follows"]
+    kind: Kind
     clause: str
     title: str
     notes: Sequence[str]
@@ -157,7 +160,7 @@ def _clauses(failing: Sequence[FailingClause], left: Mapping[str, CaseLine]) -> 
         )
         if clause.elsewhere:
             title += f"; first differences: {', '.join(map(value_text, clause.elsewhere))}"
-        kind = "follows" if clause.elsewhere else "clause"
+        kind: Kind = "follows" if clause.elsewhere else "clause"
         yield Item(kind, clause.clause, title, _costs(lines, lines[0]), lines[0], lines, _ids(lines))
 
 

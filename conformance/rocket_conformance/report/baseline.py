@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from rocket_spec.errors import UsageError
 from rocket_spec.printable import printable
@@ -125,5 +125,5 @@ def read_baseline(path: Path) -> Baseline:
             raise UsageError(
                 f"{path}:{number}: expected CASE-OR-GLOB, one of {', '.join(sorted(FAILING))}, and a reason"
             )
-        found.append(Excuse(parts[0], cast("Verdict", verdict), parts[2].strip(), first))
+        found.append(Excuse(parts[0], verdict, parts[2].strip(), first))
     return Baseline(tuple(found))

@@ -29,12 +29,12 @@ def render_markdown(report: Report) -> str:
     lines += ["| clauses | " + " | ".join(shown) + " |", "|---|" + "---:|" * len(shown)]
     lines += [f"| {name} | " + " | ".join(counts) + " |" for name, counts in rows.items()]
     for item in account.items:
-        first = [f"`{item.example.id}`, {_cell(item.first, 400)}"] if item.first else []
+        example = [f"`{item.example.id}`, {_cell(item.first, 400)}"] if item.first else []
         follows = "may follow: " if item.kind == "follows" else ""
         lines += [
             "",
             f"- {follows}{_cell(item.title, 400)}",
-            *(f"  {_cell(text, 400)}" for text in (*item.notes, *first)),
+            *(f"  {_cell(text, 400)}" for text in (*item.notes, *example)),
         ]
     failed = [line for line in report.cases if line.verdict in FAILING or line.verdict == "disputed"]
     if failed:

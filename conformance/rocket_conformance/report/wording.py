@@ -25,9 +25,16 @@ _MOST_LINES: Final = 12
 
 def value_text(value: object) -> str:
     """A value of a report: a text as it is, a rejection in words, anything else as JSON; escaped and cut."""
-    if isinstance(value, dict) and list(cast("dict[str, object]", value)) == ["rejected"]:
-        return f"rejected ({value_text(cast('dict[str, object]', value)['rejected'])})"
-    return printable(value, limit=_LONGEST_VALUE) if isinstance(value, str) else json_text(value)
+    if isinstance(value, str):
+        return printable(value, limit=_LONGEST_VALUE)
+    reason = _rejection(value)
+    return json_text(value) if reason is None else f"rejected ({value_text(reason)})"
+
+
+def _rejection(value: object) -> object:
+    """Why an operation was rejected; None of any other result."""
+    fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    return fields["rejected"] if list(fields) == ["rejected"] else None
 
 
 def describe_divergence(divergence: Sequence[Mapping[str, Any]]) -> list[str]:
