@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from rocket_columnar.decode import decode
-from rocket_columnar.describe import compare_stores
+from rocket_columnar.describe import Overview, compare_stores, look_at
+from rocket_columnar.facts import Store
 from rocket_columnar.store import StoreFile, find_files
 from rocket_golden import open_store
 from verb_run import Outcome, runner
@@ -73,12 +74,12 @@ def test_two_stores_when_a_queue_is_deleted_after_the_look_at_it(
     """A queue with units in one store alone differs where they begin."""
     stores = [open_store("small-roll", tmp_path / name) for name in ("first", "second")]
     queue = next(file for file in find_files(stores[0]) if file.kind == "queue")
-    listed = find_files
 
-    def gone(store: Path, **options: Any) -> list[StoreFile]:
-        files = listed(store, **options)
-        return [file for file in files if store != stores[0] or file.name != queue.name]
+    def gone(store: Store) -> Overview:
+        seen = look_at(store)
+        queue.path.unlink(missing_ok=True)
+        return seen
 
-    monkeypatch.setattr("rocket_columnar.describe.replicas.find_files", gone)
+    monkeypatch.setattr("rocket_columnar.describe.replicas.look_at", gone)
     (found,) = compare_stores(*stores)
     assert (found.part, found.what, found.offset) == (f"{queue.topic}/{queue.queue_id}", "content", 0)

@@ -41,15 +41,7 @@ def digest(
     settings = read_settings(store, commitlog, geometry, broker_conf)
     warn(settings)
     with progress("reading", unit="bytes") as step:
-        files = list(
-            engine(
-                settings.store,
-                geometry=settings.shape,
-                commitlog=settings.commitlog,
-                on_skip=skipped,
-                on_progress=step,
-            )
-        )
+        files = list(engine(settings.store, on_skip=skipped, on_progress=step, **settings.known))
     whole = store_digest(files)
     if as_json:
         lines = [{"path": file.path, "kind": file.kind, "digest": file.digest} for file in files]

@@ -11,6 +11,7 @@ from rocket_columnar.config.config_rows import Row, rows_of
 from rocket_columnar.config.lenient_json import parse
 from rocket_columnar.store import CONFIG_TABLES, Reader, open_reader
 
+_LIGHT_OFFSETS: Final = "lmqConsumerOffset.json"
 _MOST: Final = 64 << 20
 """Bytes of a file that are read, each of which may take 60 in memory; a broker with 100,000 groups writes about 30 MB."""
 
@@ -100,8 +101,21 @@ def _read(table: str, path: Path) -> ConfigFile:
         return ConfigFile(path, None, error, 0.0)
 
 
-def load_config(store: Path, table: str) -> LoadedConfig:
-    """Both files of a table, read as a start reads them."""
+def load_config(store: Path, table: str, *, light: bool | None = None) -> LoadedConfig:
+    """Both files of a table, read as a start reads them.
+
+    A broker with light queues (`enableLmq`) keeps all consumer offsets in a file of its own (`LmqConsumerOffsetManager` 29-107);
+    where it is not known whether it has them, it is taken for one if that file was written last.
+    """
     name = next(file for file, of in CONFIG_TABLES.items() if of == table)
     main = store / "config" / name
-    return LoadedConfig(table, _read(table, main), _read(table, main.with_name(f"{name}.bak")))
+    other = main.with_name(_LIGHT_OFFSETS)
+    if table == "consumer_offsets" and (_is_later(other, main) if light is None else light):
+        main = other
+    return LoadedConfig(table, _read(table, main), _read(table, main.with_name(f"{main.name}.bak")))
+
+
+def _is_later(one: Path, other: Path) -> bool:
+    """Whether a file is there, and was written after another one that may be missing."""
+    times = [path.stat().st_mtime_ns if path.exists() else 0 for path in (one, other)]
+    return times[0] > times[1]

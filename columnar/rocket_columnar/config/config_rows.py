@@ -159,6 +159,10 @@ def _offsets(root: Mapping[str, _Field]) -> list[Row]:
             {"topic": topic, "group": group, "queue_id": queue_id, "offset": offset}
             for queue_id, offset in offsets.items()
         ]
+    light = _named(root, "lmqOffsetTable")  # of light queues, which have the number 0
+    for key, offset in ({} if light is None or light.value is None else light.table()).items():
+        topic, _, group = key.partition("@")
+        rows.append({"topic": topic, "group": group, "queue_id": 0, "offset": offset.number(_LONG)})
     return rows
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocket_columnar.config import ConfigFile, LoadedConfig
-from rocket_columnar.consumers.queue_units import units
+from rocket_columnar.consumers.queue_units import real_tags, units
 from rocket_columnar.consumers.standing import CHECKER, HALF, OP, SCHEDULE, Progress, progress
+from rocket_columnar.decode import ExtUnits
 from rocket_columnar.describe import QueueView, queue_views
 from rocket_columnar.facts import NOT_LISTED, Store, as_store
 from rocket_columnar.findings import Finding, finding
@@ -148,7 +149,7 @@ def _delays(
             continue
         written = int((taken.modified or 0) * 1000)
         waiting = sum(
-            int((some["tags_code"] > written).sum())
+            int((real_tags(ExtUnits(store.exts), (SCHEDULE, level - 1), some) > written).sum())
             for _, some in units(
                 by_queue(store.queues)[SCHEDULE, level - 1], queue.min_offset, queue.max_offset
             )
@@ -205,7 +206,7 @@ def _transactions(seen: Progress, config: LoadedConfig) -> Iterator[Finding]:
     stuck = bool(unread) or checks >= _CHECKS
     yield finding(
         "transaction.unresolved",
-        "config/consumerOffset.json" if unread else f"consumequeue/{HALF}",
+        _name(config.taken or config.main) if unread else f"consumequeue/{HALF}",
         None,
         text,
         severity="warning" if stuck else "note",

@@ -7,10 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
-from rocket_columnar.formats import UNIT_DTYPE
+from rocket_columnar.decode import ExtUnits
+from rocket_columnar.formats import LAST_ADDRESS, UNIT_DTYPE
 from rocket_columnar.store import StoreFile, read_at, size_of
 
 _AT_ONCE: Final = 1 << 18  # units
+
+
+def real_tags(ext: ExtUnits, queue: tuple[str, int], found: NDArray[Any]) -> NDArray[np.int64]:
+    """The tags codes of some units of a queue, where they are addresses those of the ext units, 0 without one."""
+    tags: NDArray[np.int64] = found["tags_code"].astype(np.int64)
+    addresses = tags <= LAST_ADDRESS
+    if addresses.any():
+        _, tags[addresses], _ = ext.tags_codes(*queue, tags[addresses])
+    return tags
 
 
 def units(files: Sequence[StoreFile], begin: int, end: int) -> Iterator[tuple[int, NDArray[Any]]]:

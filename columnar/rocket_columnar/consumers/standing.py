@@ -14,7 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from rocket_columnar.consumers.queue_units import units
+from rocket_columnar.consumers.queue_units import real_tags, units
+from rocket_columnar.decode import ExtUnits
 from rocket_columnar.describe import QueueView, queue_views
 from rocket_columnar.facts import Store, as_store
 from rocket_columnar.query import CommitLog
@@ -177,6 +178,7 @@ def _progress(store: Store, *, sizes: bool) -> Progress:
             bounds,
             by_queue(store.queues),
             CommitLog(store.path or Path(), stack, store.commitlog, store.logs),
+            ExtUnits(store.exts),
             sizes=sizes,
         )
         groups = tuple(
@@ -203,9 +205,11 @@ class _Reading:
         bounds: Mapping[_Queue, QueueView],
         files: Mapping[_Queue, Sequence[StoreFile]],
         log: CommitLog,
+        ext: ExtUnits,
         *,
         sizes: bool,
     ) -> None:
+        self._ext = ext
         self._sizes = sizes
         self._bounds = bounds
         self._files = files
@@ -243,7 +247,7 @@ class _Reading:
             low, high = self._span(SCHEDULE, level - 1)
             offset = offsets.get(level, 0)
             due = [
-                some["tags_code"]
+                real_tags(self._ext, (SCHEDULE, level - 1), some)
                 for _, some in units(self._files.get((SCHEDULE, level - 1), ()), max(offset, low), high)
             ]
             times = np.concatenate(due) if due else np.zeros(0, "i8")
@@ -278,7 +282,9 @@ class _Reading:
         low, high = self._span(OP, queue_id)
         done = set()
         for _, some in units(self._files.get((OP, queue_id), ()), max(begin, low), high):
-            for phy_offset in some["phy_offset"][some["tags_code"] == _REMOVE].tolist():
+            for phy_offset in some["phy_offset"][
+                real_tags(self._ext, (OP, queue_id), some) == _REMOVE
+            ].tolist():
                 found = self._log.record(phy_offset)
                 if found is None:
                     continue

@@ -26,6 +26,7 @@ from rocket_spec.layout import CHECKPOINT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT
 
 from rocket_columnar.arrow import values
 from rocket_columnar.decode import decode, unit_count
+from rocket_columnar.facts import Store, any_store
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.index import read_header, resolve_each
 from rocket_columnar.store import (
@@ -33,7 +34,6 @@ from rocket_columnar.store import (
     Reader,
     StoreFile,
     WorkDone,
-    find_files,
     is_gone,
     open_reader,
     size_of,
@@ -65,28 +65,30 @@ class FileDigest:
 
 
 def digest(
-    store: Path | str,
+    store: Store | Path | str,
     *,
-    geometry: Geometry | None = None,
-    commitlog: Sequence[Path | str] = (),
     on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
     on_progress: Callable[[int, int], None] | None = None,
+    **known: Any,
 ) -> Iterator[FileDigest]:
     """The digest of each file of a store, or of the one file at `store`.
 
     Args:
-        store: the directory of a store, one of its directories, or a file.
-        geometry: of the index files; by default inferred.
-        commitlog: further directories of the commit log, as for `find_files`.
+        store: the store, its directory, one of its directories, or a file.
         on_skip: called with the name of each skipped file, and the reason; see `find_files`.
         on_progress: called with the bytes of the files that were read, and those of all.
+        known: of a directory, as for `Store`.
 
     Raises:
         UsageError: nothing found, or a geometry that cannot be inferred.
         MalformedError: a file that cannot be decoded, or a log with gaps.
         OSError: a file cannot be read.
     """
-    files = find_files(Path(store), commitlog=commitlog, on_skip=on_skip)
+    made = any_store(store, **known)
+    files = made.listed if made.path is None else made.of(*KINDS)
+    for name, reason in made.skipped:
+        on_skip(name, reason)
+    geometry = made.given_geometry or (None if made.conf is None else made.geometry)
     for file in files:
         if file.kind not in KINDS:
             raise UsageError(
@@ -113,8 +115,8 @@ def digest(
                 raise
             continue  # deleted since it was listed
         work.add(sizes[file])
-        known = number != _EMPTY and file.kind != "checkpoint"
-        yield FileDigest(file.name, file.kind, name if known else None, number)
+        counts = number != _EMPTY and file.kind != "checkpoint"
+        yield FileDigest(file.name, file.kind, name if counts else None, number)
 
 
 def store_digest(files: list[FileDigest]) -> str:

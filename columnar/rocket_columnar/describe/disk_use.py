@@ -1,22 +1,19 @@
 """What fills the disk of a store: bytes by topic and queue, and the files that a broker deletes next."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.decode import unit_count
+from rocket_columnar.facts import Store, as_store
 from rocket_columnar.formats import UNIT_DTYPE
-from rocket_columnar.index import read_headers
-from rocket_columnar.log import log_tail
 from rocket_columnar.store import (
     WorkDone,
-    find_files,
-    leaves_out_unreadable,
     size_of,
 )
 
@@ -78,12 +75,8 @@ class Space:
     skipped: tuple[tuple[str, str], ...]
 
 
-@leaves_out_unreadable
 def space(
-    store: Path,
-    *,
-    commitlog: Sequence[Path] = (),
-    on_progress: Callable[[int, int], None] | None = None,
+    store: Store | Path, *, on_progress: Callable[[int, int], None] | None = None, **known: Any
 ) -> Space:
     """What fills the disk of a store; reads all consume queues, and of other files the ends. What cannot be read is left out.
 
@@ -93,16 +86,16 @@ def space(
         UsageError: no store, or one without a commit log.
         OSError: nothing can be read.
     """
-    skipped: list[tuple[str, str]] = []
-    files = find_files(
-        store, commitlog=commitlog, on_skip=lambda name, reason: skipped.append((name, reason))
-    )
-    logs = [file for file in files if file.kind == "log"]
+    made = as_store(store, **known)
+    return made.looked_at(lambda: _space(made, on_progress))
+
+
+def _space(store: Store, on_progress: Callable[[int, int], None] | None) -> Space:
+    logs, begin = store.logs, store.begin
     if not logs:
-        raise UsageError(f"{store}: contains no commit log")
-    tail, begin = log_tail(logs), logs[0].base_offset
+        raise UsageError(f"{store.path}: contains no commit log")
     queues: dict[tuple[str, int], list[int]] = {}
-    units = [file for file in files if file.kind == "queue"]
+    units = store.queues
     work = WorkDone(on_progress, sum(size_of(file) or 0 for file in units))
     for file in units:
         total = queues.setdefault((file.topic or "", file.queue_id or 0), [0, 0, 0, 0])
@@ -119,9 +112,9 @@ def space(
             total[3] += reader.size
             work.add(reader.size)
     found = (QueueSpace(*name, *numbers) for name, numbers in queues.items())
-    indexes = read_headers([file for file in files if file.kind == "index"])[:-1]
+    indexes = store.indexes[:-1]
     return Space(
-        log_bytes=tail.end - begin,
+        log_bytes=store.end - begin,
         queues=tuple(sorted(found, key=lambda queue: -queue.log_bytes)),
         aging=tuple(
             Aging(file.name, file.size(), file.path.stat().st_mtime_ns // 1_000_000) for file in logs[:-1]
@@ -129,5 +122,5 @@ def space(
         spare_indexes=tuple(
             file.name for file, _ in takewhile(lambda pair: pair[1].end_phy_offset < begin, indexes)
         ),
-        skipped=tuple(skipped),
+        skipped=store.skipped,
     )

@@ -6,19 +6,18 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import numpy as np
-from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.errors import FormatError
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.decode import decode
 from rocket_columnar.describe.file_summary import checkpoint_times
-from rocket_columnar.facts import Store
+from rocket_columnar.facts import Store, any_store
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.index import GeometryGuess
 from rocket_columnar.store import (
     StoreFile,
     WorkDone,
     by_queue,
-    find_files,
     is_gone,
     open_reader,
     read_at,
@@ -162,7 +161,7 @@ def look_at(
         OSError: the directory cannot be read.
     """
     path = store.path or Path() if isinstance(store, Store) else Path(store)
-    made = store if isinstance(store, Store) else _looked_at(path, known)
+    made = any_store(store, **known)
     return made.looked_at(lambda: _overview(made, path, on_progress))
 
 
@@ -189,18 +188,6 @@ def _overview(store: Store, path: Path, on_progress: Callable[[int, int], None] 
         checkpoint=readable(store.checkpoints, lambda some: checkpoint_times(some[0])),
         problems=tuple(problems),
     )
-
-
-def _looked_at(path: Path, known: dict[str, Any]) -> Store:
-    """The store in a directory, or the files of one that is only a part of a store."""
-    try:
-        return Store(path, **known)
-    except UsageError:
-        skipped: list[tuple[str, str]] = []
-        files = find_files(
-            path, commitlog=known.get("commitlog", ()), on_skip=lambda *skip: skipped.append(skip)
-        )
-        return Store.of_files(files, geometry=known.get("geometry"), skipped=skipped)
 
 
 class _Readable:

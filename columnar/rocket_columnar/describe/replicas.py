@@ -15,7 +15,8 @@ from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.decode import decode
 from rocket_columnar.describe.overview import Overview, QueueView, look_at
-from rocket_columnar.store import StoreFile, by_queue, find_files, while_listed
+from rocket_columnar.facts import Store, as_store
+from rocket_columnar.store import StoreFile, by_queue, is_gone
 
 _Files = dict[tuple[str, int], list[StoreFile]]
 _LOG: Final = ("", -1)
@@ -61,8 +62,9 @@ def compare_stores(
         UsageError: a store has no commit log.
         OSError: a file cannot be read.
     """
-    views = tuple(while_listed(lambda path=path: look_at(path)) for path in (first, second))  # type: ignore[misc]
-    files = tuple(_by_part(path) for path in (first, second))
+    stores = tuple(map(as_store, (first, second)))
+    views = tuple(map(look_at, stores))
+    files = tuple(map(_by_part, stores))
     for path, view in zip((first, second), views, strict=True):
         if view.log is None:
             raise UsageError(f"{path}: contains no commit log")
@@ -81,11 +83,10 @@ def compare_stores(
         yield from _queue(name, [side.get(name) for side in queues], files)
 
 
-def _by_part(store: Path) -> _Files:
+def _by_part(store: Store) -> _Files:
     """The files of the log and of each queue; none of a queue that is deleted after the look at the store."""
-    files = find_files(store, kinds=("log", "queue"))
-    queues = by_queue(file for file in files if file.kind == "queue")
-    return defaultdict(list, {**queues, _LOG: [file for file in files if file.kind == "log"]})
+    there = by_queue(file for file in store.queues if not is_gone(file))
+    return defaultdict(list, {**there, _LOG: list(store.of("log"))})
 
 
 def _logs(

@@ -7,7 +7,7 @@ import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.facts.files import Files
-from rocket_columnar.formats import HEAD_SIZE, SCHEDULE_TOPIC, UNIT_DTYPE, fixed_fields
+from rocket_columnar.formats import HEAD_SIZE, LAST_ADDRESS, SCHEDULE_TOPIC, UNIT_DTYPE, fixed_fields
 from rocket_columnar.store import StoreFile, read_at
 
 _SCHEDULE: Final = SCHEDULE_TOPIC.decode()
@@ -35,7 +35,7 @@ def _delays_of(store: Files, file: StoreFile) -> Counter[int]:
     delays = Counter[int]()
     for unit in np.frombuffer(raw, UNIT_DTYPE, len(raw) // _UNIT):
         offset, size, due = (int(unit[name]) for name in ("phy_offset", "size", "tags_code"))
-        log = store.log_at(offset) if size > 0 else None
+        log = store.log_at(offset) if size > 0 and due > LAST_ADDRESS else None
         if log is None:
             continue
         head = read_at(log, offset - log.base_offset, HEAD_SIZE)

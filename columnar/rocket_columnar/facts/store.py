@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from rocket_spec.errors import UsageError
 from rocket_spec.profiles import profile
 
 from rocket_columnar.config import LoadedConfig, load_config
@@ -27,7 +28,7 @@ from rocket_columnar.facts.files import Files
 from rocket_columnar.facts.recovery import recovery_start
 from rocket_columnar.formats import DELAYS
 from rocket_columnar.log import KeyRules
-from rocket_columnar.store import CONFIG_TABLES, Sign, folder_signs, later_signs
+from rocket_columnar.store import CONFIG_TABLES, Sign, find_files, folder_signs, later_signs
 
 NOT_LISTED: Final = (
     "%LMQ%",
@@ -66,7 +67,8 @@ class Store(Files):
     def config(self, table: str) -> LoadedConfig:
         """Both files of a table of `config/`, read as a start reads them, once."""
         if table not in self._kept:
-            self._kept[table] = load_config(self.path or Path(), table)
+            light = None if self.conf is None else self.conf.light_queues
+            self._kept[table] = load_config(self.path or Path(), table, light=light)
         found: LoadedConfig = self._kept[table]
         return found
 
@@ -121,3 +123,22 @@ def is_deleted(topic: str, kept: frozenset[str] | None) -> bool:
 def as_store(store: Store | Path | str, **known: Any) -> Store:
     """The store itself, or that in a directory, with what is `known` of it, as for `Store`."""
     return store if isinstance(store, Store) else Store(store, **known)
+
+
+def any_store(store: Store | Path | str, **known: Any) -> Store:
+    """As `as_store`; also the files of a directory that is only a part of a store, or one file.
+
+    Raises:
+        UsageError: nothing found.
+        OSError: the path is missing, or cannot be read.
+    """
+    if isinstance(store, Store):
+        return store
+    try:
+        return Store(store, **known)
+    except UsageError:
+        skipped: list[tuple[str, str]] = []
+        files = find_files(
+            store, commitlog=known.get("commitlog", ()), on_skip=lambda *skip: skipped.append(skip)
+        )
+        return Store.of_files(files, name=str(store), geometry=known.get("geometry"), skipped=skipped)

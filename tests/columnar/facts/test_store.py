@@ -190,3 +190,16 @@ def test_files_of_the_configuration_that_cannot_be_loaded_refuse_a_start(tmp_pat
     assert refused is not None
     assert refused.startswith("config/subscriptionGroup.json: ")
     assert [finding.file for finding in audit(store)] == ["config/subscriptionGroup.json"]
+
+
+def test_a_broker_with_light_queues_keeps_all_offsets_in_a_file_of_its_own(tmp_path: Path) -> None:
+    """`LmqConsumerOffsetManager`: `lmqConsumerOffset.json` with offsets of light queues beside the others."""
+    store = rocket_golden.open_store("mixed", tmp_path)
+    text = b'{"lmqOffsetTable":{"%LMQ%a@g":7},"offsetTable":{"Orders@g":{1:2}}}'
+    put(store, "config/lmqConsumerOffset.json", text)
+    conf = read_broker_conf(put(tmp_path, "broker.conf", b"enableLmq=true\n"))
+    rows = Store(store, conf=conf).config("consumer_offsets").rows
+    assert [tuple(row.values()) for row in rows] == [("Orders", "g", 1, 2), ("%LMQ%a", "g", 0, 7)]
+    without = read_broker_conf(put(tmp_path, "other.conf", b"brokerId=0\n"))
+    (row,) = Store(store, conf=without).config("consumer_offsets").rows
+    assert row["group"] == "golden-group"

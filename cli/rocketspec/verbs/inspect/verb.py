@@ -162,7 +162,7 @@ def _space(settings: Settings, *, as_json: bool) -> None:
     from rocketspec.verbs.inspect.space_view import show_space, space_as_json
 
     with progress("reading", unit="bytes") as step:
-        found = space(settings.store, commitlog=settings.commitlog, on_progress=step)
+        found = space(settings.open(), on_progress=step)
     for name, reason in found.skipped:
         skipped(name, reason)
     if as_json:
