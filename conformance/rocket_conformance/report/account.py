@@ -118,7 +118,7 @@ def _causes(report: Report, left: dict[str, CaseLine]) -> Iterator[Item]:
             lines = [left.pop(line.id) for line in mine if line.id in left]
             title, notes = (
                 cause_title(cause),
-                [*_costs([example], example, of=cause["clause"]), *_beside(cause)],
+                [*_costs(mine, example, of=cause["clause"]), *_beside(cause)],
             )
             yield Item("cause", cause["clause"], title + _known(mine), notes, example, lines, names)
 
@@ -174,8 +174,7 @@ def _known(lines: Sequence[CaseLine]) -> str:
 
 def _costs(lines: Sequence[CaseLine], example: CaseLine, *, of: str = "") -> list[str]:
     """What the example or one of the cases catches and costs; of a cause, what its clause costs alone."""
-    line = next((line for line in (example, *lines) if line.description), example)
-    text = printable(line.description, limit=None)
-    if of:
-        text = text[text.find("Cost: ") :] if of == line.clauses[0] and "Cost: " in text else ""
+    described = (line for line in (example, *lines) if line.description and of in {"", line.clauses[0]})
+    text = printable(next((line.description for line in described), ""), limit=None)
+    text = text[text.find("Cost: ") :] if of and "Cost: " in text else text
     return [text] if text else []
