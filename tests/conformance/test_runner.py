@@ -114,6 +114,25 @@ def test_a_fixed_geometry_gets_the_cases_of_that_geometry() -> None:
     assert {"pass", "not_applicable"} == {line.verdict for line in report.cases}
 
 
+def test_a_fixed_queue_file_size_gets_the_cases_of_that_size() -> None:
+    seen: set[int] = set()
+
+    class Fixed(Adapter):
+        def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+            seen.update(op["file_size"] for op in message.get("ops", ()) if op["op"] == "queue.open")
+            return super().handle(message)
+
+    report = run_on(Fixed({"queue_file_size": [6_000]}), select=["CQ-PUT-*"], examples=9)
+    assert report.exit_code == 0
+    assert seen == {6_000}
+    verdicts = {line.id: line.verdict for line in report.cases}
+    assert set(verdicts.values()) == {"pass", "not_applicable"}
+    assert verdicts["CQ-PUT-2/prop-logical-offsets"] == "pass"
+    assert verdicts["CQ-PUT-1/same-again"] == "pass"  # written for files of 60 bytes, of which it fills none
+    details = {line.detail for line in report.cases if line.verdict == "not_applicable"}
+    assert "needs the queue file size 60" in details
+
+
 def test_a_port_of_the_default_geometry_gets_variants_and_properties() -> None:
     default = [5_000_000, 20_000_000]
     select = ["IDX-PUT-5/*", "IDX-HDR-2/*", "IDX-PUT-1/*", "IDX-SEL-6/prop-*", "IDX-SVC-3/prop-*"]

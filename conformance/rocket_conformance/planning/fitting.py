@@ -82,7 +82,14 @@ def _negative_size(result: Result) -> bool:
 
 def fit_drawn(case: Case, hello: Hello) -> Case | None:
     """A drawn list without what the adapter does not declare; None if only opens are left."""
-    limits = hello.features & LIMITS.keys()
+    limits, sizes = hello.features & LIMITS.keys(), hello.queue_file_sizes
+    if sizes is not None:
+        odd = any((op.get("file_size", sizes[0][0]),) not in sizes for op in case.ops)
+        if odd and case.files:
+            return None
+        case = replace(
+            case, ops=tuple(op | {"file_size": sizes[0][0]} if "file_size" in op else op for op in case.ops)
+        )
     if not limits and case.op_names <= hello.ops:
         return case
     existing = _Existing(case.files)

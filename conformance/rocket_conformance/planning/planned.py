@@ -12,7 +12,7 @@ from rocket_spec.layout import Geometry
 
 from rocket_conformance.cases import Case, directed_case, directed_ids, geometries_of
 from rocket_conformance.planning.fitting import fit_drawn, limit_broken
-from rocket_conformance.planning.geometry_variants import variant_of
+from rocket_conformance.planning.geometry_variants import variant_of, what_lacks
 from rocket_conformance.planning.must_level import is_beyond_must, must_lists
 from rocket_conformance.properties import PROPERTIES, Property, examples
 from rocket_conformance.protocol import Hello
@@ -78,13 +78,9 @@ class Planned:
         limit = self._limit(hello.features)
         if limit is not None:
             return f"ruled out by the feature {limit}"
-        if hello.geometries is None:
-            return None
         if isinstance(self.source, Property):
-            return "needs any geometry" if self.source.any_geometry else None
-        if variant_of(self.source, hello.geometries) is None:
-            return f"needs the geometry {min(geometries_of(self.source.ops) - set(hello.geometries))}"
-        return None
+            return "needs any geometry" if self.source.any_geometry and hello.geometries is not None else None
+        return None if variant_of(self.source, hello) else f"needs {what_lacks(self.source, hello)}"
 
     def _limit(self, features: frozenset[str]) -> str | None:
         """The limit of the adapter that it is about to go beyond; None without any."""
@@ -103,10 +99,8 @@ class Planned:
                 fitted = fit_drawn(drawn, hello)
                 if fitted is not None:
                     yield fitted
-        elif hello.geometries is None:
-            yield self.source
         else:
-            yield variant_of(self.source, hello.geometries) or self.source
+            yield variant_of(self.source, hello) or self.source
 
 
 @cache

@@ -62,6 +62,7 @@ class Hello:
         language: what it is written in.
         ops: the operations that it can do.
         geometries: the (hash_slot_num, index_num) that it can do; None for any.
+        queue_file_sizes: the lengths of queue files that it can do, each in a tuple of its own; None for any.
         features: optional abilities, such as lone_surrogates.
         max_in_flight: how many cases it takes before it has answered the first.
     """
@@ -73,6 +74,7 @@ class Hello:
     geometries: tuple[tuple[int, int], ...] | None
     features: frozenset[str]
     max_in_flight: int
+    queue_file_sizes: tuple[tuple[int], ...] | None = None
 
     def unknown(self) -> list[str]:
         """The operations and features that it declares and the protocol does not know."""
@@ -152,6 +154,7 @@ def parse_hello(message: Mapping[str, Any]) -> Hello:
         geometries=_geometries(message.get("geometry", "any")),
         features=_names("features", message.get("features", [])),
         max_in_flight=min(in_flight, _MOST_IN_FLIGHT),
+        queue_file_sizes=_sizes(message.get("queue_file_size", "any")),
     )
 
 
@@ -182,6 +185,18 @@ def _geometries(value: object) -> tuple[tuple[int, int], ...] | None:
             raise ProtocolError(text, _GEOMETRY)
         pairs.append((cast("int", pair[0]), cast("int", pair[1])))
     return tuple(pairs)
+
+
+def _sizes(value: object) -> tuple[tuple[int], ...] | None:
+    if value == "any":
+        return None
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    _check_count("hello: queue_file_size", len(items), _GEOMETRY)
+    sizes = tuple((item,) for item in items if isinstance(item, int) and is_i32(item) and item > 0)
+    if len(sizes) != len(items) or not sizes:
+        text = f'hello: queue_file_size is {value!r:.80}, not "any" or a list of lengths in bytes'
+        raise ProtocolError(text, _GEOMETRY)
+    return sizes
 
 
 def parse_answer(message: Mapping[str, Any], ops: Sequence[Op], *, start: int = 0) -> Answer:
