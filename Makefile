@@ -10,6 +10,9 @@ OUT := out/conform
 # Many tests wait for a broker, a browser or a hanging port: one worker more than a small machine has cores.
 WORKERS ?= 3
 
+# Tests, benchmarks and the verbs start Python hundreds of times: it keeps its bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: conform docs results dist dist-java dist-go dist-rust dist-npm test soak fuzz bench golden lint lock format clean
 
 ## conform: the suite against the bundled engine, then the golden stores decoded; prints the report's path

@@ -10,7 +10,7 @@ import fuzz_targets
 import pytest
 from fuzz_inputs import INPUTS, Target, load
 from fuzz_stores import CORPUS, Damage, Input, check, packed
-from fuzz_targets import TARGETS, failure, fuzz, little_memory
+from fuzz_targets import TARGETS, bounded_memory, failure, fuzz
 from fuzz_verbs import VERBS
 from hypothesis import strategies as st
 from rocket_columnar import formats
@@ -34,8 +34,7 @@ def test_stores_that_failed(path: Path, tmp_path: Path) -> None:
     "name", [pytest.param(name, marks=pytest.mark.spark if name in SPARK else ()) for name in sorted(TARGETS)]
 )
 def test_a_few_new_ones(name: str, tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    assert fuzz(name, tmp_path, 1) is None  # compiles and loads before memory is limited
-    with little_memory():
+    with bounded_memory():
         assert fuzz(name, tmp_path, pytestconfig.getoption("--fuzz")) is None
 
 
@@ -74,6 +73,13 @@ def test_a_failure_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert failure("bad", b"x", tmp_path) is None
     assert failure("good", b"y", tmp_path) is None
     assert "more than 1 s" in (failure("endless", b"", tmp_path, seconds=1) or "")
+
+
+def test_an_input_that_takes_memory_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    sizes = iter((0, 2 << 30))
+    monkeypatch.setattr(fuzz_targets, "_largest", lambda: next(sizes))
+    monkeypatch.setattr(fuzz_targets, "TARGETS", {"large": Target(st.just(b""), lambda *_: None)})
+    assert failure("large", b"", tmp_path) == "took 2,147,483,648 bytes"
 
 
 @pytest.mark.parametrize(

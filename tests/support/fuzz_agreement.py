@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 import rocket_reference as reference
-from fuzz_inputs import Samples, Target, mutated
+from fuzz_inputs import Fields, Target, mutated
 from guarded_memory import guarded_arrays
 from rocket_columnar import fast, formats
 from rocket_columnar.formats import Bad
@@ -297,12 +297,13 @@ def _put(data: bytes, folder: Path) -> Hashable:
     return sum(accepted)
 
 
-def _index_samples() -> Samples:
+def _index_samples() -> tuple[tuple[bytes, ...], Fields]:
+    """Files of the geometry, and the numbers in them."""
     entries = [[Entry(code % 16, 91 * code, code // 2) for code in range(size)] for size in (0, 1, 5, 15, 19)]
     same = [Entry(3, 91 * number, number) for number in range(12)]
     slots = _fields(*[INDEX_SLOT] * GEOMETRY.hash_slot_num, at=INDEX_HEADER.size)
     columns = _fields(*[INDEX_ENTRY] * 15, at=GEOMETRY.entries_offset + INDEX_ENTRY.size)
-    return Samples(
+    return (
         tuple(index_file(*GEOMETRY, some) for some in (*entries, same)),
         (*_fields(INDEX_HEADER), *slots * 3, *columns),
     )
@@ -336,36 +337,34 @@ _IDS: Final = (
 )
 
 
-SAMPLES: Final[dict[str, Samples]] = {
-    "record": Samples(_records(), _RECORD_FIELDS),
-    "log": Samples(_log(), _RECORD_FIELDS),
-    "properties": Samples(_PROPERTIES),
-    "text and key hash": Samples(_TEXTS),
-    "Java number": Samples(_NUMBERS),
-    "message ID": Samples(_IDS),
-    "queue units": Samples((unit(0, 91) + unit(91, 91, 5) + unit(182, 91), unit(0, 0x7FFFFFFF) * 3 + unit(7, 1), bytes(60)), _fields(*[QUEUE_UNIT] * 4)),
-    "ext units": Samples(
-        (ext_unit(1, 2, b"abc") + ext_unit(3, 4, b"") + b"\xff\xff",), (*_fields(EXT_UNIT), (23, 2), (41, 2))
-    ),
-    "checkpoint": Samples((checkpoint(1, 2, 3)[:64],), _fields(CHECKPOINT)),
-    "index": _index_samples(),
-}  # fmt: skip
-
+_INDEX: Final = mutated(*_index_samples())
+_DAMAGED: Final = (FormatError,)
 TARGETS: Final[dict[str, Target]] = {
-    name: Target(mutated(*SAMPLES[sample]), run, errors)
-    for name, sample, run, errors in (
-        ("record", "record", _record, ()),
-        ("log", "log", _log_rows, (FormatError,)),
-        ("properties", "properties", _properties, ()),
-        ("text and key hash", "text and key hash", _text, ()),
-        ("Java number", "Java number", _java_number, ()),
-        ("message ID", "message ID", _ids, ()),
-        ("queue units", "queue units", _units, ()),
-        ("ext units", "ext units", _ext, (FormatError,)),
-        ("checkpoint", "checkpoint", _checkpoint, (FormatError,)),
-        ("index entries", "index", _entries, (FormatError, UsageError)),
-        ("index select", "index", _select, ()),
-        ("index put", "index", _put, ()),
-    )
+    "record": Target(mutated(_records(), _RECORD_FIELDS), _record, ()),
+    "log": Target(mutated(_log(), _RECORD_FIELDS), _log_rows, _DAMAGED),
+    "properties": Target(mutated(_PROPERTIES), _properties, ()),
+    "text and key hash": Target(mutated(_TEXTS), _text, ()),
+    "Java number": Target(mutated(_NUMBERS), _java_number, ()),
+    "message ID": Target(mutated(_IDS), _ids, ()),
+    "queue units": Target(
+        mutated(
+            (unit(0, 91) + unit(91, 91, 5) + unit(182, 91), unit(0, 0x7FFFFFFF) * 3 + unit(7, 1), bytes(60)),
+            _fields(*[QUEUE_UNIT] * 4),
+        ),
+        _units,
+        (),
+    ),
+    "ext units": Target(
+        mutated(
+            (ext_unit(1, 2, b"abc") + ext_unit(3, 4, b"") + b"\xff\xff",),
+            (*_fields(EXT_UNIT), (23, 2), (41, 2)),
+        ),
+        _ext,
+        _DAMAGED,
+    ),
+    "checkpoint": Target(mutated((checkpoint(1, 2, 3)[:64],), _fields(CHECKPOINT)), _checkpoint, _DAMAGED),
+    "index entries": Target(_INDEX, _entries, (FormatError, UsageError)),
+    "index select": Target(_INDEX, _select, ()),
+    "index put": Target(_INDEX, _put, ()),
 }
 """Of each what two implementations answer."""

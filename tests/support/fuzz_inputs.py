@@ -103,13 +103,6 @@ def _with_number(draw: DrawFn, data: bytes, place: int, width: int) -> bytes:
     return data[:place] + draw(numbers(width, len(data) - place, known)) + data[place + width :]
 
 
-class Samples(NamedTuple):
-    """Sound inputs, and the numbers in them."""
-
-    whole: tuple[bytes, ...]
-    fields: Fields = ()
-
-
 class Target(NamedTuple):
     """A function that takes bytes from elsewhere.
 

@@ -1,12 +1,13 @@
 """The one table of targets, and how inputs are given to them.
 
-An input fails if it ends in anything but an answer or a documented error, or takes more than 20 s of processor time.
+An input fails if it ends in anything but an answer or a documented error, or takes more than 20 s of processor time or more
+than 1 GiB of memory.
 """
 
 import resource
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -28,20 +29,26 @@ TARGETS: Final[dict[str, Target]] = {
 SECONDS: Final = 20
 """Processor time for one input."""
 MEMORY: Final = 1 << 30
-"""Bytes of address space that inputs may take beyond what the process had before."""
+"""Bytes that an input may make the process larger."""
+_ROOM: Final = 16 << 30
+"""Bytes of address space beyond what the process has: libraries reserve a few GiB, and use little of them."""
 
 
 def failure(name: str, data: bytes, folder: Path, *, seconds: int = SECONDS) -> str | None:
     """How an input fails, if it does; `folder` gets the files that are read."""
-    target = TARGETS[name]
+    target, before = TARGETS[name], _largest()
     try:
-        with limited(seconds):
+        with limited(seconds), suppress(*target.errors):
             target.run(data, folder)
-    except target.errors:
-        return None
     except Exception:  # noqa: BLE001 - each is a find
         return traceback.format_exc(limit=-4)
-    return None
+    grown = _largest() - before
+    return f"took {grown:,} bytes" if grown > MEMORY else None
+
+
+def _largest() -> int:
+    """The most bytes that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def fuzz(name: str, folder: Path, inputs: int, *, seconds: int = SECONDS) -> str | None:
@@ -72,10 +79,10 @@ def fuzz(name: str, folder: Path, inputs: int, *, seconds: int = SECONDS) -> str
 
 
 @contextmanager
-def little_memory() -> Iterator[None]:
-    """In the block this process may take `MEMORY` bytes more than it has."""
+def bounded_memory() -> Iterator[None]:
+    """In the block a number that a file claims cannot take the machine's memory."""
     before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + MEMORY, before[1]))
+    resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + _ROOM, before[1]))
     try:
         yield
     finally:
