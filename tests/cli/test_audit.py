@@ -111,31 +111,6 @@ def test_diff(verb: Verb, store: Path) -> None:
     assert verb("diff", one, other).out.startswith("header begin_timestamp (byte 0): ")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "text"),
-    [
-        ("audit absent", 3, "absent: no such file or directory"),
-        ("audit .", 2, "not a store"),
-        ("audit . --quick --deep", 2, "--quick and --deep are mutually exclusive"),
-        ("audit . --geometry x", 2, "expected two positive numbers"),
-        ("digest absent", 3, "absent: no such file or directory"),
-        ("diff absent absent", 3, "absent: no such file or directory"),
-        ("rebuild absent -o new", 3, "absent: no such file or directory"),
-    ],
-)
-def test_bad_input_is_one_line(
-    verb: Verb, arguments: str, code: int, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert verb(*arguments.split()).is_one_line(code, text)
-
-
-def test_the_folder_of_a_store_is_not_a_store(verb: Verb, store: Path) -> None:
-    done = verb("audit", store.parent)
-    expected = f"rocketspec: {store.parent}: not a store; expected the store in it, {store}\n"
-    assert (done.code, done.err) == (2, expected)
-
-
 def test_restart_of_a_killed_store(verb: Verb, tmp_path: Path) -> None:
     killed = open_store("killed", tmp_path)
     done = verb("audit", killed, "--restart", "--json")

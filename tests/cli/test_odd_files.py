@@ -72,12 +72,6 @@ def test_names_that_are_no_text(store: Path, verb: Verb) -> None:
     assert verb("decode", store / "no\nsuch").err.endswith(r"/no\x0asuch: no such file or directory" + "\n")
 
 
-def test_a_store_that_holds_no_file_yet(tmp_path: Path, verb: Verb) -> None:
-    (tmp_path / "commitlog").mkdir()
-    for name in ("decode", "digest", "audit"):
-        assert verb(name, tmp_path).is_one_line(2, f"rocketspec: {tmp_path}: contains no file of a store\n")
-
-
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -35,13 +35,6 @@ def test_a_plan_is_printed_done_and_undone(run: Run, store: Path) -> None:
     assert run(store, "--undo").code == 2
 
 
-@pytest.mark.parametrize("options", [(), ("--plan", "--apply")])
-def test_one_of_three_is_required(run: Run, store: Path, options: tuple[str, ...]) -> None:
-    done = run(store, *options)
-    assert (done.code, done.out) == (2, "")
-    assert "give one of --plan, --apply and --undo" in done.err
-
-
 def test_a_store_of_4_8_0_is_repaired_by_its_rules(run: Run, tmp_path: Path) -> None:
     """LOG-PROP-3: a key with a second separator is none there, so that its index needs no repair."""
     store, data = tmp_path / "store", record(0, properties=b"KEYS\1a\1b")
