@@ -45,7 +45,7 @@ def describe_divergence(divergence: Sequence[Mapping[str, Any]]) -> list[str]:
         at = "" if item["offset"] is None else f" at byte {item['offset']}"
         if item["field"] == "size" and None in (item["expected"], item["actual"]):
             is_missing = item["actual"] is None
-            size = item["expected"] if is_missing else item["actual"]
+            size = value_text(item["expected" if is_missing else "actual"])
             what = f"is missing, {size} bytes expected" if is_missing else f"of {size} bytes is not expected"
             lines.append(f"{item['clause']}: {where} {what}")
             continue
