@@ -34,7 +34,7 @@ COLUMNAR = {
     "decode": {"arrow", "config", "fast", "formats", "index", "log", "store"},
     "facts": {"config", "formats", "index", "log", "store"},
     "query": {"arrow", "decode", "formats", "index", "store"},
-    "findings": {"log", "store"},
+    "findings": {"formats", "log", "store"},
     "audit": {"decode", "facts", "findings", "formats", "index", "log", "store"},
     "restart": {"audit", "facts", "formats", "index", "log", "store"},
     "report": {"audit", "consumers", "facts", "findings", "log", "rebuild", "restart", "store"},

@@ -182,6 +182,7 @@ def findings(
     by_themselves = [*(survey.marks for survey in queues), *(survey.marks for survey in indexes)]
     marks = Marks.joined([*(part.marks for part in parts), *by_themselves])
     take_own_puts(store, marks, report)
+    _whole_folders(store, parts, marks, report)
     hashes = frozenset[int]().union(*(part.hashes for part in parts))
     known = {offset: time for part in parts for offset, time in part.times.items()}
     units, keys = what_is_missing(store, parts, report)
@@ -224,6 +225,24 @@ def _joined_on(results: Iterable[RangeResult], again: Callable[..., RangeResult]
             part = again(part.range, start=parts[-1].next)
         parts.append(part)
     return parts
+
+
+def _whole_folders(
+    store: Store, parts: Sequence[RangeResult], marks: Marks, report: Callable[[Finding], None]
+) -> None:
+    """One finding on a folder of which nothing is there, or nothing is the store's own: what else is found follows from it."""
+    found = Counter[str]()
+    for (what, _), runs in marks.runs.items():
+        found[what] += sum(run.length for run in runs)
+    addresses = found["unit.address"]
+    if addresses and not store.exts:
+        text = f"there are no ext files, and {addresses:,} units point to ext units: consumers that filter by SQL or tags miss messages"
+        report(finding("queue.tags_code", "consumequeue_ext", None, text, clause="CQ-EXT-2"))
+    missing = sum(run.count for part in parts for run in part.key_runs)
+    keys = sum(part.keys for part in parts)
+    if found["entry.lost"] + found["entry.wrong"] and 0 < keys == missing:
+        text = "no entry is of a key of the log: the index files are another store's"
+        report(finding("index.entry_wrong_key", "index", None, text))
 
 
 def _unsafe(store: Store, parts: Sequence[RangeResult], report: _Report) -> None:

@@ -213,6 +213,16 @@ def _rebuild_rule(remedy: Remedy, files: str, also: str = "") -> _Rule:
     return _Rule("", cure, roots, lambda finding, _: curable(finding) or finding.code == also)
 
 
+def _folder_rule(folder: str, remedy: Remedy, title: str, files: str) -> _Rule:
+    """What the finding on a whole folder explains."""
+    return _Rule(
+        title,
+        f"rebuild the {files} and put them in place while the broker is stopped",
+        lambda left, _: [one for one in left if one.file == folder and one.remedy == remedy],
+        lambda finding, _: finding.remedy == remedy,
+    )
+
+
 _RULES: Final = (
     _Rule(
         "the commit log is gone: no message can be read, and nothing can be rebuilt without it",
@@ -272,12 +282,6 @@ _RULES: Final = (
         Cures.damaged_log,
     ),
     _Rule(
-        "the consume queues are another store's, or older: consumers get none of the log's messages",
-        "rebuild the consume queues and put them in place while the broker is stopped",
-        lambda left, _: [one for one in left if one.foreign and one.file == "consumequeue"],
-        lambda finding, _: finding.remedy == "queues",
-    ),
-    _Rule(
         "the clock jumped while messages were stored: times and names of files are not in the order of the log",
         "rebuild the index files and put them in place while the broker is stopped",
         _clock_jumped,
@@ -304,6 +308,16 @@ _RULES: Final = (
         "rebuild the consume queues with the file size of the broker's configuration",
         lambda left, facts: [] if facts.has_queues else _coded("queue.missing_unit")(left, facts)[:1],
         lambda finding, _: finding.code == "queue.missing_unit",
+    ),
+    _folder_rule(
+        "consumequeue",
+        "queues",
+        "the consume queues are another store's, or older: consumers get none of the log's messages",
+        "consume queues",
+    ),
+    _folder_rule("consumequeue_ext", "queues", "the ext files are missing", "consume queues"),
+    _folder_rule(
+        "index", "index", "the index files are another store's: queries find no key of the log", "index files"
     ),
     _rebuild_rule("queues", "consume queues"),
     _rebuild_rule("index", "index files", also="index.empty"),

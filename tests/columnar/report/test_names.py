@@ -83,3 +83,28 @@ def test_a_log_file_with_bytes_after_its_end(name: str, more: bytes, mixed: Path
     assert file.read_bytes() == content
     (kept,) = tmp_path.glob("longer-*/*")
     assert kept.read_bytes() == content + more
+
+
+def test_the_index_of_another_store(mixed: Path, tmp_path: Path) -> None:
+    shutil.rmtree(mixed / "index")
+    shutil.copytree(open_store("small-roll", tmp_path) / "index", mixed / "index")
+    causes = [cause for cause in audit(mixed).causes if any(one.remedy == "index" for one in cause.findings)]
+    (root,) = causes[0].roots
+    assert (root.code, root.file) == ("index.entry_wrong_key", "index")
+    assert len(causes) == 1
+
+
+def test_ext_files_that_are_gone(tmp_path: Path) -> None:
+    """81 units have an ext address (golden store `ext`: each message of its three topics)."""
+    store = open_store("ext", tmp_path)
+    addresses = sum(
+        path.read_bytes()[at + 12 : at + 17] == b"\x80\0\0\0\0"
+        for path in (store / "consumequeue").rglob("0*")
+        if path.is_file()
+        for at in range(0, path.stat().st_size, 20)
+    )
+    shutil.rmtree(store / "consumequeue_ext")
+    (cause,) = audit(store).causes
+    (root,) = cause.roots
+    assert (root.code, root.file) == ("queue.tags_code", "consumequeue_ext")
+    assert f"{addresses} units" in root.message
