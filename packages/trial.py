@@ -5,12 +5,14 @@ in a put fails each case with a put, and no other.
 """
 
 import hashlib
+import json
 import shlex
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from packages.build import POM, VERSION, run
+from packages.build import POM, VERSION, run, stage
 
 _WRONG_HASH: Final = "IDX-HASH-1/emoji breaks IDX-HASH-1 (MUST)"
 _WRONG_COUNT: Final = "IDX-HDR-4/chain breaks IDX-HDR-4 (MUST)"
@@ -55,6 +57,24 @@ _STEPS: Final = {
         'throw new Error("no slot");',
     ),
 }  # fmt: skip
+
+
+def try_cases(language: str, cases: Sequence[Mapping[str, object]], scratch: Path) -> str:
+    """What a package prints that has other cases, all of which the example's wrong hash fails.
+
+    Raises:
+        SystemExit: a command fails, or the cases pass.
+    """
+    steps = _STEPS[language]
+    package = stage(language, scratch / "package")
+    data = json.loads((package / "cases.json").read_text("utf-8"))
+    (package / "cases.json").write_text(json.dumps({**data, "cases": cases}), "utf-8")
+    project = scratch / "project"
+    shutil.copytree(package / "example", project / "tests" if language == "rust" else project)
+    (project / "go.mod").unlink(missing_ok=True)
+    for command in steps.start:
+        run(shlex.split(command.format(archive=package, unpacked=package)), project)
+    return run(steps.hash.split(), project, fails=True)
 
 
 def try_package(language: str, archive: Path, scratch: Path) -> None:

@@ -161,6 +161,9 @@ func decode(text []byte, value any) error {
 }
 
 func (v vector) check(implementation IndexFile, directory string) ([]string, error) {
+	if err := v.checkNames(); err != nil {
+		return nil, err
+	}
 	for name, content := range v.Files {
 		path := filepath.Join(directory, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -215,6 +218,33 @@ func (v vector) answers(ops *operations) ([]string, error) {
 		}
 	}
 	return differences, nil
+}
+
+var plainPath = regexp.MustCompile(`^[^/\\:]+(/[^/\\:]+)*$`)
+
+// checkNames refuses a name in a case that somebody else wrote if it leads out of the case's directory.
+func (v vector) checkNames() error {
+	names := []string{}
+	for name := range v.Files {
+		names = append(names, name)
+	}
+	for _, raw := range v.Ops {
+		var op struct {
+			File *string `json:"file"`
+		}
+		if err := json.Unmarshal(raw, &op); err != nil {
+			return err
+		}
+		if op.File != nil {
+			names = append(names, *op.File)
+		}
+	}
+	for _, name := range names {
+		if !plainPath.MatchString(name) || slices.Contains(strings.Split(name, "/"), "..") {
+			return fmt.Errorf("file %s is not a relative path without ..", name)
+		}
+	}
+	return nil
 }
 
 var byTheClock = regexp.MustCompile(`^index/[0-9]{17}$`)

@@ -58,7 +58,18 @@ export function checkIndexFile(create) {
   after(() => assert.ok(ran > 0, "no case ran: the implementation offers no operation"));
 }
 
+/** A name in a case that somebody else wrote must not lead out of the case's directory. */
+function checkNames(one) {
+  const opened = one.ops.filter((op) => "file" in op).map((op) => op.file);
+  for (const name of [...Object.keys(one.files), ...opened]) {
+    if (!/^[^/\\:]+(\/[^/\\:]+)*$/.test(name) || name.split("/").includes("..")) {
+      throw new Error(`file ${name} is not a relative path without ..`);
+    }
+  }
+}
+
 function check(one, implementation, directory) {
+  checkNames(one);
   for (const [name, file] of Object.entries(one.files)) {
     const target = path.join(directory, name);
     fs.mkdirSync(path.dirname(target), { recursive: true });

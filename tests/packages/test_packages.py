@@ -11,7 +11,7 @@ from rocket_spec.data import find_data
 from transcript import block
 
 from packages.build import LANGUAGES, POM, VERSION, build, run
-from packages.trial import try_package
+from packages.trial import try_cases, try_package
 
 HERE = Path(__file__).parent
 ADAPTER = "conformance/adapters/rocketmq"
@@ -26,6 +26,37 @@ def test_a_fresh_project(language: str, tmp_path: Path) -> None:
             pytest.fail(f"{TOOLS[language]} is missing, and with CI=true nothing is skipped", pytrace=False)
         pytest.skip(f"{TOOLS[language]} is missing")
     try_package(language, build(language, tmp_path / "dist"), tmp_path / "fresh")
+
+
+LEADING_OUT = ("../led-out", "a/../../led-out", "/led-out", "a//b", "..", "", "C:led-out", "a\\..\\led-out")
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("place", ["files", "ops"])
+@pytest.mark.parametrize("language", TOOLS)
+def test_a_name_that_leads_out_is_refused(
+    language: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In cases.json of a package that somebody changed: each case fails, and no file is written."""
+    if shutil.which(TOOLS[language]) is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"{TOOLS[language]} is missing, and with CI=true nothing is skipped", pytrace=False)
+        pytest.skip(f"{TOOLS[language]} is missing")
+    cases = [
+        {
+            "id": f"IDX-HASH-1/{number}",
+            "description": "",
+            "files": {name: {"length": 1, "runs": []}} if place == "files" else {},
+            "ops": [{"op": "key.hash", "key": "k", **({} if place == "files" else {"file": name})}],
+            "results": [{"hash": 1}],
+            "left": {},
+        }
+        for number, name in enumerate(LEADING_OUT)
+    ]
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    output = try_cases(language, cases, tmp_path)
+    assert output.count("is not a relative path without ..") >= len(LEADING_OUT)
+    assert not list(tmp_path.rglob("*led-out"))
 
 
 @pytest.fixture(scope="module")

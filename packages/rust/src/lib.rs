@@ -145,12 +145,25 @@ impl Drop for Scratch {
     }
 }
 
+/// A name in a case that somebody else wrote must not lead out of the case's directory.
+fn check_name(name: &str) -> Answer<()> {
+    let plain = |part: &str| !part.is_empty() && part != ".." && !part.contains(['\\', ':']);
+    if name.split('/').all(plain) {
+        return Ok(());
+    }
+    Err(Failure::Error(format!("file {name} is not a relative path without ..")))
+}
+
 fn check_case(
     case: &Value,
     expected: &Value,
     implementation: &mut impl IndexFile,
     directory: &Path,
 ) -> Answer<Vec<String>> {
+    let opened = list(&case["ops"]).iter().filter_map(|op| op["file"].as_str());
+    for name in fields(&case["files"]).keys().map(String::as_str).chain(opened) {
+        check_name(name)?;
+    }
     fs::create_dir_all(directory)?;
     for (name, file) in fields(&case["files"]) {
         let path = directory.join(name);

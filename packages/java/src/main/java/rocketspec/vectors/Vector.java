@@ -43,6 +43,7 @@ public final class Vector {
      * @throws AssertionError an answer or a byte differs; the message names the clause
      */
     public void check(final IndexFileUnderTest implementation) throws Exception {
+        checkNames();
         final Path directory = Files.createTempDirectory("rocketmq-vector");
         try {
             for (final Map.Entry<String, JsonElement> file : this.data.getAsJsonObject("files").entrySet()) {
@@ -62,6 +63,22 @@ public final class Vector {
             }
         } finally {
             remove(directory);
+        }
+    }
+
+    /** A name in a case that somebody else wrote must not lead out of the case's directory. */
+    private void checkNames() {
+        final List<String> names = new ArrayList<>(this.data.getAsJsonObject("files").keySet());
+        for (final JsonElement operation : this.data.getAsJsonArray("ops")) {
+            final JsonElement file = operation.getAsJsonObject().get("file");
+            if (file != null) {
+                names.add(file.getAsString());
+            }
+        }
+        for (final String name : names) {
+            if (!name.matches("[^/\\\\:]+(/[^/\\\\:]+)*") || ("/" + name + "/").contains("/../")) {
+                throw new AssertionError(id() + ": file " + name + " is not a relative path without ..");
+            }
         }
     }
 
