@@ -55,7 +55,10 @@ def _messages(base: str) -> dict[Message, int]:
 
 @cache
 def _delayed(base: str) -> set[str]:
-    """Unique keys of delayed messages: a start may deliver some again, at the ends of their queues."""
+    """Unique keys of delayed messages: a start may deliver some again, sooner or later, at the ends of their queues.
+
+    In a queue that was cut such an end is before the place that the message had.
+    """
     return {
         line["uniq_key"]
         for line in truth(base)
@@ -148,7 +151,7 @@ class Site(ExitStack):
             tuple(
                 one
                 for topic, queue, offset, key in each
-                if (one := (topic, queue, key)) in held and not (key in delayed and offset > held[one])
+                if (one := (topic, queue, key)) in held and not (key in delayed and offset != held[one])
             )
             for each in got
         )
