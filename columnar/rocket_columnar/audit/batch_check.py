@@ -1,13 +1,13 @@
-"""Checks the batch queues of 5.x: each unit against the unit before it, and against its record in the log (BCQ-1, BCQ-3)."""
+"""Checks the batch queues of 5.x: each unit against the one before it and against its record, and each record for a unit (BCQ-1, BCQ-3)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
 from rocket_spec.errors import FormatError
 from rocket_spec.later_layouts import BATCH_UNIT
 
-from rocket_columnar.decode import decode
+from rocket_columnar.decode import Where, decode
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.formats import clean_utf8, parse_int
@@ -18,17 +18,47 @@ _NO_CURE: Final = (
     "none: rocketspec does not rebuild batch queues; copy the queue from a replica while the broker is down"
 )
 _COLUMNS: Final = ["position", "phy_offset", "size", "store_timestamp", "base_offset", "batch_size"]
+_RECORD: Final = ["phy_offset", "topic", "queue_id", "sys_flag"]
+_TRANSACTION: Final = 0xC
+_HIDDEN: Final = (0x4, 0xC)
+"""Bits of sys_flag, and their values of half messages and rollbacks, which get no unit."""
 _Unit = dict[str, Any]
 
 
 def check_batches(store: Store) -> Iterator[Finding]:
     """The findings on batch queues, queue by queue; records that came after the plan was made are not judged."""
+    if not store.batches:
+        return
+    known: set[int] = set()  # physical offsets of the units
     with StoredRecords(store.logs) as records:
         for files in by_queue(store.batches).values():
-            yield from _of_queue(store, records, files)
+            yield from _of_queue(store, records, files, known)
+    yield from _missing(store, known)
 
 
-def _of_queue(store: Store, records: StoredRecords, files: Sequence[StoreFile]) -> Iterator[Finding]:
+def _missing(store: Store, known: Collection[int]) -> Iterator[Finding]:
+    """Queues with records that have no unit; unless the broker was stopped, the newest may be on their way."""
+    last = store.end if store.clean or not (known or store.live) else max(known, default=-1)
+    topics = frozenset(file.topic for file in store.batches if file.topic is not None)
+    lacking: dict[tuple[str, int], list[int]] = {}
+    for _, batch in decode(store.logs, tables=["commit_log"], columns=_RECORD, where=Where(topics=topics)):
+        for row in batch.to_pylist():
+            at = int(row["phy_offset"])
+            if (
+                at < min(last, store.end)
+                and at not in known
+                and row["sys_flag"] & _TRANSACTION not in _HIDDEN
+            ):
+                lacking.setdefault((row["topic"], row["queue_id"]), []).append(at)
+    for (topic, queue_id), places in sorted(lacking.items()):
+        text = f"{len(places):,} records have no unit, the first one at physical offset {places[0]:,}"
+        name = f"batchconsumequeue/{topic}/{queue_id}"
+        yield finding("queue.missing_unit", name, None, text, clause="BCQ-3", cure=_NO_CURE)
+
+
+def _of_queue(
+    store: Store, records: StoredRecords, files: Sequence[StoreFile], known: set[int]
+) -> Iterator[Finding]:
     last: list[_Unit] = []
     for file in files:
         try:
@@ -43,6 +73,7 @@ def _of_queue(store: Store, records: StoredRecords, files: Sequence[StoreFile]) 
             text = f"found {error.found}, expected {error.expected}"
             yield _finding("queue.size", file, error.offset, text, "BCQ-2")
             continue
+        known.update(unit["phy_offset"] for unit in units)
         for before, unit in pairwise([*last, *units]):
             yield from _against_before(file, before, unit)
         for unit in units:

@@ -33,8 +33,8 @@ def test_a_healthy_store_has_no_findings(healthy: Path, level: str) -> None:
 @pytest.mark.parametrize(
     ("at", "data", "codes"),
     [
-        (0, (7).to_bytes(8), {"queue.dangling", "queue.order"}),
-        (0, (1 << 40).to_bytes(8), {"queue.dangling", "queue.order"}),
+        (0, (7).to_bytes(8), {"queue.dangling", "queue.order", "queue.missing_unit"}),
+        (0, (1 << 40).to_bytes(8), {"queue.dangling", "queue.order", "queue.missing_unit"}),
         (8, (17).to_bytes(4), {"queue.dangling"}),
         (20, (1).to_bytes(8), {"queue.wrong_target"}),
         (28, (1).to_bytes(8), {"queue.wrong_target", "queue.order", "queue.gap"}),
@@ -69,7 +69,24 @@ def test_a_number_of_messages_of_5_000_digits(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_a_gap(healthy: Path) -> None:
     (healthy / QUEUE).unlink()
-    assert {finding.code for finding in audit(healthy)} == {"queue.gap"}
+    assert {finding.code for finding in audit(healthy)} == {"queue.gap", "queue.missing_unit"}
+
+
+@pytest.mark.parametrize("zeroed", ["unit", "file", "queue", "all"])
+def test_a_record_without_a_unit_is_found(zeroed: str, healthy: Path) -> None:
+    """The broker was stopped; a consumer gets nothing of what is zeros now."""
+    folder = healthy / "batchconsumequeue" / "Batched"
+    paths = {"queue": sorted(folder.glob("0/*")), "all": sorted(folder.glob("*/*"))}.get(
+        zeroed, [healthy / QUEUE]
+    )
+    for path in paths:
+        overwrite(path, 0, bytes(46 if zeroed == "unit" else path.stat().st_size))
+    report = audit(healthy)
+    missing = [found for found in report if found.code == "queue.missing_unit"]
+    queues = ["0", "1"] if zeroed == "all" else ["0"]
+    assert [found.file for found in missing] == [f"batchconsumequeue/Batched/{queue}" for queue in queues]
+    assert not any(cause.cure or cause.commands for cause in report.causes)
+    assert {found.clause for found in missing} == {"BCQ-3"}
 
 
 def test_missing_units_of_its_other_queues_are_found(healthy: Path) -> None:
