@@ -110,4 +110,5 @@ def _show_done(done: Repaired, shell: Shell) -> None:
 
 def _outlook(outlook: Outlook) -> str:
     kept = "no broker starts" if outlook.refused else f"a start keeps {outlook.messages:,} messages"
+    kept = kept if outlook.predicted else "a start is not predicted"
     return f"{kept}; an audit has {option.counted(outlook.found, 'error or warning', 'errors and warnings')}"

@@ -21,17 +21,24 @@ class Outlook:
         messages: those that a queue points to and whose log files are there after the start; 0 if it is refused.
         log_end: physical offset at which the log ends after it.
         found: number of errors and warnings.
+        predicted: whether a start is predicted, which is not known of every store of 5.x; else only `found` counts.
     """
 
     refused: str | None
     messages: int
     log_end: int
     found: int
+    predicted: bool = True
+
+    @classmethod
+    def unpredicted(cls, report: Report) -> Outlook:
+        """The outlook of a store of which no start is predicted."""
+        return cls(None, 0, 0, _found(report), predicted=False)
 
     @classmethod
     def of(cls, store: Store, start: Restart, report: Report) -> Outlook:
         """The outlook of a store with this prediction and this audit; an OSError if a queue file cannot be read."""
-        found = report.counts["error"] + report.counts["warning"]
+        found = _found(report)
         if start.refused is not None:
             return cls(start.refused, 0, start.log_end, found)
         targets = [np.zeros(0, np.int64)]
@@ -49,7 +56,14 @@ class Outlook:
         return cls(None, max(messages, 0), start.log_end, found)
 
     def worse_than(self, other: Outlook) -> str:
-        """Why this is worse; empty if it is not."""
+        """Why this is worse; empty if it is not. Without a prediction, it has to be better."""
+        if not (self.predicted and other.predicted):
+            fewer = self.found < other.found
+            return (
+                ""
+                if fewer
+                else f"an audit has {self.found:,} errors and warnings, and a start is not predicted"
+            )
         if self.refused is not None and other.refused is None:
             return f"no broker would start: {self.refused}"
         if other.refused is None and self.messages < other.messages:
@@ -59,3 +73,7 @@ class Outlook:
         if self.found > other.found:
             return f"an audit has {self.found:,} errors and warnings, not {other.found:,}"
         return ""
+
+
+def _found(report: Report) -> int:
+    return report.counts["error"] + report.counts["warning"]

@@ -24,6 +24,7 @@ from rocket_columnar.consumers import (
     moved_offsets,
     unlisted_topics,
 )
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.repair.choice import is_aside, rebuilt
 from rocket_columnar.repair.folder import RepairFolder
@@ -31,12 +32,14 @@ from rocket_columnar.repair.journal import can_move
 from rocket_columnar.repair.outlook import Outlook
 from rocket_columnar.repair.root import Root
 from rocket_columnar.repair.target import Target
-from rocket_columnar.report import REPAIRED, audit
-from rocket_columnar.restart import predicted, restarts
+from rocket_columnar.report import REPAIRED, Report, audit
+from rocket_columnar.restart import predicted
 from rocket_columnar.store import hold_lock, links_in, lock_holder
 
 _TOPICS: Final = "config/topics.json"
 _OFFSETS: Final = "config/consumerOffset.json"
+_OF_LATER: Final = ("index", "queues")
+"""Remedies for stores of 5.x: what a rebuild writes can be put in place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ def plan_repair(target: Target) -> RepairPlan:
     """What a repair would do; nothing is written to the store. New files are built in a temporary directory.
 
     Raises:
-        UsageError: a broker runs, an earlier repair was interrupted, the sizes of new files are unknown, or 5.x wrote to the store.
+        UsageError: a broker runs, an earlier repair was interrupted, or the sizes of new files are unknown.
         FormatError: the journal of an earlier repair is none.
         OSError: the store cannot be read, or contains links.
     """
@@ -146,8 +149,8 @@ def _placed(target: Target, survey: _Survey, folder: RepairFolder) -> Repaired:
         plan = _prepared(target, survey, folder.path / "new")
         folder.place(folder.planned(plan.away, plan.into))
         store = target.look()
-        after = Outlook.of(store, target.chosen(restarts(store)), audit(store))
-        worse = after.worse_than(plan.outlook)
+        after = _outlook(target, store, audit(store))
+        worse = "" if plan.empty else after.worse_than(plan.outlook)
         if not worse and not plan.empty:
             folder.finish()
             undone = False
@@ -159,21 +162,31 @@ def _placed(target: Target, survey: _Survey, folder: RepairFolder) -> Repaired:
 
 def _survey(target: Target) -> _Survey:
     store = target.look()
-    found = predicted(store)
-    if isinstance(found, str):
-        raise UsageError(f"{target.store}: a broker is running ({found}); stop it before a repair")
     report = audit(store)
-    if report.signs:
-        raise UsageError(f"{target.store}: a release of 5.x wrote to this store, which repair does not know")
+    outlook = _outlook(target, store, report)
+    remedies = _OF_LATER if report.signs else REPAIRED
     roots: list[Finding] = []
     left: list[Finding] = []
     for cause in report.causes:
         of_log = any(_is_of_log(root) for root in cause.roots)
         for root in cause.roots if of_log else (*cause.roots, *cause.consequences):
             if root.severity != "note":
-                cured = root.remedy in REPAIRED and not of_log and (not is_aside(root) or can_move(root.file))
+                cured = root.remedy in remedies and not of_log and (not is_aside(root) or can_move(root.file))
                 (roots if cured else left).append(root)
-    return _Survey(roots, left, Outlook.of(store, target.chosen(found), report))
+    return _Survey(roots, left, outlook)
+
+
+def _outlook(target: Target, store: Store, report: Report) -> Outlook:
+    """What is predicted of a store; of one of 5.x perhaps nothing."""
+    try:
+        found = predicted(store)
+    except UsageError:
+        if not report.signs:
+            raise
+        return Outlook.unpredicted(report)
+    if isinstance(found, str):
+        raise UsageError(f"{target.store}: a broker is running ({found}); stop it before a repair")
+    return Outlook.of(store, target.chosen(found), report)
 
 
 def _is_of_log(root: Finding) -> bool:

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from rocket_golden import open_store
 from store_bytes import contents, overwrite
 
 INDEXES = ("20261121132605989", "20261121132606316", "20261121132606390")
+LATER = Path(__file__).parents[2] / "acceptance" / "later"
 ORDERS = f"consumequeue/Orders/0/{0:020}"
 
 
@@ -122,3 +124,21 @@ def test_an_offset_beyond_its_queue_is_set_to(
     assert [found for found in audit(store) if found.code == "consumer.offset_beyond_queue"] == []
     undo(store)
     assert offsets(store)["Orders@g"][0] == 1000
+
+
+@pytest.mark.parametrize("release", ["5.3.1", "5.5.0"])
+def test_a_store_of_a_later_release_gets_what_its_broker_wrote(release: str, tmp_path: Path) -> None:
+    """No start is predicted of a store with batch queues: the audit decides. The new files have the broker's own bytes."""
+    with zipfile.ZipFile(LATER / f"{release}.zip") as packed:
+        packed.extractall(tmp_path)
+    store = tmp_path / "store"
+    before = contents(store)
+    queue, *_, gone = sorted((store / "consumequeue").rglob("0??*"))
+    index = min((store / "index").iterdir())
+    os.truncate(queue, 200)
+    gone.unlink()
+    overwrite(index, 40 + 44, b"\x7f\xff\xff\xff")
+    done = repair(Target(store))
+    assert (done.worse, done.after.predicted, done.after.found) == ("", False, 0)
+    after = {name: data for name, data in contents(store).items() if not name.startswith("rocketspec-")}
+    assert after == before | {"lock": b""}
