@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from changed_adapter import FILE, open_index
 from child_adapter import Adapter, Json
+from rocket_conformance.protocol import OPERATIONS
 from rocket_golden import vectors, zstd
 from rocket_spec.data import find_data
 
@@ -35,6 +36,7 @@ OPS = {
 }
 
 
+SOURCES = {".go", ".java", ".js", ".py", ".rs"}
 PANICS = {
     "go": ("example/index_file.go", "func KeyHash(units []uint16) int32 {\n", 'panic("no hash")\n'),
     "rust": ("src/index_file.rs", "pub fn key_hash(units: &[u16]) -> i32 {\n", 'panic!("no hash");\n'),
@@ -71,6 +73,14 @@ def adapter(command: list[str]) -> Iterator[Adapter]:
     assert hello["features"] == ["lone_surrogates"]
     yield adapter
     adapter.stop()
+
+
+@pytest.mark.parametrize("language", [*BUILDS, "python"])
+def test_a_starter_names_every_operation(language: str) -> None:
+    folder = find_data(f"conformance/adapters/{language}")
+    text = "".join(path.read_text("utf-8") for path in folder.rglob("*") if path.suffix in SOURCES)
+    names = {name.replace(".", "_") if language == "python" else f'"{name}"' for name in OPERATIONS}
+    assert {name for name in names if name not in text} == set()
 
 
 def test_verdicts_that_no_recorded_case_has(adapter: Adapter, tmp_path: Path) -> None:

@@ -34,8 +34,7 @@ class Case {
   }
 }
 
-// The operations in this table are declared. The rest of the store works in the same way: one entry for each of queue.open,
-// queue.put, service.open, log.dispatch and so on; PROTOCOL.md has their fields and results.
+// Every operation of the protocol. Those with a function are declared; the others, with their fields and results, wait for yours.
 const OPERATIONS = {
   "key.hash": (_, op) => ({ hash: keyHash(textOf(op, "key")) }), // YOURS
 
@@ -91,6 +90,27 @@ const OPERATIONS = {
     one.release();
     return {};
   },
+
+  "service.open": null, // hash_slot_num, index_num, last_exit_ok, index_msg_timestamp: files
+  "service.build": null, // topic, uniq_key, keys, commit_log_offset, store_timestamp, sys_flag: {}
+  "service.query": null, // topic, key, max_num, begin, end: offsets, last_update_*
+  "service.delete_expired": null, // offset: files
+  "service.settle": null, // no fields: index_msg_timestamp
+  "queue.open": null, // topic, queue_id, file_size, load: {}
+  "queue.put": null, // offset, size, tags_code, cq_offset: put
+  "queue.get": null, // cq_offset: unit
+  "queue.bounds": null, // no fields: min, max, max_physic_offset
+  "queue.recover": null, // no fields: min, max, max_physic_offset
+  "queue.truncate": null, // phy_offset: min, max, max_physic_offset
+  "queue.correct_min": null, // phy_min_offset: min, max, max_physic_offset
+  "queue.delete_expired": null, // phy_offset: deleted, min, max, max_physic_offset
+  "queue.last_offset": null, // no fields: last_offset
+  "log.dispatch": null, // file, check_crc, read_body?: requests
+  "checkpoint.read": null, // no fields: the three times
+  "checkpoint.write": null, // the three times: the same
+  "index.read": null, // file, hash_slot_num, index_num: header, entries
+  "queue.read": null, // file: units
+  "log.read": null, // file: records
 };
 
 /** A 64-bit integer, from its decimal string. */
@@ -110,7 +130,7 @@ function textOf(op, name) {
 /** One result; later operations run even when one is rejected. */
 function run(one, op) {
   const operation = OPERATIONS[op.op];
-  if (operation === undefined) return { unsupported: true };
+  if (!operation) return { unsupported: true };
   try {
     return operation(one, op);
   } catch (error) {
@@ -135,7 +155,7 @@ const HELLO = {
   name: NAME,
   version: VERSION,
   language: "javascript",
-  ops: Object.keys(OPERATIONS),
+  ops: Object.keys(OPERATIONS).filter((name) => OPERATIONS[name]),
   geometry: "any",
   features: ["lone_surrogates"],
   max_in_flight: 1,

@@ -12,6 +12,7 @@ your log to stderr.
 # ruff: noqa: D102 - the methods are the operations of the protocol
 
 import json
+import struct
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -35,8 +36,8 @@ class Case:
     def key_hash(self, op: dict[str, Any]) -> dict[str, Any]:
         return {"hash": key_hash(text_of(op, "key"))}  # YOURS
 
-    # An operation is declared by the method that is named after it. What else the store has goes the same way:
-    # queue_open, queue_put, service_open, log_dispatch and so on; PROTOCOL.md has their fields and results.
+    # An operation is declared by the method that is named after it. The others, with their fields and results, wait for
+    # yours below.
 
     def tags_code(self, op: dict[str, Any]) -> dict[str, Any]:
         return {"tags_code": str(string_hash(text_of(op, "tags")))}  # YOURS
@@ -88,6 +89,28 @@ class Case:
         self.release()
         return {}
 
+    # YOURS: operations without a method are not declared, and unsupported.
+    service_open = None  # hash_slot_num, index_num, last_exit_ok, index_msg_timestamp: files
+    service_build = None  # topic, uniq_key, keys, commit_log_offset, store_timestamp, sys_flag: {}
+    service_query = None  # topic, key, max_num, begin, end: offsets, last_update_*
+    service_delete_expired = None  # offset: files
+    service_settle = None  # no fields: index_msg_timestamp
+    queue_open = None  # topic, queue_id, file_size, load: {}
+    queue_put = None  # offset, size, tags_code, cq_offset: put
+    queue_get = None  # cq_offset: unit
+    queue_bounds = None  # no fields: min, max, max_physic_offset
+    queue_recover = None  # no fields: min, max, max_physic_offset
+    queue_truncate = None  # phy_offset: min, max, max_physic_offset
+    queue_correct_min = None  # phy_min_offset: min, max, max_physic_offset
+    queue_delete_expired = None  # phy_offset: deleted, min, max, max_physic_offset
+    queue_last_offset = None  # no fields: last_offset
+    log_dispatch = None  # file, check_crc, read_body?: requests
+    checkpoint_read = None  # no fields: the three times
+    checkpoint_write = None  # the three times: the same
+    index_read = None  # file, hash_slot_num, index_num: header, entries
+    queue_read = None  # file: units
+    log_read = None  # file: records
+
     def release(self) -> None:
         """Unmaps the file, without flushing: the suite reads it, and removes it."""
         self.index = None
@@ -95,8 +118,19 @@ class Case:
 
 
 FAMILIES = ("key_", "tags_", "index_", "service_", "queue_", "log_", "checkpoint_")
-OPS = {name.replace("_", ".", 1): name for name in vars(Case) if name.startswith(FAMILIES)}
-REJECTED = (JavaError, ValueError, AttributeError, LookupError, OSError)  # YOURS: errors that are a verdict
+OPS = {
+    name.replace("_", ".", 1): method
+    for name, method in vars(Case).items()
+    if name.startswith(FAMILIES) and method
+}
+REJECTED = (
+    JavaError,
+    ValueError,
+    AttributeError,
+    LookupError,
+    OSError,
+    struct.error,
+)  # YOURS: errors that are a verdict
 
 
 def text_of(op: dict[str, Any], name: str) -> str:
@@ -111,8 +145,11 @@ def run_case(message: dict[str, Any]) -> dict[str, Any]:
     case = Case(message["dir"])
     results: list[dict[str, Any]] = []
     for op in message["ops"]:
+        if op["op"] not in OPS:
+            results.append({"unsupported": True})
+            continue
         try:
-            results.append(getattr(case, OPS[op["op"]])(op))
+            results.append(OPS[op["op"]](case, op))
         except REJECTED as error:
             results.append({"rejected": f"{type(error).__name__}: {error}"})
     case.release()
