@@ -1,5 +1,5 @@
 // Compiles each .ksy file to a Python reader and writes a type stub beside it; in Python `rocketspec decode` reads damaged logs, and
-// nothing needs the lenient schema.
+// nothing needs the lenient schema or the default geometry.
 //   node compile.mjs KSY_FOLDER OUT_FOLDER
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -61,7 +61,7 @@ const load = (name) => yaml.load(readFileSync(join(source, `${name}.ksy`), "utf8
 const importer = { importYaml: (name) => Promise.resolve(load(name)) };
 
 mkdirSync(target, { recursive: true });
-for (const file of readdirSync(source).filter((name) => name.endsWith(".ksy") && name !== "commitlog_lenient.ksy").sort()) {
+for (const file of readdirSync(source).filter((name) => name.endsWith(".ksy") && !/_(lenient|default)\.ksy$/.test(name)).sort()) {
   const spec = load(file.replace(/\.ksy$/, ""));
   const made = await compiler.compile("python", spec, importer, false);
   for (const [name, text] of Object.entries(made)) {

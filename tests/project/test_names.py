@@ -12,9 +12,8 @@ import pytest
 from rocket_spec.clauses import clauses
 
 ROOT: Final = Path(__file__).parents[2]
-_TRACKED: Final = subprocess.run(
-    ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-).stdout.split()
+_LISTED: Final = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+_TRACKED: Final = [name for name in _LISTED.stdout.split() if (ROOT / name).is_file()]
 PAGES: Final = [name for name in _TRACKED if name.endswith(".md")]
 SOURCES: Final = [name for name in _TRACKED if name.endswith((".py", ".ksy", ".java", ".go", ".rs", ".mjs"))]
 MADE_UP: Final = {"IDX-NONE", "IDX-PUT-77", "IDX-PUTS"}

@@ -30,6 +30,9 @@ from tools.make_readers import READERS, make_readers
 KSY = sorted(path.stem for path in find_data("spec/SPEC.md").parent.glob("*.ksy"))
 Tree = dict[str, Any]
 Read = Callable[[str], Tree]
+_LINES = r"https://github\.com/apache/rocketmq/blob/rocketmq-all-[45]\.\d\.\d/[\w/]+\.java#L(\d+)(?:-L(\d+))?"
+"""What a member refers to: the first place in the Java source that its clause names."""
+
 TYPES = {"s1": "i8", "s2": "i16", "s4": "i32", "s8": "i64"}
 
 
@@ -53,28 +56,35 @@ def test_every_member_is_documented_and_refers_to_a_clause(ksy: Read, name: str)
     known = clauses()
     for path, member in members(ksy(name), name):
         assert member.get("doc"), path
-        match = re.fullmatch(r"SPEC\.md#([a-z0-9-]+) ([A-Z0-9-]+)", member.get("doc-ref", ""))
+        match = re.fullmatch(r"(https://\S+) ([A-Z0-9-]+)", member.get("doc-ref", ""))
         assert match is not None, path
-        assert match[1] == match[2].lower(), path
         assert match[2] in known, path
+        lines = re.fullmatch(_LINES, match[1])
+        if lines is None:
+            assert match[1] == "https://github.com/openmessaging/dledger", path
+        else:
+            cited = {
+                (str(first), str(last)) for source in known[match[2]].sources for first, last in source.lines
+            }
+            assert (lines[1], lines[2] or lines[1]) in cited, path
 
 
 @pytest.mark.parametrize(
     ("name", "path", "fields"),
     [
-        ("indexfile", ("types", "header"), INDEX_HEADER.fields),
-        ("indexfile", ("types", "entry"), INDEX_ENTRY.fields),
-        ("consumequeue", ("types", "unit"), QUEUE_UNIT.fields),
-        ("consumequeue_ext", ("types", "unit"), EXT_UNIT.fields),
-        ("commitlog", ("types", "frame"), RECORD.fields[:2]),
-        ("commitlog", ("types", "record"), RECORD.fields[2:]),
-        ("dledger", ("types", "entry"), ENTRY.fields),
-        ("dledger_index", ("types", "unit"), ENTRY_INDEX_UNIT.fields),
-        ("checkpoint", (), LATER_CHECKPOINT.fields),
-        ("batchconsumequeue", ("types", "unit"), BATCH_UNIT.fields),
-        ("timerwheel", ("types", "slot"), TIMER_SLOT.fields),
-        ("timerlog", ("types", "frame"), TIMER_UNIT.fields[:3]),
-        ("timerlog", ("types", "unit"), TIMER_UNIT.fields[3:]),
+        ("rocketmq_4_indexfile", ("types", "header"), INDEX_HEADER.fields),
+        ("rocketmq_4_indexfile", ("types", "entry"), INDEX_ENTRY.fields),
+        ("rocketmq_4_consumequeue", ("types", "unit"), QUEUE_UNIT.fields),
+        ("rocketmq_4_consumequeue_ext", ("types", "unit"), EXT_UNIT.fields),
+        ("rocketmq_4_commitlog", ("types", "frame"), RECORD.fields[:2]),
+        ("rocketmq_4_commitlog", ("types", "record"), RECORD.fields[2:]),
+        ("rocketmq_4_dledger", ("types", "entry"), ENTRY.fields),
+        ("rocketmq_4_dledger_index", ("types", "unit"), ENTRY_INDEX_UNIT.fields),
+        ("rocketmq_4_checkpoint", (), LATER_CHECKPOINT.fields),
+        ("rocketmq_5_batchconsumequeue", ("types", "unit"), BATCH_UNIT.fields),
+        ("rocketmq_5_timerwheel", ("types", "slot"), TIMER_SLOT.fields),
+        ("rocketmq_5_timerlog", ("types", "frame"), TIMER_UNIT.fields[:3]),
+        ("rocketmq_5_timerlog", ("types", "unit"), TIMER_UNIT.fields[3:]),
     ],
 )
 def test_fields_are_those_of_the_layout(

@@ -3,8 +3,10 @@
 import ipaddress
 import json
 import os
+import re
 import struct
 import subprocess
+import sys
 from base64 import b64decode
 from collections import defaultdict
 from pathlib import Path
@@ -19,7 +21,6 @@ from java_programs import SHORT_LIVED, compile_java, jars_of
 from tools.make_readers import compiler
 
 HERE: Final = Path(__file__).parent / "readers"
-BUILD: Final = Path(__file__).parents[2] / "build" / "schema-readers"
 STORES: Final = [*rocket_golden.stores(log=None), *rocket_golden.stores(unclean=True, log=None)]
 LANGUAGES: Final = ("java", "javascript")
 ENTRY_FIELDS: Final = [
@@ -248,3 +249,76 @@ def test_offsets_of_ext_units(command: list[str], offset: int, tmp_path: Path) -
     shown = int(float(offset)) if command[0] == "node" else offset
     assert dumped(command, [("queue", path)], (1, 1))[str(path)] == [["unit", "7", "100", "", str(shown)]]
     assert (shown == offset) == (command[0] != "node" or offset != (1 << 53) + 1)
+
+
+# The examples of docs/schemas.md, run as they are beside the golden store that they name.
+
+PAGE = (Path(__file__).parents[2] / "docs" / "schemas.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def printed(command: list[str], folder: Path, **environment: str) -> list[str]:
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.splitlines()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rocket_golden.open_store("mixed", tmp_path)
+    return tmp_path
+
+
+def test_python_and_construct(folder: Path) -> None:
+    readers, schemas = blocks("python")
+    first = min(line["file"] for line in lines("mixed")["log_record"])
+    records = [line for line in lines("mixed")["log_record"] if line["file"] == first]
+    header = min(lines("mixed")["index_header"], key=lambda line: str(line["file"]))
+    assert printed([sys.executable, "-c", readers], folder) == [
+        f"{len(records)} records, the first of {records[0]['topic']}",
+        f"{header['index_count']} is the number of the next entry",
+    ]
+    units = [
+        line["size"]
+        for line in lines("mixed")["queue_unit"]
+        if line["file"].startswith("consumequeue/Orders/0/")
+    ]
+    assert printed([sys.executable, "-c", schemas], folder) == [f"True {units[:2]}"]
+
+
+@pytest.mark.node
+def test_javascript(node: str, folder: Path) -> None:
+    assert node
+    assert compiled(folder, "javascript")["failed"] == []
+    (code,) = blocks("javascript")
+    (folder / "javascript" / "example.cjs").write_text(code)
+    modules = str(compiler()[1] / "node_modules")
+    found = printed(["node", "javascript/example.cjs"], folder, NODE_PATH=modules)
+    files = [
+        line for line in lines("mixed")["queue_unit"] if line["file"].startswith("consumequeue/Orders/0/")
+    ]
+    first = min(line["file"] for line in files)
+    assert found == [f"{sum(line['file'] == first for line in files)} units"]
+
+
+@pytest.mark.node
+@pytest.mark.java
+def test_java(java: str, maven: str, node: str, folder: Path) -> None:
+    assert maven
+    assert node
+    assert compiled(folder, "java")["failed"] == []
+    (code,) = blocks("java")
+    (folder / "java" / "Example.java").write_text(code)
+    jars = jars_of("schema-readers/jars")
+    path = os.pathsep.join([str(folder / "classes"), f"{jars}/*"])
+    compile_java((folder / "java").glob("*.java"), path, folder / "classes")
+    (found,) = printed([java, *SHORT_LIVED.split(), "-cp", path, "Example"], folder)
+    entries: dict[str, list[int]] = {}
+    for line in lines("mixed")["index_entry"]:
+        entries.setdefault(line["file"], []).append(line["phy_offset"])
+    assert found in {f"{len(of)} entries, the first of offset {of[0]}" for of in entries.values()}

@@ -129,8 +129,8 @@ def test_construct_refuses_values_that_have_no_bytes(schema: Schema, value: Any,
 # Kaitai: the same values, and its `valid`s.
 
 
-def index(data: bytes, geometry: Geometry = GEOMETRY) -> Indexfile.Table:
-    return Indexfile.Table(*geometry, stream(data))
+def index(data: bytes, geometry: Geometry = GEOMETRY) -> Indexfile:
+    return Indexfile(*geometry, stream(data))
 
 
 @pytest.mark.parametrize(

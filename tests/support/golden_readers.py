@@ -91,15 +91,15 @@ def _used(path: Path) -> bytes:
     return data[: used * QUEUE_UNIT.size]
 
 
-def _kaitai_index(path: Path, geometry: Geometry) -> kaitai.Indexfile.Table:
-    return kaitai.Indexfile.Table(*geometry, kaitai.stream(path.open("rb")))
+def _kaitai_index(path: Path, geometry: Geometry) -> kaitai.Indexfile:
+    return kaitai.Indexfile(*geometry, kaitai.stream(path.open("rb")))
 
 
 def from_kaitai(kind: str, path: Path, geometry: Geometry) -> Iterable[Row]:
     """The rows of the reader that Kaitai compiled."""
     match kind:
         case "index_header":
-            return [pick(kaitai.Indexfile(kaitai.stream(path.open("rb"))).header, kind)]
+            return [pick(_kaitai_index(path, geometry).header, kind)]
         case "index_entry":
             entries = enumerate(_kaitai_index(path, geometry).entries, 1)
             return [pick(entry, kind, "store_timestamp", entry=number) for number, entry in entries]

@@ -34,7 +34,7 @@ public final class Dump {
                 index(io, slots, entries);
                 break;
             case "queue":
-                for (Consumequeue.Unit unit : new Consumequeue(io).units()) {
+                for (Rocketmq4Consumequeue.Unit unit : new Rocketmq4Consumequeue(io).units()) {
                     if (unit.isInUse()) {
                         print("unit", unit.phyOffset(), unit.lenRecord(),
                             unit.isExtAddress() ? "" : unit.tagsCode(), unit.isExtAddress() ? unit.ofsExtUnit() : "");
@@ -42,28 +42,28 @@ public final class Dump {
                 }
                 break;
             case "ext":
-                for (ConsumequeueExt.Unit unit : new ConsumequeueExt(io).units()) {
+                for (Rocketmq4ConsumequeueExt.Unit unit : new Rocketmq4ConsumequeueExt(io).units()) {
                     if (unit.isUnit()) {
                         print("ext", unit.lenUnit(), unit.tagsCode(), unit.storeTimestamp(), unit.bitMap());
                     }
                 }
                 break;
             case "log":
-                for (Commitlog.Frame frame : new Commitlog(io).frames()) {
+                for (Rocketmq4Commitlog.Frame frame : new Rocketmq4Commitlog(io).frames()) {
                     if (frame.isRecord()) {
                         record(frame.lenTotal(), frame.record());
                     }
                 }
                 break;
             case "lenient":
-                for (CommitlogLenient.Step step : new CommitlogLenient(io).steps()) {
+                for (Rocketmq4CommitlogLenient.Step step : new Rocketmq4CommitlogLenient(io).steps()) {
                     if (step.isRecord()) {
                         print("found", step.ofsRecord(), readable(step));
                     }
                 }
                 break;
             case "dledger":
-                for (Dledger.Entry entry : new Dledger(io).entries()) {
+                for (Rocketmq4Dledger.Entry entry : new Rocketmq4Dledger(io).entries()) {
                     if (entry.isEntry()) {
                         print("entry", entry.pos(), entry.lenEntry(), entry.index(), entry.term(), entry.channel(),
                             entry.chainCrc(), entry.bodyCrc(), entry.lenBody(), entry.phyOffset());
@@ -72,33 +72,29 @@ public final class Dump {
                 }
                 break;
             case "dledger_index":
-                for (DledgerIndex.Unit unit : new DledgerIndex(io).units()) {
+                for (Rocketmq4DledgerIndex.Unit unit : new Rocketmq4DledgerIndex(io).units()) {
                     if (unit.isInUse()) {
                         print("where", unit.pos(), unit.lenEntry(), unit.index(), unit.term());
                     }
                 }
                 break;
             default:
-                Checkpoint point = new Checkpoint(io);
+                Rocketmq4Checkpoint point = new Rocketmq4Checkpoint(io);
                 print("checkpoint", point.physicMsgTimestamp(), point.logicsMsgTimestamp(), point.indexMsgTimestamp());
         }
     }
 
     private static void index(KaitaiStream io, int slots, int entries) {
-        Indexfile file = new Indexfile(io);
-        Indexfile.Header header = file.header();
+        Rocketmq4Indexfile file = new Rocketmq4Indexfile(io, slots, entries);
+        Rocketmq4Indexfile.Header header = file.header();
         print("header", header.beginTimestamp(), header.endTimestamp(), header.beginPhyOffset(), header.endPhyOffset(),
             header.hashSlotCount(), header.indexCount());
-        Indexfile.Table table = file.defaultTable();
-        if (table == null) {
-            table = new Indexfile.Table(io, file, file, slots, entries);
-        }
-        for (Indexfile.Entry entry : table.entries()) {
+        for (Rocketmq4Indexfile.Entry entry : file.entries()) {
             print("index", entry.keyHash(), entry.phyOffset(), entry.timeDiff(), entry.prevEntry(), entry.storeTimestamp());
         }
     }
 
-    private static Object readable(CommitlogLenient.Step step) {
+    private static Object readable(Rocketmq4CommitlogLenient.Step step) {
         try {
             return step.record().phyOffset();
         } catch (RuntimeException e) {
@@ -106,7 +102,7 @@ public final class Dump {
         }
     }
 
-    private static void record(int length, Commitlog.Record record) {
+    private static void record(int length, Rocketmq4Commitlog.Record record) {
         print("record", length, record.phyOffset(), record.queueId(), record.queueOffset(), record.sysFlag(), record.flag(),
             record.bornTimestamp(), record.storeTimestamp(), record.reconsumeTimes(), record.preparedTransactionOffset(),
             record.bodyCrc(), record.bornHost().address(), record.bornHost().port(), record.storeHost().address(),

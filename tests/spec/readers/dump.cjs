@@ -26,32 +26,31 @@ function readable(step) {
 
 const kinds = {
   index(io, slots, entries) {
-    const Indexfile = reader("Indexfile");
-    const file = new Indexfile(io);
+    const Indexfile = reader("Rocketmq4Indexfile");
+    const file = new Indexfile(io, undefined, undefined, slots, entries);
     const { header } = file;
     print("header", header.beginTimestamp, header.endTimestamp, header.beginPhyOffset, header.endPhyOffset,
       header.hashSlotCount, header.indexCount);
-    const table = file.defaultTable ?? new Indexfile.Table(io, file, file, slots, entries);
-    for (const entry of table.entries)
+    for (const entry of file.entries)
       print("index", entry.keyHash, entry.phyOffset, entry.timeDiff, entry.prevEntry, entry.storeTimestamp);
   },
   queue(io) {
-    for (const unit of new (reader("Consumequeue"))(io).units)
+    for (const unit of new (reader("Rocketmq4Consumequeue"))(io).units)
       if (unit.isInUse)
         print("unit", unit.phyOffset, unit.lenRecord, unit.isExtAddress ? "" : unit.tagsCode, unit.isExtAddress ? unit.ofsExtUnit : "");
   },
   ext(io) {
-    for (const unit of new (reader("ConsumequeueExt"))(io).units)
+    for (const unit of new (reader("Rocketmq4ConsumequeueExt"))(io).units)
       if (unit.isUnit) print("ext", unit.lenUnit, unit.tagsCode, unit.storeTimestamp, unit.bitMap);
   },
   log(io) {
-    for (const frame of new (reader("Commitlog"))(io).frames) if (frame.isRecord) record(frame.lenTotal, frame.record);
+    for (const frame of new (reader("Rocketmq4Commitlog"))(io).frames) if (frame.isRecord) record(frame.lenTotal, frame.record);
   },
   lenient(io) {
-    for (const step of new (reader("CommitlogLenient"))(io).steps) if (step.isRecord) print("found", step.ofsRecord, readable(step));
+    for (const step of new (reader("Rocketmq4CommitlogLenient"))(io).steps) if (step.isRecord) print("found", step.ofsRecord, readable(step));
   },
   dledger(io) {
-    for (const entry of new (reader("Dledger"))(io).entries) {
+    for (const entry of new (reader("Rocketmq4Dledger"))(io).entries) {
       if (!entry.isEntry) continue;
       print("entry", entry.pos, entry.lenEntry, entry.index, entry.term, entry.channel, entry.chainCrc, entry.bodyCrc,
         entry.lenBody, entry.phyOffset);
@@ -59,11 +58,11 @@ const kinds = {
     }
   },
   dledger_index(io) {
-    for (const unit of new (reader("DledgerIndex"))(io).units)
+    for (const unit of new (reader("Rocketmq4DledgerIndex"))(io).units)
       if (unit.isInUse) print("where", unit.pos, unit.lenEntry, unit.index, unit.term);
   },
   checkpoint(io) {
-    const point = new (reader("Checkpoint"))(io);
+    const point = new (reader("Rocketmq4Checkpoint"))(io);
     print("checkpoint", point.physicMsgTimestamp, point.logicsMsgTimestamp, point.indexMsgTimestamp);
   },
 };
