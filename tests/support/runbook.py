@@ -1,11 +1,10 @@
 """The runbook, docs/recovery.md, and a shell that runs its blocks as they are printed."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Final
+
+from transcript import run_command
 
 PAGE: Final = (Path(__file__).parents[2] / "docs" / "recovery.md").read_text("utf-8")
 
@@ -49,18 +48,9 @@ def run_block(block: str, cwd: Path, *, topic: str, key: str, notes: bool = Fals
         What was printed.
     """
     script = "trap 'echo \"exit code $?: $BASH_COMMAND\"' ERR\n" + block
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "STORE": "store",
-        "CONF": "broker.conf",
-        "TOPIC": topic,
-        "KEY": key,
-        "COLUMNS": "200",
-    }
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    _, printed = run_command(
+        script, cwd, STORE="store", CONF="broker.conf", TOPIC=topic, KEY=key, COLUMNS="200"
     )
-    assert notes or not done.stderr, done.stderr
-    assert not re.search(r"^exit code (?!1: rocketspec)", done.stdout, re.MULTILINE), done.stdout
-    return done.stdout
+    assert notes or not re.search(r"^rocketspec: ", printed, re.MULTILINE), printed
+    assert not re.search(r"^exit code (?!1: rocketspec)", printed, re.MULTILINE), printed
+    return printed

@@ -46,11 +46,11 @@ def matches(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, "".join(f"{line.rstrip()}\n" for line in printed.splitlines())) is not None
 
 
-def run_command(line: str, folder: Path) -> tuple[int, str]:
+def run_command(line: str, folder: Path, **variables: str) -> tuple[int, str]:
     """Runs a command line in a directory, with the environment's commands first on PATH; its exit code, stdout and stderr."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", line], cwd=folder, env={**os.environ, "PATH": path, "COLUMNS": "100"},
+        ["bash", "-c", line], cwd=folder, env={**os.environ, "PATH": path, "COLUMNS": "100", **variables},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout
