@@ -28,11 +28,19 @@ from rocket_columnar.facts.files import Files
 from rocket_columnar.facts.recovery import recovery_start
 from rocket_columnar.formats import DELAYS
 from rocket_columnar.log import KeyRules
-from rocket_columnar.store import CONFIG_TABLES, Sign, find_files, folder_signs, later_signs
+from rocket_columnar.store import (
+    CONFIG_TABLES,
+    Sign,
+    find_files,
+    folder_signs,
+    later_signs,
+    topics_in_rocksdb,
+)
 
 NOT_LISTED: Final = (
     "%LMQ%",
     "RMQ_SYS_",
+    "rmq_sys_",
     "SCHEDULE_TOPIC_XXXX",
     "OFFSET_MOVED_EVENT",
     "TBW102",
@@ -82,9 +90,10 @@ class Store(Files):
 
     @cached_property
     def listed_topics(self) -> frozenset[str] | None:
-        """The topics of `config/topics.json`; None where a start would not have the list."""
-        rows = () if self.path is None else self.config("topics").rows
-        return frozenset(row["topic"] for row in rows) or None
+        """The topics of `config/topics.json`; None where a start would not have the list, or has it in RocksDB."""
+        if self.path is None or topics_in_rocksdb(self.path):
+            return None
+        return frozenset(row["topic"] for row in self.config("topics").rows) or None
 
     @cached_property
     def kept_topics(self) -> frozenset[str] | None:

@@ -16,6 +16,7 @@ from rocket_columnar.store.later_release import (
     later_line,
     later_signs,
     signs_at,
+    topics_in_rocksdb,
 )
 from rocket_columnar.store.links import REPAIRS, links_in
 from rocket_columnar.store.listing import NO_ENTRY, NO_NUMBER, find_files

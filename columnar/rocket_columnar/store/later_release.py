@@ -117,7 +117,7 @@ def _of_folders(store: Path) -> Iterator[Sign]:
         store / "consumequeue" / "CURRENT"
     ).is_file():  # `ConsumeQueueRocksDBStorage`, with storeType defaultRocksDB
         yield Sign("rocksdb", "queues in RocksDB (consumequeue, not read)")
-    if (store / "config" / "topics" / "CURRENT").is_file():
+    if topics_in_rocksdb(store):
         yield Sign("config", "the configuration in RocksDB (config/topics, not read)")
     for kind, folder, what in _UNREAD:
         used = _has_content(store / folder) if kind == "compaction" else _is_used(store / folder)
@@ -137,6 +137,11 @@ def _of_folders(store: Path) -> Iterator[Sign]:
         yield Sign("batch", "queue.type BatchCQ in config/topics.json")
     elif b'"stateVersion"' in text:
         yield Sign("config", "stateVersion in config/topics.json")
+
+
+def topics_in_rocksdb(store: Path) -> bool:
+    """Whether a broker of 5.x keeps its list of topics in RocksDB, and not in `config/topics.json`."""
+    return (store / "config" / "topics" / "CURRENT").is_file()
 
 
 def _is_used(database: Path) -> bool:

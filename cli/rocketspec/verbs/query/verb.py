@@ -8,7 +8,7 @@ import typer
 from rocket_spec.errors import UsageError
 
 from rocketspec import _options as option
-from rocketspec._settings import read_settings, topics_of, warn
+from rocketspec._settings import read_settings, warn
 from rocketspec._terminal import note, progress, say, skipped
 
 
@@ -144,7 +144,7 @@ def query(
         show(found, walk, asked)
     if not found.messages:
         if walk is None:
-            topics, has_index = topics_of(settings.store), bool(facts.of("index"))
+            topics, has_index = sorted(facts.has_queue), bool(facts.of("index"))
             note(nothing_found(found, asked, topics=topics, has_index=has_index))
         raise typer.Exit(option.FINDINGS)
 
