@@ -49,6 +49,7 @@ class Restart:
         deletions: files that are deleted or truncated.
         lost_units: units that no queue would contain any more, and messages that get none.
         lost: keys that no index file would contain any more.
+        unread: bytes of the log after the end of the walk, up to the last record: their messages are lost.
     """
 
     clean: bool
@@ -59,6 +60,12 @@ class Restart:
     deletions: tuple[Deletion, ...]
     lost_units: tuple[LostUnits, ...]
     lost: LostKeys
+    unread: int = 0
+
+    @property
+    def safe(self) -> bool:
+        """Whether a broker starts on these files, and loses nothing."""
+        return not (self.refused or self.lost_units or len(self.lost) or self.unread)
 
 
 def restart(store: Store | Path | str, *, index_safe: bool = False, **known: Any) -> Restart:
@@ -138,6 +145,7 @@ def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
     for key in usual.lost:
         yield {"lost_key": key._asdict()}
     yield {
+        "safe": usual.safe,
         "clean": usual.clean,
         "refused": usual.refused,
         "walk_from": usual.walk_from,
@@ -192,7 +200,8 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool)
         refused, units = refused or (None if later else again.stuck), units + again.lost
     if any(queue.endless for queue in queues):
         refused = "consume-queue files of one unit: truncating them never ends"
-    return Restart(clean, refused, walk_from, end, dispatch_from, deletions, units, lost)
+    unread = 0 if framed else max(store.end - end, 0)
+    return Restart(clean, refused, walk_from, end, dispatch_from, deletions, units, lost, unread)
 
 
 def _of_queues(queues: Iterable[QueueStart]) -> Iterator[Deletion]:

@@ -14,7 +14,7 @@ import numpy as np
 from rocket_spec.layout import RECORD_FIXED_V4, RECORD_MAGICS
 
 from rocket_columnar.facts import Store
-from rocket_columnar.formats import Record
+from rocket_columnar.formats import Record, iso
 from rocket_columnar.index import IndexHeader
 from rocket_columnar.log import NARROW, RequestScan, TopicNames, Walk
 from rocket_columnar.store import Reader, StoreFile, WorkDone, read_at, size_of, usual_size
@@ -50,7 +50,7 @@ def deleted_indexes(
             "delete",
             file.name,
             None,
-            f"its end timestamp {header.end_timestamp:,} is later than the checkpoint's index time {index_time:,}",
+            f"its end timestamp {iso(header.end_timestamp)} is later than the checkpoint's index time {iso(index_time)}",
         )
         for file, header in headers
         if header.end_timestamp > index_time

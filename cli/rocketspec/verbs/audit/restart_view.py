@@ -77,7 +77,17 @@ def show_running(store: Path, reason: str, *, as_json: bool) -> None:
         )
 
 
+def _answer(plan: Restart) -> str:
+    if plan.refused is not None:
+        return "a broker does not start on this store"
+    units = sum(unit.count for unit in plan.lost_units)
+    lost = [(units, "units of queues"), (len(plan.lost), "keys"), (plan.unread, "bytes of the log")]
+    text = ", ".join(f"{count:,} {what}" for count, what in lost if count)
+    return f"a broker starts, and loses {text or 'nothing'}"
+
+
 def _show_text(plan: Restart) -> None:
+    say(_answer(plan))
     say("the last stop was clean" if plan.clean else "found an abort file: a start will recover")
     if plan.refused is not None:
         say(f"a broker will not start on these files: {plan.refused}")

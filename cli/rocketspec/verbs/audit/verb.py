@@ -111,5 +111,5 @@ def _restart(settings: Settings, store: Store, *, as_json: bool) -> None:
     shell = Shell.of(settings.store, settings.options, conf)
     show(usual, safe, shell, as_json=as_json, index_safe=index_safe, cures=not store.signs)
     plan = safe if index_safe else usual
-    if plan.deletions or plan.lost_units or len(plan.lost) or plan.refused:
+    if not plan.safe:
         raise typer.Exit(option.FINDINGS)
