@@ -2,11 +2,13 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
-from rocket_conformance.cases import directed_cases
+from rocket_conformance.cases import case_from_json, directed_cases
+from rocket_conformance.comparison import specified
 from rocket_conformance.misreadings import MISREADINGS, Mutant
-from rocket_conformance.planning import LISTS, level_of, plan
+from rocket_conformance.planning import LISTS, beyond_must, level_of, plan
 from rocket_conformance.properties import PROPERTIES
 from rocket_conformance.running import Options, run
 
@@ -58,3 +60,16 @@ def test_lists_of_another_seed_are_judged_when_drawn() -> None:
         with gap.open() as transport:
             report = run(transport, Options(level=level, **options))
         assert [(line.verdict, line.examples) for line in report.cases] == [(verdict, 5)]
+
+
+def test_a_list_is_made_smaller_within_must_clauses(tmp_path: Path) -> None:
+    """The shortest list of this one puts at logical offset 0, which CQ-PUT-4 governs."""
+    [mutant] = [item for item in MISREADINGS if item.name == "end-without-size"]
+    select = ["CQ-FILE-4/prop-*", "CQ-GET-1/prop-*"]
+    with mutant.open() as transport:
+        report = run(transport, Options(level="must", examples=30, select=select), report=tmp_path / "out")
+    for line in report.cases:
+        assert line.verdict == "diverged"
+        case = case_from_json(json.loads((tmp_path / "out" / str(line.replay)).read_bytes()))
+        sent, expected = specified(case, tmp_path / "case")
+        assert beyond_must(sent, expected, tmp_path / "case") is None
