@@ -14,7 +14,6 @@ from rocket_columnar.query import OpenStore
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import audit
 from rocket_reference import java
-from store_bytes import overwrite
 from table_rows import table_rows
 
 TIMED = 60
@@ -81,42 +80,6 @@ def test_each_record_ends_in_its_checksum(store: Path) -> None:
         assert int(record[-11:-1][::-1]) == zlib.crc32(record[:-20]) & 0x7FFFFFFF
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "size"),
-    [(4, 52, 8), (28, 7, 8), (36, 92, 4)],
-    ids=["prev_position", "phy_offset", "record_size"],
-)
-def test_a_damaged_unit_of_the_timer_log_is_found(store: Path, field: int, value: int, size: int) -> None:
-    """Unit 1 of 52 bytes: TIM-3 has its fields at these offsets."""
-    overwrite(store / "timerlog" / f"{0:020}", 52 + field, value.to_bytes(size))
-    (found,) = audit(store)
-    place = 52 + (28 if field == 36 else field)
-    assert (found.code, found.clause, found.offset) == ("timer.unit", "TIM-3", place)
-
-
-def test_a_unit_of_another_topic_is_found(store: Path) -> None:
-    other = next(row for row in table_rows(store, "commit_log") if row["topic"] != "rmq_sys_wheel_timer")
-    log = store / "timerlog" / f"{0:020}"
-    overwrite(log, 28, other["phy_offset"].to_bytes(8) + other["size"].to_bytes(4))
-    (found,) = audit(store)
-    assert (found.code, found.offset) == ("timer.unit", 28)
-    assert found.message.endswith(f"is of {other['topic']}, expected rmq_sys_wheel_timer")
-
-
-def test_a_slot_beyond_the_timer_log_is_found(store: Path) -> None:
-    slot = table_rows(store, "timer_wheel")[0]["slot"]
-    overwrite(store / "timerwheel", slot * 32 + 16, (104_000).to_bytes(8))
-    (found,) = audit(store)
-    assert (found.code, found.clause, found.offset) == ("timer.slot", "TIM-1", slot * 32 + 16)
-
-
-def test_a_wheel_that_was_cut_is_found(store: Path) -> None:
-    wheel = store / "timerwheel"
-    wheel.write_bytes(wheel.read_bytes()[:-5])
-    (found,) = audit(store)
-    assert (found.code, found.clause) == ("timer.slot", "TIM-2")
-
-
 def test_a_wheel_with_holes_is_read(store: Path) -> None:
     """A broker writes pages of slots far from each other, and no zeros between them."""
     before = table_rows(store, "timer_wheel")
@@ -132,14 +95,3 @@ def test_a_wheel_with_holes_is_read(store: Path) -> None:
             file.write(slot)
     assert len(table_rows(store, "timer_wheel")) == len(before) + 1
     assert list(audit(store)) == []
-
-
-def test_a_timer_log_that_is_a_hole_does_not_end_the_audit(store: Path) -> None:
-    """A terabyte, and one unit at its end."""
-    log = store / "timerlog" / f"{0:020}"
-    unit = log.read_bytes()[:52]
-    with log.open("wb") as file:
-        file.seek((1 << 40) // 52 * 52)
-        file.write(unit)
-    (found,) = audit(store)
-    assert (found.code, found.clause, found.file) == ("timer.unit", "TIM-3", f"timerlog/{0:020}")

@@ -19,7 +19,6 @@ from rocket_columnar.audit.ranges import Level, Plan, Range, plan_audit
 from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.report import findings, quick_findings
 from rocket_columnar.audit.rows import Surveys
-from rocket_columnar.audit.timer_check import check_timers
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.store import Sign, StoreFile, WorkDone, files_kept_open, in_order, size_of
@@ -125,4 +124,3 @@ def _findings(plan: Plan, pool: ThreadPoolExecutor, threads: int, work: _Work) -
 
     yield from findings(current, seen, results(), work.on_signs)
     yield from check_batches(current.store)
-    yield from check_timers(current.store)

@@ -35,7 +35,7 @@ _T = TypeVar("_T")
 State = Literal["live", "killed", "stopped"]
 
 _PARTS: Final = ("commitlog", "consumequeue", "index", "checkpoint")
-_KINDS: Final = (*KINDS, "batch", "timer_log", "timer_wheel")
+_KINDS: Final = (*KINDS, "batch")
 _OF_INDEXES: Final = ("indexes", "_whole_indexes")
 
 
@@ -240,11 +240,6 @@ class Files:
     def batches(self) -> tuple[StoreFile, ...]:
         """The files of batch queues of 5.x."""
         return self.of("batch")
-
-    @cached_property
-    def timers(self) -> tuple[StoreFile, ...]:
-        """Those of the timer log of 5.x, then the timer wheel."""
-        return (*self.of("timer_log"), *self.of("timer_wheel"))
 
     @cached_property
     def checkpoints(self) -> tuple[StoreFile, ...]:

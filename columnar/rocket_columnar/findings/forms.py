@@ -104,8 +104,6 @@ def _log(severity: Severity, clause: str, meaning: str) -> _Code:
     return _Code(severity, clause, meaning, cure, "replica")
 
 
-_NOT_REBUILT: Final = "none: rocketspec does not rebuild timer files"
-
 CODES: Final[dict[str, _Code]] = {
     "index.size": _index(
         "error", "IDX-FILE-1", "the file was truncated or extended: some of its keys are not found"
@@ -180,10 +178,6 @@ CODES: Final[dict[str, _Code]] = {
         "CQ-TAGS-1",
         "consumers that filter by tag miss the message; a delayed message is delivered at the wrong time",
     ),
-    "timer.unit": _Code(
-        "error", "TIM-3", "a message with a timer is not delivered, or another one is", _NOT_REBUILT
-    ),
-    "timer.slot": _Code("error", "TIM-1", "messages with a timer are not delivered", _NOT_REBUILT),
     "log.gap": _log("error", "LOG-FILE-1", "messages are lost; the broker may start without an error"),
     "log.magic": _log("error", "LOG-REC-1", "messages are lost; dispatch and recovery stop here"),
     "log.length": _log("error", "LOG-REC-3", "messages are lost; dispatch and recovery stop here"),

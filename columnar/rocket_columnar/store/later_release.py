@@ -126,7 +126,7 @@ def _of_folders(store: Path) -> Iterator[Sign]:
     if _has_content(store / "batchconsumequeue"):
         yield Sign("batch", "batch queues (batchconsumequeue, not rebuilt)")
     if _has_content(store / "timerlog"):
-        yield Sign("timer", "timed messages (timerlog, not rebuilt)")
+        yield Sign("timer", "timed messages (timerlog, not audited, not rebuilt)")
     path = store / "config" / "topics.json"
     try:
         with open_reader(path) as reader:

@@ -220,7 +220,7 @@ def test_queues_and_configuration_of_a_broker_with_defaultrocksdb_are_named(stor
     ("folder", "kind", "text"),
     [
         ("compaction/compactionLog", "compaction", "compacted topics (compaction/compactionLog, not read)"),
-        ("timerlog", "timer", "timed messages (timerlog, not rebuilt)"),
+        ("timerlog", "timer", "timed messages (timerlog, not audited, not rebuilt)"),
     ],
 )
 def test_what_is_not_read_is_named(store: Path, folder: str, kind: str, text: str) -> None:
