@@ -89,8 +89,9 @@ def _lines(planned: Planned, document: dict[str, Any]) -> Iterator[str]:
         yield f"{name}: {clause.summary} ({clause.source})"
     yield ""
     results = document["expected"]["results"]
-    files = len(document["files"])
-    for place, text in enumerate(describe_operations(document, most=len(results))):
+    described = describe_operations(document, most=len(results))
+    files = len(described) - len(results)
+    for place, text in enumerate(described):
         yield printable(text)
         if place >= files:
             yield printable(f"    -> {dumps(results[place - files])}")
