@@ -74,7 +74,11 @@ def test_a_reason_that_acts_is_shown_and_does_nothing(outcome: str, tmp_path: Pa
     ("change", "case", "text"),
     [
         (results_become({"errored": "x" * (15 << 20)}), CASE, "15,728,640 characters"),
-        (results_become({"offsets": ["1"] * 300_000}, of="offsets"), "IDX-SEL-1/count-2", "characters)"),
+        (
+            results_become({"offsets": ["1"] * 300_000}, of="offsets"),
+            "IDX-SEL-1/count-2",
+            "300000 offsets, the first that",
+        ),
     ],
     ids=["an error of 15 MB", "300,000 offsets"],
 )

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any, Final, Literal, cast
 
 from rocket_spec.printable import printable
@@ -150,7 +150,10 @@ def _inside(name: str, want: Any, got: Any) -> Iterator[tuple[str, Any, Any]]:
                 f"{len(ours)} {kind}",
                 f"{len(others)} {kind}, the first that differs is {name}[{same}]",
             )
-        for place, (one, two) in enumerate(zip(ours, others, strict=False)):
+        pairs = enumerate(zip(ours, others, strict=False))
+        for place, (one, two) in islice(
+            (pair for pair in pairs if pair[1][0] != pair[1][1]), MOST_DIFFERENCES
+        ):
             yield from _inside(f"{name}[{place}]", one, two)
     elif isinstance(want, dict) and isinstance(got, dict):
         ours_by_name, theirs = cast("dict[str, Any]", want), cast("dict[str, Any]", got)
