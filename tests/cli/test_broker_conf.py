@@ -30,19 +30,6 @@ def root(store: Path) -> dict[str, object]:
     return {"storePathRootDir": store, "storePathCommitLog": store / "commitlog"}
 
 
-@pytest.mark.parametrize("name", ["audit", "inspect", "digest", "query", "decode", "rebuild"])
-def test_the_store_is_that_of_the_configuration(store: Path, verb: Verb, tmp_path: Path, name: str) -> None:
-    more: dict[str, list[object]] = {
-        "query": ["--topic", "BBTopic", "--key", "oneway-0"],
-        "decode": ["--table", "checkpoint"],
-        "rebuild": ["-o", tmp_path / "new"],
-    }
-    conf = written(tmp_path / "broker.conf", **root(store), **MIXED)
-    ended = verb(name, "--broker-conf", conf, *more.get(name, []))
-    assert (ended.code, ended.err) == (0, "")
-    assert ended.out
-
-
 # --- several directories of the log ---------------------------------------------------------------------
 
 
@@ -54,44 +41,6 @@ def paths(tmp_path: Path) -> Path:
 
 def options(store: Path) -> list[object]:
     return [part for name in "abc" for part in ("--commitlog", store / f"commitlog-{name}")]
-
-
-@pytest.mark.parametrize(
-    ("line", "printed"),
-    [
-        ("audit", "no findings"),
-        ("audit --restart", "the last stop was clean"),
-        ("inspect", "120 messages"),
-        ("digest", ""),
-        ("query --topic Paths --key key-3", "9 messages"),
-        ("decode --table commit_log --column phy_offset", '{"phy_offset":'),
-        ("rebuild -o new", "from 120 records"),
-    ],
-)
-def test_the_option_commitlog(
-    verb: Verb, paths: Path, monkeypatch: pytest.MonkeyPatch, line: str, printed: str
-) -> None:
-    monkeypatch.chdir(paths.parent)
-    name, *more = line.split()
-    ended = verb(name, paths, *options(paths), *more)
-    assert (ended.code, ended.err) == (0, "")
-    assert printed in ended.out
-    assert name != "decode" or ended.out.count("\n") == 120
-
-
-def test_directories_of_the_log_are_those_of_the_configuration(
-    verb: Verb, paths: Path, tmp_path: Path
-) -> None:
-    """The store was copied from /data/store, and its commit-log directories with it."""
-    conf = written(
-        tmp_path / "broker.conf",
-        storePathRootDir="/data/store",
-        storePathCommitLog=",".join(f"/data/store/commitlog-{name}" for name in "ab"),
-        readOnlyCommitLogStorePaths="/data/store/commitlog-c",
-        **PATHS,
-    )
-    ended = verb("decode", paths, "--broker-conf", conf, "--table", "commit_log")
-    assert (ended.code, ended.err, len(ended.out.splitlines())) == (0, "", 120)
 
 
 @pytest.mark.parametrize(
@@ -121,23 +70,6 @@ def test_a_cure_names_the_directories_and_the_configuration(verb: Verb, paths: P
     assert f"repair {paths} --broker-conf {conf} --apply" in out
     printed = verb("inspect", paths, "--broker-conf", conf).out.replace("\n", "")
     assert f"`rocketspec audit {paths} --broker-conf {conf}`" in printed
-
-
-def test_decode_writes_into_no_directory_that_it_reads(verb: Verb, paths: Path, tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    shutil.copytree(paths / "commitlog-a", disk)
-    ended = verb("decode", paths, "-o", disk / "new", "--commitlog", disk, *options(paths)[2:])
-    assert ended.code == 2
-    assert "which is read" in ended.err.replace("\n", " ")
-    assert not (disk / "new").exists()
-
-
-@pytest.mark.parametrize("what", ["missing", "file"])
-def test_what_is_no_directory_is_refused(verb: Verb, paths: Path, tmp_path: Path, what: str) -> None:
-    (tmp_path / "file").touch()
-    ended = verb("audit", paths, "--commitlog", tmp_path / what)
-    assert ended.code == 3
-    assert str(tmp_path / what) in ended.err.replace("\n", "")
 
 
 # --- the configuration ------------------------------------------------------------------------------------
@@ -194,28 +126,6 @@ def test_the_configured_geometry_serves_if_that_of_the_files_is_open(
     assert verb("decode", store, "--table", "index_entries", "--broker-conf", conf).code == 0
 
 
-def test_a_restart_is_that_of_the_configured_message_index_safe(
-    store: Path, verb: Verb, tmp_path: Path
-) -> None:
-    """The figures of docs/recovery.md, section 2: 66 keys are lost without the switch, none with it."""
-    (store / "abort").touch()
-    conf = written(tmp_path / "broker.conf", **root(store), **MIXED, messageIndexSafe="true")
-    out = verb("audit", "--restart", "--broker-conf", conf).out
-    assert "dispatch restarts at 65,536\n" in out
-    assert "without messageIndexSafe: dispatch restarts at 98,304, 66 keys lost (with: 0)" in out
-    assert verb("audit", "--restart", "--broker-conf", conf, "--json").rows[-1]["dispatch_from"] == 65_536
-
-
-def test_no_key_is_missing_from_an_index_that_is_switched_off(
-    store: Path, verb: Verb, tmp_path: Path
-) -> None:
-    shutil.rmtree(store / "index")
-    conf = written(tmp_path / "broker.conf", **root(store), **MIXED, messageIndexEnable="false")
-    assert verb("audit", "--broker-conf", conf).code == 0
-    conf = written(tmp_path / "broker.conf", **root(store), **MIXED)
-    assert verb("audit", "--broker-conf", conf).code == 1
-
-
 @pytest.mark.parametrize(("value", "numbers"), [("true", {"0"}), ("false", {"0", "1"})])
 def test_light_queues_get_the_numbers_of_the_configured_enable_lmq(
     verb: Verb, tmp_path: Path, value: str, numbers: set[str]
@@ -238,21 +148,6 @@ def test_another_mode_is_noted(verb: Verb, tmp_path: Path, name: str, value: str
     store = open_store(name, tmp_path)
     conf = written(tmp_path / "broker.conf", enableDLegerCommitLog=value)
     assert "MODE DIFFERS" in verb("inspect", store, "--broker-conf", conf).err
-
-
-def test_diff_takes_the_geometry(store: Path, verb: Verb, tmp_path: Path) -> None:
-    first, second, *_ = sorted((store / "index").iterdir())
-    conf = written(tmp_path / "broker.conf", **MIXED)
-    assert verb("diff", first, second, "--broker-conf", conf).code == 1
-    other = written(tmp_path / "broker.conf", maxHashSlotNum=62)
-    assert verb("diff", first, second, "--broker-conf", other).code == 2
-
-
-def test_a_store_must_be_named(verb: Verb, tmp_path: Path) -> None:
-    for name in ("audit", "inspect", "digest", "decode"):
-        assert verb(name).is_one_line(2, "name the directory of a store, or give --broker-conf FILE")
-    ended = verb("audit", "--broker-conf", written(tmp_path / "broker.conf"))
-    assert ended.is_one_line(2, "does not set storePathRootDir")
 
 
 # --- what `rebuild` makes of it ---------------------------------------------------------------------------
@@ -283,19 +178,6 @@ def test_a_number_that_no_broker_takes(tmp_path: Path, value: str) -> None:
         read_broker_conf(written(tmp_path / "broker.conf", maxIndexNum=value))
 
 
-def test_what_is_assumed_is_announced_in_capitals(verb: Verb, store: Path, tmp_path: Path) -> None:
-    shutil.rmtree(store / "consumequeue")
-    _, _, err = verb("rebuild", store, "-o", tmp_path / "out")
-    assert err.startswith(
-        "rocketspec: WARNING: FILE SIZE ASSUMED: 6,000,000 bytes, because the store has no "
-    )
-    shutil.rmtree(store / "index")
-    _, out, err = verb("rebuild", store, "-o", tmp_path / "more", "--queue-file-size", 400)
-    assert err.startswith("rocketspec: WARNING: GEOMETRY ASSUMED: 5,000,000 slots and 20,000,000 entries, ")
-    assert err.count("\n") == 1
-    assert "index files of 5,000,000 slots" in out
-
-
 def test_the_brokers_configuration_decides(verb: Verb, store: Path, tmp_path: Path) -> None:
     conf = written(tmp_path / "broker.conf", **MIXED)
     sizes = {path.stat().st_size for path in (store / "index").iterdir()}
@@ -304,15 +186,3 @@ def test_the_brokers_configuration_decides(verb: Verb, store: Path, tmp_path: Pa
     code, _, err = verb("rebuild", store, "-o", tmp_path / "out", "--broker-conf", conf)
     assert (code, err) == (0, "")
     assert {path.stat().st_size for path in (tmp_path / "out" / "index").iterdir()} == sizes
-
-
-def test_files_that_contradict_the_configuration_are_announced(
-    verb: Verb, store: Path, tmp_path: Path
-) -> None:
-    conf = written(tmp_path / "broker.conf", mappedFileSizeConsumeQueue=6000)
-    code, _, err = verb("rebuild", store, "-o", tmp_path / "out", "--broker-conf", conf)
-    assert code == 0
-    first, second = err.splitlines()
-    assert first.startswith("rocketspec: WARNING: GEOMETRY DIFFERS: ")
-    assert "5,000,000 slots and 20,000,000 entries, but these files have 61 and 200" in first
-    assert "sets consume-queue files of 6,000 bytes, but these have 400" in second
