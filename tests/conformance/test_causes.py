@@ -6,6 +6,7 @@ from itertools import islice
 import pytest
 from rich.console import Console
 from rocket_conformance.misreadings import MISREADINGS, Mutant
+from rocket_conformance.pages import render_report
 from rocket_conformance.protocol import Hello
 from rocket_conformance.report import (
     Baseline,
@@ -15,6 +16,8 @@ from rocket_conformance.report import (
     footer_line,
     header_line,
     print_summary,
+    render_junit,
+    render_markdown,
 )
 
 from tools.cause_scores import pairs, score, triples
@@ -146,6 +149,47 @@ def test_a_single_case_has_a_cause_if_nothing_else_comes_to_the_same() -> None:
     (mutant,) = (item for item in MISREADINGS if item.name == "all-flags-compared")
     found = score([mutant])
     assert (found.failing, found.claimed, found.first) == (1, 1, "IDX-SVC-9")
+
+
+def test_every_form_has_one_order() -> None:
+    """Crashes by operation, the cause with its cost and what has to be mended with it, the clause without one, the verdict."""
+    crash = CaseLine(
+        "IDX-PUT-1/a",
+        ("IDX-PUT-1",),
+        "MUST",
+        "crash",
+        detail="operation 2 (index.put): it exited with code 1",
+    )
+    cost = "Catches one. Cost: messages are lost."
+    caused = CaseLine("IDX-PUT-7/b", ("IDX-PUT-7",), "MUST", "diverged", description=cost)
+    other = CaseLine(
+        "IDX-HDR-5/c", ("IDX-HDR-5",), "MUST", "diverged", description="Catches another. Cost: nothing."
+    )
+    cause = {
+        "clause": "IDX-PUT-7", "misreadings": ["slot never written (IDX-PUT-7)"], "shows": 2, "cases": ["IDX-PUT-7/b"],
+        "properties": [], "together": ["count starts at 0 (IDX-HDR-5)"], "hidden": [], "example": "IDX-PUT-7/b",
+    }  # fmt: skip
+    lines = (crash, other, caused)
+    more = {"ops": [], "families": ["index"], "causes": [cause]}
+    footer = footer_line(lines, Baseline(), missing=[], cut_short=None, more=more)
+    hello = Hello("port", "1", "", frozenset(), None, frozenset(), 1)
+    report = Report(header_line(hello, [], 0, 1), lines, footer)
+    terminal = io.StringIO()
+    print_summary(report, Console(file=terminal, width=200))
+    order = [
+        "1 case crashes in index.put",
+        "possibly: slot never written (IDX-PUT-7): same answers and bytes in 1 of the 2 cases in which it would show",
+        "Cost: messages are lost.",
+        "Mend it together with count starts at 0 (IDX-HDR-5)",
+        "IDX-HDR-5 (MUST): 1 of 1 cases fail",
+        "Catches another. Cost: nothing.",
+    ]
+    for form in (terminal.getvalue(), render_markdown(report), render_report(report)):
+        places = [form.index(text) for text in order]
+        assert places == sorted(places)
+    assert terminal.getvalue().splitlines()[-1].startswith("not conformant: 3 of 3 cases failed")
+    junit = render_junit(report).decode()
+    assert all(text in junit for text in (order[0], order[1], order[4], order[5]))
 
 
 @pytest.mark.soak
