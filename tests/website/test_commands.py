@@ -27,6 +27,7 @@ ELSEWHERE = {
     "docs/ci.md": "tests/conformance/test_ci_example.py",
     "docs/judge-a-store.md": "tests/acceptance/test_workload.py",
     "docs/licences.md": "tests/project/test_licences.py",
+    "docs/python.md": "tests/acceptance/test_readme_blocks.py",
     "docs/recipes.md": "tests/acceptance/test_recipes.py",
     "docs/recovery.md": "tests/cli/test_recovery.py",
     "docs/spark-clusters.md": "tests/spark/test_clusters_page.py",
