@@ -235,3 +235,23 @@ def test_a_folder_that_becomes_a_link_meanwhile_is_not_followed(
         engine.repair(engine.Target(store))
     assert swapped
     assert everything(store.parent / "docs") == docs
+
+
+def test_new_files_are_not_written_through_a_link(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The repair's own folder is replaced by a link while the new files are built."""
+    docs, make, swapped = everything(store.parent / "docs"), Path.mkdir, False
+
+    def swap(path: Path, *given: Any, **options: Any) -> None:
+        nonlocal swapped
+        if path.name == "scratch":
+            swapped = True
+            folder = next(store.glob("rocketspec-repair-*"))
+            folder.rename(store / "swapped")
+            folder.symlink_to(store.parent / "docs")
+        make(path, *given, **options)
+
+    monkeypatch.setattr(Path, "mkdir", swap)
+    with suppress(OSError, ValueError):
+        engine.repair(engine.Target(store))
+    assert swapped
+    assert everything(store.parent / "docs") == docs

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -73,7 +73,7 @@ class RepairFolder:
 
     @property
     def path(self) -> Path:
-        """For messages, and to write new files."""
+        """For messages."""
         return self.root.path / self.name
 
     @property
@@ -105,6 +105,22 @@ class RepairFolder:
         self.root.write(self._at(_JOURNAL), content)
         self.root.sync(self.name)
         self.root.sync(".")
+
+    @contextmanager
+    def building(self) -> Iterator[Path]:
+        """Where new files are built: in this folder, whatever somebody puts under its name meanwhile (on Linux)."""
+        with self.root.inside(self._at("new")) as (folder, _):
+            descriptor = os.dup(folder)
+        held = Path(f"/proc/self/fd/{descriptor}")
+        try:
+            yield (held if held.exists() else self.path) / "new"
+        except OSError as error:
+            if not isinstance(error.filename, str) or not error.filename.startswith(f"{held}/"):
+                raise
+            shown = os.fspath(self.path / Path(error.filename).relative_to(held))
+            raise OSError(error.errno, error.strerror, shown) from error
+        finally:
+            os.close(descriptor)
 
     def remove_empty(self) -> None:
         """Removes a folder without a journal; not if it contains anything, such as what somebody else has put there."""

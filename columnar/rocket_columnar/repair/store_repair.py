@@ -146,7 +146,8 @@ def undo(store: Path) -> str:
 def _placed(target: Target, survey: _Survey, folder: RepairFolder) -> Repaired:
     undone = True
     try:
-        plan = _prepared(target, survey, folder.path / "new")
+        with folder.building() as new:
+            plan = _prepared(target, survey, new)
         folder.place(folder.planned(plan.away, plan.into))
         store = target.look()
         after = _outlook(target, store, audit(store))
@@ -245,7 +246,7 @@ def _give(store: Path, files: Sequence[Path]) -> None:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         owner = store.stat()
         for path in {path for file in files for path in (file, file.parent, file.parent.parent)}:
-            os.chown(path, owner.st_uid, owner.st_gid)
+            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 def _refuse(root: Root) -> None:
