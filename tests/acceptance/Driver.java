@@ -316,8 +316,8 @@ public final class Driver {
     }
 
     /**
-     * What a group gets from where it stopped on, a new one from the beginning: topic, queue, logical offset and unique key of
-     * each message. It pulls until an answer leads no further, so no wait decides what it gets. Messages come from the broker
+     * What a group gets from where it stopped on, a new one from the beginning: topic, queue, logical offset, unique key and
+     * physical offset of each message. It pulls until an answer leads no further, so no wait decides what it gets. Messages come from the broker
      * with this number (0 a master, 1 a slave), offsets from the master.
      */
     private Object deliver(JSONArray topics, String group, long from) throws Exception {
@@ -387,7 +387,7 @@ public final class Driver {
             if (result.getMsgFoundList() != null) {
                 for (MessageExt message : result.getMsgFoundList()) {
                     got.add(new Object[] {queue.getTopic(), queue.getQueueId(), message.getQueueOffset(),
-                        MessageClientIDSetter.getUniqID(message)});
+                        MessageClientIDSetter.getUniqID(message), message.getCommitLogOffset()});
                 }
             }
             if (result.getNextBeginOffset() == offset) {

@@ -54,15 +54,18 @@ def _messages(base: str) -> dict[Message, int]:
 
 
 @cache
-def _delayed(base: str) -> set[str]:
-    """Unique keys of delayed messages: a start may deliver some again, sooner or later, at the ends of their queues.
+def _delayed(base: str) -> dict[Message, int]:
+    """The messages that were delayed, with the physical offsets at which they were delivered.
 
-    In a queue that was cut such an end is before the place that the message had.
+    After a start the broker delivers some again, sooner or later and in any order, at the ends of their queues: in a queue
+    that was cut perhaps at the logical offset that the message had.
     """
+    rows = [line for line in truth(base) if line["type"] == "log_record"]
+    keys = {line["uniq_key"] for line in rows if line["topic"] == _SCHEDULE}
     return {
-        line["uniq_key"]
-        for line in truth(base)
-        if line["type"] == "log_record" and line["topic"] == _SCHEDULE
+        (line["topic"], line["queue_id"], line["uniq_key"]): line["phy_offset"]
+        for line in rows
+        if line["topic"] != _SCHEDULE and line["uniq_key"] in keys
     }
 
 
@@ -150,8 +153,8 @@ class Site(ExitStack):
         every, rest = (
             tuple(
                 one
-                for topic, queue, offset, key in each
-                if (one := (topic, queue, key)) in held and not (key in delayed and offset != held[one])
+                for topic, queue, _, key, place in each
+                if (one := (topic, queue, key)) in held and delayed.get(one, place) == place
             )
             for each in got
         )
