@@ -89,8 +89,10 @@ def corrected_offsets(store: Store, moved: list[Moved]) -> str:
     ends = {(one.group, one.topic, one.queue_id): one.end for one in moved}
     table: dict[str, dict[str, int]] = {}
     for row in store.config(_OFFSETS).rows:
-        end: int = ends.get((row["group"], row["topic"], row["queue_id"]), row["offset"])
-        table.setdefault(f"{row['topic']}@{row['group']}", {})[str(row["queue_id"])] = end
+        end = ends.get((row["group"], row["topic"], row["queue_id"]))
+        table.setdefault(f"{row['topic']}@{row['group']}", {})[str(row["queue_id"])] = (
+            row["offset"] if end is None else end
+        )
     others = {
         name: value for name, value in _content(store, _OFFSETS).items() if "offset" not in str(name).lower()
     }
