@@ -19,7 +19,7 @@ from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.log import Gap, RequestScan, TopicNames
-from rocket_columnar.store import StoreFile, by_queue, read_at, size_of
+from rocket_columnar.store import StoreFile, by_queue
 
 _MOVED: Final = "unit.moved"
 _SHOWN: Final = 5
@@ -51,9 +51,12 @@ class _Puts:
     skips: list[int] = field(default_factory=list)
 
     def read(self, begin: int) -> None:
-        """Reads the units, from the first on whose record is in the log, which begins at `begin`."""
+        """Reads the units, from the first on whose record is in the log, which begins at `begin`.
+
+        A queue with a hole before its end has none: no puts leave one.
+        """
         base = self.files[0].base_offset // QUEUE_UNIT.size
-        parts = [np.frombuffer(_whole_units(file), UNIT_DTYPE) for file in self.files]
+        parts = [np.frombuffer(_units_before_holes(file), UNIT_DTYPE) for file in self.files]
         every = np.concatenate(parts)
         offset, size = every["phy_offset"].astype(np.int64), every["size"].astype(np.int32)
         used = (size > 0) & ~((offset == 0) & (size == PRE_BLANK_SIZE))
@@ -84,9 +87,12 @@ class _Puts:
         return self.units.size > 0 and np.array_equal(self.units, placed[: self.units.size])
 
 
-def _whole_units(file: StoreFile) -> bytes:
-    size = size_of(file) or 0
-    return read_at(file, 0, size // QUEUE_UNIT.size * QUEUE_UNIT.size)
+def _units_before_holes(file: StoreFile) -> bytes:
+    """The units of a file up to the hole at its end; none if there is another."""
+    with file.open() as reader:
+        held = list(reader.extents())
+        end = held[0][1] if len(held) == 1 and not held[0][0] else 0
+        return reader.read(0, end // QUEUE_UNIT.size * QUEUE_UNIT.size).tobytes()
 
 
 def take_own_puts(store: Store, marks: Marks, report: Callable[[Finding], None]) -> None:
