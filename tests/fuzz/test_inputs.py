@@ -35,7 +35,7 @@ def test_stores_that_failed(path: Path, tmp_path: Path) -> None:
 )
 def test_a_few_new_ones(name: str, tmp_path: Path, pytestconfig: pytest.Config) -> None:
     with bounded_memory():
-        assert fuzz(name, tmp_path, pytestconfig.getoption("--fuzz")) is None
+        assert fuzz(name, tmp_path, int(pytestconfig.getoption("--fuzz") or 0)) is None
 
 
 def test_a_failure_is_made_small_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

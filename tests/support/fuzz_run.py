@@ -44,7 +44,7 @@ def _record(inputs: int, failures: int, seed: int) -> None:
 
 def main() -> None:
     """Runs rounds until the time is over; exit code 1 if an input failed."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--record", action="store_true", help="add the numbers to docs/fuzz-figures.json")

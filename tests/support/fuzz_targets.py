@@ -26,6 +26,8 @@ TARGETS: Final[dict[str, Target]] = {
     **fuzz_repair.TARGETS,
     **fuzz_verbs.TARGETS,
 }
+_SLOW: Final = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
+"""An input of Hypothesis may be a whole store."""
 SECONDS: Final = 20
 """Processor time for one input."""
 MEMORY: Final = 1 << 30
@@ -62,7 +64,7 @@ def fuzz(name: str, folder: Path, inputs: int, *, seconds: int = SECONDS) -> str
     """
     failing: list[tuple[bytes, str]] = []
 
-    @settings(max_examples=inputs, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=inputs, deadline=None, suppress_health_check=_SLOW)
     @given(data=TARGETS[name].inputs)
     def run(data: bytes) -> None:
         wrong = failure(name, data, folder, seconds=seconds)
