@@ -1,6 +1,7 @@
 """The verbs audit, rebuild, diff and digest: output, JSON, metrics, exit codes, and one clear line for each bad input."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -173,3 +174,15 @@ def test_files_that_are_refused(verb: Verb, store: Path, tmp_path: Path) -> None
         assert (done.code, done.out) == (2, "")
         assert reason in done.err
     assert other.read_text("ascii") == "node_load1 0.5\n"
+
+
+@pytest.mark.parametrize("device", [None, "/dev/zero", "/dev/null"])
+def test_metrics_replace_neither_a_fifo_nor_a_link_to_a_device(
+    device: str | None, store: Path, verb: Verb, tmp_path: Path
+) -> None:
+    path = tmp_path / "rocketspec.prom"
+    os.mkfifo(path) if device is None else path.symlink_to(device)
+    before = path.lstat()
+    done = verb("audit", store, "--quick", "--prometheus", path)
+    assert done.is_one_line(2, "was not written by rocketspec; refusing to overwrite")
+    assert os.path.samestat(before, path.lstat())

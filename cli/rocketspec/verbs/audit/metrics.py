@@ -23,8 +23,14 @@ def check_file(path: Path, settings: Settings) -> None:
     refuse_store(path, settings.store, *settings.commitlog)
     if path.suffix != ".prom":
         raise UsageError(f"--prometheus {path}: expected a name that ends with .prom")
-    if path.exists() and not path.read_bytes().startswith(f"# HELP {_NAME}_".encode()):
+    if path.exists() and not (path.is_file() and _is_own(path)):
         raise UsageError(f"{path}: was not written by rocketspec; refusing to overwrite")
+
+
+def _is_own(path: Path) -> bool:
+    beginning = f"# HELP {_NAME}_".encode()
+    with path.open("rb") as file:
+        return file.read(len(beginning)) == beginning
 
 
 def write_metrics(path: Path, store: Path, report: Report) -> None:
