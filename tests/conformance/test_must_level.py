@@ -8,7 +8,7 @@ import pytest
 from rocket_conformance.cases import case_from_json, directed_cases
 from rocket_conformance.comparison import specified
 from rocket_conformance.misreadings import MISREADINGS, Mutant
-from rocket_conformance.planning import LISTS, beyond_must, level_of, plan
+from rocket_conformance.planning import LISTS, Level, beyond_must, level_of, plan
 from rocket_conformance.properties import PROPERTIES
 from rocket_conformance.running import Options, run
 
@@ -55,10 +55,11 @@ def test_each_misreading_of_an_observed_clause_passes(mutant: Mutant) -> None:
 
 def test_lists_of_another_seed_are_judged_when_drawn() -> None:
     [gap] = [item for item in OBSERVED if item.name == "gap-refused"]
-    options = {"select": ["CQ-PUT-2/prop-*"], "examples": 5, "seed": 1, "shrink_seconds": 0}
-    for level, verdict in (("observed", "diverged"), ("must", "pass")):
+    expected: tuple[tuple[Level, str], ...] = (("observed", "diverged"), ("must", "pass"))
+    for level, verdict in expected:
+        options = Options(select=["CQ-PUT-2/prop-*"], examples=5, seed=1, shrink_seconds=0, level=level)
         with gap.open() as transport:
-            report = run(transport, Options(level=level, **options))
+            report = run(transport, options)
         assert [(line.verdict, line.examples) for line in report.cases] == [(verdict, 5)]
 
 

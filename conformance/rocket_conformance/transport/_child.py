@@ -159,7 +159,7 @@ class ChildTransport:
             raise
 
     @contextmanager
-    def side_by_side(self, count: int) -> Generator[Transport]:
+    def side_by_side(self, count: int, /) -> Generator[Transport]:
         """Further processes of the command, as one transport; this one alone if they do not start."""
         with ExitStack() as stack:
             others: list[ChildTransport] = []

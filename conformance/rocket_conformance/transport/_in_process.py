@@ -73,7 +73,7 @@ class InProcessTransport:
         except Exception as error:  # noqa: BLE001 - whatever leaves an implementation is its verdict
             return Failed("errored", printable(f"{type(error).__name__}: {error}"))
 
-    def side_by_side(self, _count: int) -> AbstractContextManager[Transport]:
+    def side_by_side(self, _count: int, /) -> AbstractContextManager[Transport]:
         """Itself."""
         return nullcontext(self)
 

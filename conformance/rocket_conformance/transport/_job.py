@@ -91,7 +91,7 @@ class Transport(Protocol):
         """Runs the jobs, and yields each with its reply, in any order."""
         ...
 
-    def side_by_side(self, count: int) -> AbstractContextManager[Transport]:
+    def side_by_side(self, count: int, /) -> AbstractContextManager[Transport]:
         """As many further processes of the same adapter as one transport; itself if there can be none."""
         ...
 

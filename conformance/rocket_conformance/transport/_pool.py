@@ -118,7 +118,7 @@ class PoolTransport:
             for worker in workers:
                 worker.stop()
 
-    def side_by_side(self, _count: int) -> AbstractContextManager[Transport]:
+    def side_by_side(self, _count: int, /) -> AbstractContextManager[Transport]:
         """Itself: its processes are several already."""
         return nullcontext(self)
 
