@@ -13,7 +13,7 @@ from rocket_spec.errors import FormatError, UsageError
 
 from rocket_spark.audit import audit_task
 from rocket_spark.files import COMMITLOG, is_remote
-from rocket_spark.reading import flag, geometry_option, path_option
+from rocket_spark.reading import flag, geometry_option, is_ignored, path_option
 from rocket_spark.stores import StoreTask, store_tasks
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class _FleetSource(DataSource):
 
     def reader(self, schema: StructType) -> _Reader:
         for name in self.options:
-            if name.lower() not in {"path", "paths", *map(str.lower, FLEET_OPTIONS)} and "." not in name:
+            if name.lower() not in {"path", "paths", *map(str.lower, FLEET_OPTIONS)} and not is_ignored(name):
                 raise UsageError(f"option {name}: unknown; there are {', '.join(FLEET_OPTIONS)}")
         level = self.options.get("level", "default")
         if level not in LEVELS:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rocket_spec.errors import UsageError
 
 from rocket_spark.decode import DecodeOptions, check_options
 from rocket_spark.failure_causes import reason
+from rocket_spark.files import is_remote
 from rocket_spark.reading import found_stores, request
-from rocket_spark.sources import FOLLOWED, format_of, register
+from rocket_spark.sources import FOLLOWED, format_of, register, require_streams
 from rocket_spark.tasks import JobError
 
 if TYPE_CHECKING:
@@ -56,11 +58,12 @@ def follow_stores(
         options: how the output is laid out; with `fail_fast`, what cannot be read is an error, gaps included.
 
     Raises:
-        UsageError: a table that cannot be followed.
+        UsageError: a table that cannot be followed, or PySpark before 4.2.
         JobError: a stream failed.
     """
     from pyspark.errors import PySparkException
 
+    require_streams()
     check_options(options)
     for table in tables or ():
         if table not in FOLLOWED:
@@ -68,6 +71,7 @@ def follow_stores(
     mode = "FAILFAST" if options.fail_fast else "DROPMALFORMED"
     times = "utc" if options.utc else "millis"
     asked = {**(storage or {}), "paths": json.dumps(list(stores)), "mode": mode, "timestamps": times}
+    out, checkpoint = (path if is_remote(path) else str(Path(path).absolute()) for path in (out, checkpoint))
     register(spark)
     rows: dict[str, int] = {}
     unreadable: dict[str, str] = {}

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StringType, StructField, StructType
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamReader
 
 __all__ = ["SOURCES", "reason", "register"]
+
+
+_KEPT: Final = "rocketspec.options"
+"""Name of the options of a catalog's table in the metadata of its first column."""
 
 
 @dataclass
@@ -76,8 +81,20 @@ class _StoreSource(DataSource):
     def name(cls) -> str:
         return cls.format_name
 
-    def _asked(self) -> Request:
-        return request(self.options, self.table, self.format_name)
+    def _given(self, schema: StructType | None = None) -> Mapping[str, str]:
+        """The options; of a table of a catalog those of its CREATE TABLE too, which its schema keeps.
+
+        Spark hands them to `schema` alone, not to the reader.
+        """
+        kept = schema[0].metadata.get(_KEPT) if schema is not None and len(schema) else None
+        if kept is None:
+            return self.options
+        kind: Any = type(self.options)  # in which names are found in any case
+        found: Mapping[str, str] = kind({**json.loads(kept), **self.options})
+        return found
+
+    def _asked(self, schema: StructType | None = None) -> Request:
+        return request(self._given(schema), self.table, self.format_name)
 
     def schema(self) -> StructType:
         asked = self._asked()
@@ -85,6 +102,11 @@ class _StoreSource(DataSource):
         fields = [whole[name] for name in asked.columns] if asked.columns is not None else list(whole)
         if asked.corrupt is not None:
             fields.append(StructField(asked.corrupt, StringType()))
+        if "provider" in self.options:
+            first = fields[0]
+            fields[0] = StructField(
+                first.name, first.dataType, metadata={_KEPT: json.dumps(dict(self.options))}
+            )
         return StructType(fields)
 
     def _columns(self, schema: StructType, asked: Request) -> list[str]:
@@ -104,16 +126,16 @@ class _StoreSource(DataSource):
         return schema.fieldNames()
 
     def reader(self, schema: StructType) -> _Reader:
-        asked = self._asked()
+        asked, options = self._asked(schema), self._given(schema)
         between = None
-        given = [name for name in OFFSET_OPTIONS if name in self.options]
+        given = [name for name in OFFSET_OPTIONS if name in options]
         if given:
             self._require_followed(f"option {given[0]}: ")
             between = (
-                offsets_option(self.options, "startingOffsets", "earliest"),
-                offsets_option(self.options, "endingOffsets", "latest"),
+                offsets_option(options, "startingOffsets", "earliest"),
+                offsets_option(options, "endingOffsets", "latest"),
             )
-        loss = flag(self.options, "failOnDataLoss", default=True)
+        loss = flag(options, "failOnDataLoss", default=True)
         return _Reader(self.table, asked, self._columns(schema, asked), between, loss)
 
     def _require_followed(self, option: str = "") -> None:
@@ -123,10 +145,11 @@ class _StoreSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         self._require_followed()
+        require_streams()
         from rocket_spark.streaming import StoreStreamReader
 
-        asked = self._asked()
-        return StoreStreamReader(self.table, asked, self._columns(schema, asked), self.options)
+        asked = self._asked(schema)
+        return StoreStreamReader(self.table, asked, self._columns(schema, asked), self._given(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: ARG002, FBT001 - Spark's form
         raise UsageError(
@@ -148,6 +171,15 @@ _SHORT: Final = {
     "consume_queue_ext": "consumequeue-ext",
     "commit_log": "commitlog",
 }
+
+
+def require_streams() -> None:
+    """Raises UsageError where PySpark lacks what a stream of ours needs."""
+    import pyspark
+    from pyspark.sql.streaming import datasource
+
+    if not hasattr(datasource, "SupportsTriggerAvailableNow"):
+        raise UsageError(f"streams need PySpark 4.2 or later; this is {pyspark.__version__}")
 
 
 def format_of(table: str) -> str:

@@ -171,6 +171,16 @@ def test_errors_and_modes_through_spark(spark: SparkSession, tmp_path: Path) -> 
     assert reader.option("mode", "DROPMALFORMED").load(str(tmp_path)).count() == 0
 
 
+@pytest.mark.parametrize("form", ["LOCATION '{}'", "OPTIONS (path '{}', maxPartitionRows '50')"])
+def test_a_table_of_the_catalog(spark: SparkSession, golden: dict[str, Path], form: str) -> None:
+    """The catalog adds properties of its own, which are ignored."""
+    spark.sql(f"CREATE TABLE records USING `rocketmq-commitlog` {form.format(golden['mixed'])}")
+    try:
+        assert rows_of_one(spark.sql("SELECT * FROM records")) == table_rows(golden["mixed"], "commit_log")
+    finally:
+        spark.sql("DROP TABLE records")
+
+
 def test_a_write_says_what_to_use_instead(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
     writer = spark.read.format("rocketmq-commitlog").load(str(hand_made)).write.format("rocketmq-commitlog")
     for mode in ("append", "overwrite"):

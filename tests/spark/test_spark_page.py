@@ -29,35 +29,35 @@ def place(golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPat
     return tmp_path
 
 
-def test_the_commands(verb: Run, s3: Far, place: Path) -> None:
+def test_the_page_in_its_order(
+    verb: Run, spark: SparkSession, s3: Far, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Commands and functions, one after the other, in one directory."""
+    monkeypatch.setattr("rocket_spark.open_session", lambda *_, **__: spark)
     s3.upload(place / "broker-a" / "store", "backups/broker-a/store")
     (shown,) = re.findall(r"```\n(index_headers .*?)```", PAGE, re.DOTALL)
-    for line in re.findall(r"^rocketspec spark (.*)$", PAGE, re.MULTILINE):
-        asked = line
+    names: dict[str, Any] = {}
+    for kind, block in re.findall(r"```(sh|python)\n(.*?)```", PAGE, re.DOTALL):
+        asked = block
         for old, new in (
             ("~", str(place)),
-            ("/data", str(place)),
+            ("/data/", f"{place}/"),
             ("http://127.0.0.1:9000", s3.options["s3.endpoint"]),
             ("s3://", f"{s3.root}/"),
         ):
             asked = asked.replace(old, new)
+        if kind == "python":
+            # The JVM of the tests runs in another directory.
+            exec(asked.replace('"fleet/', f'"{place}/fleet/'), names)  # noqa: S102 - our own page
+            continue
         keys = [f"--storage={name}={value}" for name, value in s3.options.items() if "Key" in name]
-        done = verb(*shlex.split(asked), *(keys if "s3://" in asked else []))
+        words = shlex.split(asked)
+        assert words[:2] == ["rocketspec", "spark"]
+        done = verb(*words[2:], *(keys if "s3://" in asked else []))
         assert (done.code, done.err) == (0, ""), (asked, done.err)
         if f"{place}/store" in asked:  # how many bytes a Parquet file takes depends on pyarrow
             assert [row.split()[:5] for row in done.out.splitlines()] == [
                 row.split()[:5] for row in shown.splitlines()
             ]
-        shutil.rmtree(place / "tables", ignore_errors=True)
-
-
-def test_the_functions(spark: SparkSession, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rocket_spark.open_session", lambda *_, **__: spark)
-    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    names: dict[str, Any] = {"spark": spark}
-    for block in sorted(
-        blocks, key=lambda block: "import" not in block
-    ):  # what was decoded is read at the end
-        exec(block.replace("/data/", f"{place}/").replace('"tables', f'"{place}/tables'), names)  # noqa: S102 - our own page
     assert names["summary"].stores == 2
-    assert set(names["rebuilt"]) == {""}
+    assert list(names["rebuilt"]) == [str(place / "broker-a/store")]

@@ -8,6 +8,7 @@ from rocket_spark.reading.options import (
     Request,
     flag,
     geometry_option,
+    is_ignored,
     path_option,
     positive,
     request,

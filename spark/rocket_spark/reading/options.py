@@ -45,6 +45,17 @@ OPTIONS: Final = (
 )
 
 
+_OF_CATALOG: Final = frozenset(
+    ["collation", "comment", "external", "is_managed_location", "location", "owner", "provider", "table_type"]
+)
+"""Properties that a catalog adds to the options of `CREATE TABLE ... USING`; only `location` is used, without a path."""
+
+
+def is_ignored(name: str) -> bool:
+    """Whether an option is none of ours: a catalog's, or one of a storage or of Spark, with a dot in its name."""
+    return "." in name or name.lower() in _OF_CATALOG
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """The request of a read.
@@ -108,7 +119,8 @@ def path_option(options: Mapping[str, str], format_name: str) -> tuple[str, ...]
     """Those of `load`, of which several come as JSON; UsageError if there is none."""
     text = options.get("paths", "[]")
     try:
-        paths = [options["path"]] if "path" in options else json.loads(text)
+        one = options.get("path", options.get("location") if "paths" not in options else None)
+        paths = json.loads(text) if one is None else [one]
     except (ValueError, RecursionError):
         paths = None
     if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
@@ -151,7 +163,7 @@ def request(options: Mapping[str, str], table: str, format_name: str) -> Request
     """
     known = {name.lower() for name in (*OPTIONS, *STREAM_OPTIONS, *OFFSET_OPTIONS)}
     for name in options:
-        if name.lower() not in known and "." not in name:
+        if name.lower() not in known and not is_ignored(name):
             raise UsageError(f"option {name}: unknown; there are {', '.join(OPTIONS[2:])}")
     mode = options.get("mode", "FAILFAST").upper()
     if mode not in _MODES:
