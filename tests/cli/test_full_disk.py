@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from rocket_golden import open_store
-from small_disk import run_on_disks
+from limited_disk import run_on_disks
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs tmpfs")
 
