@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from rocket_golden import open_store
 from limited_disk import run_on_disks
+from rocket_golden import open_store
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs tmpfs")
 
