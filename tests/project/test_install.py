@@ -107,7 +107,7 @@ def test_the_base_install_tests_an_adapter(base: tuple[Path, Path], tmp_path: Pa
     report = tmp_path / "report"
     options = ("--select", "IDX-HASH-*", "--report", report)
     tested = run(rocketspec, "conform", *options, "--", python, adapter, cwd=tmp_path)
-    assert tested.splitlines()[-1].startswith("conformant for index")
+    assert re.match(r"partial run: .*, all as 4\.9\.3 \(--select\)", tested.splitlines()[-1])
     assert (report / "report.html").exists()
     assert "all as recorded" in run(rocketspec, "golden", "verify", cwd=tmp_path)
     assert "IDX-PUT-5" in run(rocketspec, "spec", "show", "IDX-PUT-5", cwd=tmp_path)
