@@ -33,11 +33,6 @@ class QueueTail:
         """The first unit of each queue that still exists."""
         return {name: files[0].base_offset // QUEUE_UNIT.size for name, files in self.queues.items()}
 
-    def forget(self, offsets: dict[str, int], name: str) -> None:
-        """Removes a queue from `offsets`: it is then read from its first unit."""
-        del offsets[name]
-        offsets.pop(name + _MARK, None)
-
     def checked(self, start: dict[str, int], *, fail_on_loss: bool) -> dict[str, int]:
         """`start`, extended by new queues; if units are gone, MalformedError or the offsets to continue from."""
         begin = dict(start)
