@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -14,7 +15,9 @@ from rocketspec import _options as option
 from rocketspec._terminal import progress, say
 
 if TYPE_CHECKING:
-    from rocket_columnar.describe import Difference, StoreDifference
+    from collections.abc import Iterable
+
+    from rocket_columnar.describe import ConfigDifference, Difference, StoreDifference
 
 
 _SHOWN: Final = 60  # characters of a value
@@ -52,6 +55,41 @@ def _store_line(found: StoreDifference, stores: tuple[Path, Path]) -> str:
     return f"{part}: {late} begins later: {count} from {_offset(found)} on are only in {other}"
 
 
+_CONFIGURED: Final = {
+    "consumer_offsets": "consumer offset of {}, {} queue {}",
+    "delay_offsets": "delay offset of level {}",
+    "topics": "topic {}",
+    "subscription_groups": "group {}",
+}
+
+
+def _config_line(found: ConfigDifference, stores: tuple[Path, Path]) -> str:
+    pairs = zip((found.first, found.second), stores, strict=True)
+    if not found.key:
+        broken = next(store for starts, store in pairs if not starts)
+        return f"config, {found.table}: a broker cannot load the table in {broken}"
+    what = _CONFIGURED[found.table].format(*found.key)
+    if found.column not in (None, "offset"):
+        what += f", {found.column}"
+    return f"{what}: {', '.join(f'{_value(value, found.column)} in {store}' for value, store in pairs)}"
+
+
+def _value(value: Any, column: str | None) -> str:
+    if value is None:
+        return "missing"
+    if isinstance(value, bool):
+        return str(value).lower() if column else "there"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _shown(found: ConfigDifference | Difference | StoreDifference, stores: tuple[Path, Path]) -> str:
+    from rocket_columnar.describe import ConfigDifference, StoreDifference
+
+    if isinstance(found, StoreDifference):
+        return _store_line(found, stores)
+    return _config_line(found, stores) if isinstance(found, ConfigDifference) else _line(found)
+
+
 def _offset(found: StoreDifference) -> str:
     return f"{'physical' if found.part in _COUNTED else 'logical'} offset {found.offset:,}"
 
@@ -70,14 +108,15 @@ def diff(
     """Compare two files of a store field by field, or two stores that should hold the same messages.
 
     Of two stores, such as a master's and a slave's, it prints which one is behind and by how much, and the first difference
-    of the logs and of each queue.
+    of the logs and of each queue. Consumer offsets, delay offsets, topics and groups are compared too.
 
     Examples:
       rocketspec diff ~/master/store ~/slave/store
       rocketspec diff a/20260131120000000 b/20260131120000012
     """
-    from rocket_columnar.describe import StoreDifference, compare_stores
+    from rocket_columnar.describe import compare_configurations, compare_stores
     from rocket_columnar.describe import diff as engine
+    from rocket_columnar.facts import as_store
     from rocket_columnar.store import read_broker_conf
 
     given = option.read_geometry(geometry)
@@ -89,20 +128,18 @@ def diff(
         if stores and value is not None:
             raise UsageError(f"{first}: is a directory; {name} requires two files")
     with progress("comparing", unit="bytes") as step:
-        for found in (
-            compare_stores(first, second, on_progress=step)
-            if stores
-            else engine(first, second, kind=kind, geometry=given, on_progress=step)
-        ):
+        differences: Iterable[ConfigDifference | Difference | StoreDifference]
+        if stores:
+            pair = as_store(first), as_store(second)
+            differences = chain(compare_stores(*pair, on_progress=step), compare_configurations(*pair))
+        else:
+            differences = engine(first, second, kind=kind, geometry=given, on_progress=step)
+        for found in differences:
             count += 1
             if as_json:
                 option.write_json({name: _plain(value) for name, value in asdict(found).items()})
             else:
-                say(
-                    _store_line(found, (first, second))
-                    if isinstance(found, StoreDifference)
-                    else _line(found)
-                )
+                say(_shown(found, (first, second)))
     if not as_json:
         typer.echo(option.counted(count, "difference") if count else "no differences")
     if count:

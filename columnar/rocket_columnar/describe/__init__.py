@@ -1,6 +1,7 @@
 """What a store or a file contains: an overview, a byte, an index file, a summary, differences, digests, the use of the disk."""
 
 from rocket_columnar.describe.byte_meaning import ByteMeaning, FieldValue, byte_at
+from rocket_columnar.describe.configurations import ConfigDifference, compare_configurations
 from rocket_columnar.describe.differences import Difference, diff
 from rocket_columnar.describe.digests import FileDigest, digest, store_digest
 from rocket_columnar.describe.disk_use import Space, space

@@ -49,13 +49,13 @@ class StoreDifference:
 
 
 def compare_stores(
-    first: Path, second: Path, *, on_progress: Callable[[int, int], None] | None = None
+    first: Store | Path, second: Store | Path, *, on_progress: Callable[[int, int], None] | None = None
 ) -> Iterator[StoreDifference]:
     """What differs in the logs, the indexes and the queues of two stores; what only one still has is no first difference.
 
     Args:
-        first: the directory of a store.
-        second: that of another.
+        first: a store, or its directory.
+        second: another.
         on_progress: called with the bytes of both logs that were compared, and those of all.
 
     Raises:
@@ -65,9 +65,9 @@ def compare_stores(
     stores = tuple(map(as_store, (first, second)))
     views = tuple(map(look_at, stores))
     files = tuple(map(_by_part, stores))
-    for path, view in zip((first, second), views, strict=True):
+    for store, view in zip(stores, views, strict=True):
         if view.log is None:
-            raise UsageError(f"{path}: contains no commit log")
+            raise UsageError(f"{store.name}: contains no commit log")
     yield from _logs(views, files, on_progress)
     entries = [sum(index.entries for index in view.indexes) for view in views]
     ends = [
