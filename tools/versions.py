@@ -191,7 +191,7 @@ each release that Maven resolves from {first} to {last}, {count} in all. Made by
 
 which takes about five minutes on two idle cores with a JDK 17 and Maven, from `versions.json` beside it; `--render` makes
 this page alone. The command `rocketspec conform --rocketmq VERSION --report out` shows every difference of one release
-with its input.
+with its input. [Stores of other releases](../docs/releases.md) reports what real brokers of seven of them wrote.
 
 A release *differs* in the clauses of the cases that differ. A case of another clause in which a misreading gives exactly what
 the release does, or that differs first in the same field, counts for the clause of that misreading, and as *carried*. Two fields are part of nearly every answer, hash_slot_count (IDX-HDR-4) and max_physic_offset, the end of

@@ -29,7 +29,8 @@ def build(out: Path) -> int:
         specification = source / "spec" / "SPEC.md"
         specification.write_text(add_evidence(specification.read_text("utf-8")), "utf-8")
         write_reference(source / "api")
-        (source / "results.md").write_text(render_results(), "utf-8")
+        findings = source / "docs" / "findings.md"
+        findings.write_text(f"{findings.read_text('utf-8')}\n{render_results()}", "utf-8")
         structures = source / "structures.md"
         structures.write_text(filled(structures.read_text("utf-8")), "utf-8")
         code = run_sphinx(source, out, Path(scratch) / "doctrees")

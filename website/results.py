@@ -1,4 +1,4 @@
-"""The page of conformance results, made from reports alone: implementations by clauses, badges."""
+"""The conformance results at the end of `docs/findings.md` on the site, from reports alone: implementations by clauses, badges."""
 
 import json
 import re
@@ -11,17 +11,17 @@ from rocket_spec.clauses import clauses
 
 RESULTS: Final = Path(__file__).with_name("results.json")
 PARTS: Final = ("index", "service", "queue", "log", "checkpoint")
-_HOW: Final = """# Conformance results
+_HOW: Final = """## Results
 
 Which implementation does what 4.9.3 does, from the reports of runs. A run is never edited; a new one is added.
-The releases of RocketMQ itself have [a page of their own](spec/VERSIONS.md).
+The releases of RocketMQ itself have [a page of their own](../spec/VERSIONS.md).
 
-## How to be on it
+### Add your implementation
 
-1. Write an adapter ([tutorial](docs/tutorial.md)), and run `rocketspec conform --report out -- COMMAND`.
+1. Write an adapter ([tutorial](tutorial.md)), and run `rocketspec conform --report out -- COMMAND`.
 2. In a checkout, `make results ARGS='add out'` adds the run: its name and version are those of the adapter's hello.
-3. Propose the change of `website/results.json`, with the command of the adapter. Failing cases are welcome: the page shows what
-   an implementation does, part by part.
+3. Propose the change of `website/results.json`, with the command of the adapter. Failing cases are welcome: the page shows part by
+   part what an implementation does.
 
 A badge has a permanent address, `badges/NAME-VERSION-PART.svg`; it shows the latest run of that version.
 """
@@ -59,7 +59,7 @@ def latest(runs: Sequence[Run]) -> list[Run]:
 
 
 def render_results() -> str:
-    """The page."""
+    """The section."""
     shown = latest(read_runs())
     parts = (_overview(shown), _badges(shown), _by_clause(shown))
     return "\n".join([_HOW, *(line for part in parts for line in (*part, ""))])
@@ -90,7 +90,7 @@ def family_of(clause: str) -> str:
 
 
 def _overview(shown: Sequence[Run]) -> Iterator[str]:
-    yield "## Implementations"
+    yield "### Implementations"
     yield ""
     yield "Cases that pass, of those that the implementation offers operations for, in its latest run. Empty: the part is not offered."
     yield ""
@@ -107,19 +107,19 @@ def _overview(shown: Sequence[Run]) -> Iterator[str]:
 
 
 def _badges(shown: Sequence[Run]) -> Iterator[str]:
-    yield "## Badges"
+    yield "### Badges"
     for run in shown:
         offered = [part for part in PARTS if sum(run.tally(part))]
         yield ""
         yield f"{run.title}:"
         yield " ".join(
-            f'<img class="badge" src="badges/{badge_name(run, part)}" alt="{part}, {run.title}">'
+            f'<img class="badge" src="../badges/{badge_name(run, part)}" alt="{part}, {run.title}">'
             for part in offered
         )
 
 
 def _by_clause(shown: Sequence[Run]) -> Iterator[str]:
-    yield "## By clause"
+    yield "### By clause"
     yield ""
     yield "✓ all cases pass; ✗ at least one case fails; empty: not offered."
     yield ""

@@ -28,6 +28,15 @@ PAGES: Final = (
 )
 """Glob patterns of the pages, relative to the checkout; a pattern may match nothing."""
 
+OFF_THE_MENU: Final = {
+    "conformance/CAUSES.md",
+    "docs/broken-stores.md",
+    "docs/licences.md",
+    "docs/releases.md",
+    "spec/REVIEW.md",
+}
+"""Records that only links lead to."""
+
 _FENCE: Final = re.compile(r"^(```+|~~~+).*?^\1", re.MULTILINE | re.DOTALL)
 _LINK: Final = re.compile(r"(?<!!)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^()\s]+)\)")
 
@@ -42,7 +51,8 @@ def stage(root: Path, target: Path) -> None:
     for page in pages:
         copy = target / page.relative_to(root)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_text(_with_links(page, root, target, names), "utf-8")
+        front = "---\norphan: true\n---\n\n" if copy.relative_to(target).as_posix() in OFF_THE_MENU else ""
+        copy.write_text(front + _with_links(page, root, target, names), "utf-8")
 
 
 def _with_links(page: Path, root: Path, target: Path, names: set[str]) -> str:

@@ -13,7 +13,7 @@ STORES: dict[str, tuple[str, ...]] = {
     "docs/architecture.md": (),
     "docs/case-files.md": (),
     "docs/engine.md": ("small-roll",),
-    "docs/operations.md": ("replica", "replica-late-slave"),
+    "docs/reading-a-store.md": ("replica", "replica-late-slave"),
     "docs/query.md": ("mixed",),
     "docs/tutorial.md": (),
 }
