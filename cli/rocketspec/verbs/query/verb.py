@@ -1,8 +1,9 @@
-"""The verb `query`: messages by key, as a broker would answer."""
+"""The verb `query`: messages by key, as a broker would answer, and by their place in a queue."""
+
+from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rocket_spec.errors import UsageError
@@ -10,6 +11,9 @@ from rocket_spec.errors import UsageError
 from rocketspec import _options as option
 from rocketspec._settings import read_settings, warn
 from rocketspec._terminal import note, progress, say, skipped
+
+if TYPE_CHECKING:
+    from rocket_columnar.facts import Store
 
 
 def query(
@@ -24,7 +28,14 @@ def query(
         str | None, typer.Option(metavar="ID", help="Message ID made by the broker (offsetMsgId).")
     ] = None,
     queue: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Number of the queue of --topic, for --at.")
+        int | None,
+        typer.Option(metavar="N", min=0, help="Number of the queue of --topic. Alone: print its offsets."),
+    ] = None,
+    offset: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, help="Print the unit at this logical offset of --queue, and its message."
+        ),
     ] = None,
     at: Annotated[
         str | None,
@@ -92,22 +103,17 @@ def query(
 
     Example: `rocketspec query ~/store --topic T --key K --explain`
     Example: `rocketspec query ~/store --topic T --key K --body`
+    Example: `rocketspec query store --topic T --queue 0 --offset 9`
     """
     if body and (explain or as_json):
         raise UsageError(
             "--body cannot be combined with --explain, or with --json, which has the whole bodies"
         )
     place = option.use_zone(time_zone)
-    if at is not None or queue is not None:
-        if at is None or queue is None or topic is None:
-            raise UsageError("expected --topic, --queue and --at together: they name a queue and a time")
-        _offset_at(
-            store,
-            (topic, queue, option.read_time(at, "--at", place)),
-            commitlog,
-            broker_conf,
-            as_json=as_json,
-        )
+    if (queue, at, offset) != (None, None, None):
+        facts = read_settings(store, commitlog, None, broker_conf).open()
+        time = None if at is None else option.read_time(at, "--at", place)
+        _in_queue(facts, (topic, queue), (time, offset), body=body, as_json=as_json)
         return
     first, last = (
         None if text is None else option.read_time(text, name, place)
@@ -137,7 +143,7 @@ def query(
             opened.log.on_progress = step
             found, walk = explained(opened, asked) if explain else (answer(opened, asked), None)
     if body:
-        show_bodies(found)
+        show_bodies(found.messages)
     elif as_json:
         option.write_json(to_json(found, walk, asked))
     else:
@@ -149,20 +155,66 @@ def query(
         raise typer.Exit(option.FINDINGS)
 
 
-def _offset_at(
-    store: Path | None,
-    wanted: tuple[str, int, int],
-    commitlog: list[str] | None,
-    broker_conf: Path | None,
+def _in_queue(
+    store: Store,
+    queue: tuple[str | None, int | None],
+    place: tuple[int | None, int | None],
     *,
+    body: bool,
     as_json: bool,
 ) -> None:
+    """Prints what is at a time, or at a logical offset, of a queue; without them its bounds."""
+    (topic, number), (time, offset) = queue, place
+    if topic is None or number is None:
+        raise UsageError("expected --topic and --queue together: they name a queue, for --at and --offset")
+    if time is not None and offset is not None:
+        raise UsageError("--at and --offset are mutually exclusive")
+    if offset is not None:
+        _unit_at(store, (topic, number, offset), body=body, as_json=as_json)
+    elif time is not None:
+        _offset_at(store, (topic, number, time), as_json=as_json)
+    else:
+        _bounds(store, topic, number, as_json=as_json)
+
+
+def _bounds(store: Store, topic: str, queue_id: int, *, as_json: bool) -> None:
+    """Prints the logical offsets of a queue."""
+    from rocket_columnar.consumers import queue_bounds
+
+    from rocketspec.verbs.query.view import bounds_line
+
+    found = queue_bounds(store, topic, queue_id)
+    if as_json:
+        option.write_json(asdict(found))
+    else:
+        say(bounds_line(found))
+
+
+def _unit_at(store: Store, wanted: tuple[str, int, int], *, body: bool, as_json: bool) -> None:
+    """Prints the unit at a logical offset of a queue, and its record."""
+    from rocket_columnar.consumers import unit_at
+
+    from rocketspec._search import plain
+    from rocketspec.verbs.query.view import show_bodies, show_unit
+
+    found = unit_at(store, *wanted)
+    row = found.row
+    if as_json:
+        option.write_json(asdict(found) | {"row": None if row is None else plain(row)})
+    elif body:
+        show_bodies([] if row is None else [row])
+    else:
+        show_unit(found)
+    if row is None:
+        raise typer.Exit(option.FINDINGS)
+
+
+def _offset_at(store: Store, wanted: tuple[str, int, int], *, as_json: bool) -> None:
     """Prints the answer of a broker to a queue and a time."""
     from rocket_columnar.consumers import offset_at
     from rocket_columnar.formats import iso
 
-    settings = read_settings(store, commitlog, None, broker_conf)
-    found = offset_at(settings.open(), *wanted)
+    found = offset_at(store, *wanted)
     if as_json:
         option.write_json(asdict(found))
         return

@@ -20,6 +20,7 @@ from rocketspec._tables import columns
 from rocketspec._terminal import binary_stdout, one_line, say_all
 
 if TYPE_CHECKING:
+    from rocket_columnar.consumers import Bounds, UnitAt
     from rocket_columnar.query import Answer, Explanation, FileWalk, Row
 
     from rocketspec._search import Asked
@@ -59,19 +60,39 @@ def show(answer: Answer, explanation: Explanation | None, asked: Asked) -> None:
         say_all(_walk_lines(explanation))
 
 
-def show_bodies(answer: Answer) -> None:
+def bounds_line(bounds: Bounds) -> str:
+    """The logical offsets of a queue in one line."""
+    least = f"minimum {bounds.min_offset:,}"
+    if bounds.broker_min != bounds.min_offset:
+        least += f" (a broker answers {bounds.broker_min:,})"
+    return f"{bounds.topic} queue {bounds.queue_id}: {least}, maximum {bounds.max_offset:,}"
+
+
+def show_unit(found: UnitAt) -> None:
+    """Prints a unit and, if there is one, its message."""
+    say_all([bounds_line(found.bounds)])
+    if found.file is not None:
+        say_all([f"offset {found.offset:,}: {found.file}, byte {found.position:,}"])
+    if found.phy_offset is not None:
+        say_all([f"  physical offset {found.phy_offset:,}, size {found.size:,}, tags code {found.tags_code}"])
+    say_all([f"  {problem}" for problem in found.problems])
+    if found.row is not None:
+        say_all([*_table([found.row], [""]), *_id_lines([found.row])])
+
+
+def show_bodies(rows: Sequence[Row]) -> None:
     """Prints the bodies as they were sent; before each of several a line with its place and length."""
     output = binary_stdout()
-    for row in answer.messages:
+    for row in rows:
         body: bytes = row["body"] or b""
         if (row["sys_flag"] or 0) & _COMPRESSED:
             with suppress(zlib.error):  # of another kind than 4.9.3's
                 body = zlib.decompress(body)
-        if len(answer.messages) > 1:
+        if len(rows) > 1:
             head = f"== {row['phy_offset']}, {row['topic']} queue {row['queue_id']} offset {row['queue_offset']}, "
             output.write(one_line(f"{head}{len(body)} bytes").encode() + b"\n")
         output.write(body)
-        if len(answer.messages) > 1 or sys.stdout.isatty():
+        if len(rows) > 1 or sys.stdout.isatty():
             output.write(b"\n")
     output.flush()
 
@@ -124,10 +145,14 @@ def _is_asked(row: Row, asked: Asked) -> bool:
 
 
 def _messages(answer: Answer, asked: Asked) -> Iterator[str]:
-    """The rows as a table of the terminal's width: numbers and times whole, texts cut."""
+    return _table(answer.messages, ["" if _is_asked(row, asked) else "*" for row in answer.messages])
+
+
+def _table(rows: Sequence[Row], marks: Sequence[str]) -> Iterator[str]:
+    """Rows with their marks as a table of the terminal's width: numbers and times whole, texts cut."""
     head = ("offset", "queue", "logical", "stored", "tags", "keys", "body")
-    rows = [_cells(row, mark="" if _is_asked(row, asked) else "*") for row in answer.messages]
-    yield from columns([head, *rows], right=range(3), whole=range(4), width=get_terminal_size().columns)
+    cells = [_cells(row, mark=mark) for row, mark in zip(rows, marks, strict=True)]
+    yield from columns([head, *cells], right=range(3), whole=range(4), width=get_terminal_size().columns)
 
 
 def _cells(row: Row, *, mark: str) -> tuple[str, ...]:

@@ -1,0 +1,62 @@
+"""Units by logical offset, compared with the lines that the real release wrote (CQ-UNIT-1)."""
+
+from pathlib import Path
+
+import pytest
+from rocket_columnar.consumers import Bounds, queue_bounds, unit_at
+from rocket_columnar.facts import Store
+from rocket_golden import open_store, truth
+from rocket_spec.errors import UsageError
+
+
+@pytest.mark.parametrize("name", ["mixed", "expired", "lmq", "ext", "dledger", "replica-late-slave"])
+def test_every_unit_and_its_record(name: str, tmp_path: Path) -> None:
+    lines = list(truth(name))
+    records = {line["phy_offset"]: line for line in lines if line["type"] == "log_record"}
+    queues = {(line["topic"], line["queue_id"]): line for line in lines if line["type"] == "queue"}
+    store = Store(open_store(name, tmp_path))
+    units = [line for line in lines if line["type"] == "queue_unit" and line["size"] != 0x7FFFFFFF]
+    assert units
+    for unit in units:
+        queue = (unit["topic"], unit["queue_id"])
+        found = unit_at(store, *queue, unit["logical_offset"])
+        record = records.get(unit["phy_offset"])
+        assert (found.file, found.phy_offset, found.size) == (
+            unit["file"],
+            unit["phy_offset"],
+            unit["size"],
+        )
+        bounds = found.bounds
+        assert (bounds.broker_min, bounds.max_offset) == (queues[queue]["min"], queues[queue]["max"])
+        if record is None:
+            assert found.row is None
+            assert found.problems == (f"its record was deleted: the log begins at {min(records):,}",)
+        else:
+            assert found.row is not None
+            assert found.row["uniq_key"] == record["uniq_key"]
+            assert name == "lmq" or found.problems == ()
+
+
+def test_bounds_of_a_queue_whose_records_are_all_deleted(tmp_path: Path) -> None:
+    """Rare had six messages, all in deleted log files; its broker went on to answer 0 as the minimum."""
+    (line,) = (line for line in truth("expired") if line["type"] == "queue" and line["topic"] == "Rare")
+    assert (line["min"], line["max"]) == (0, 6)
+    assert queue_bounds(open_store("expired", tmp_path), "Rare", 0) == Bounds("Rare", 0, 6, 6, 0)
+
+
+def test_offsets_without_a_message(tmp_path: Path) -> None:
+    """Queue 0 of Orders has 32 units in two files of 20."""
+    store = Store(open_store("mixed", tmp_path))
+    assert unit_at(store, "Orders", 0, 32).problems == ("no unit was written here",)
+    assert unit_at(store, "Orders", 0, 40).problems == ("no file of the queue has this offset",)
+    with pytest.raises(UsageError, match="no queue 9 of topic Orders"):
+        unit_at(store, "Orders", 9, 0)
+
+
+def test_a_unit_that_points_to_another_record(tmp_path: Path) -> None:
+    """Unit 1 takes the bytes of unit 0, whose record has the offset 0."""
+    root = open_store("mixed", tmp_path)
+    file = root / "consumequeue" / "Orders" / "0" / f"{0:020}"
+    data = file.read_bytes()
+    file.write_bytes(data[:20] + data[:20] + data[40:])
+    assert unit_at(root, "Orders", 0, 1).problems == ("its record has offset 0, expected 1",)
