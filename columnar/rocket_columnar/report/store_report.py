@@ -103,7 +103,9 @@ def audit(
         whole = not signs and _is_whole(found)
         halves = whole and level != "quick"
         found += while_listed(lambda: list(config_findings(store, queues=whole, halves=halves)))
-        found += map(_linked, () if store.path is None else links_in(store.path))
+        named = {one.file for one in found}
+        links = () if store.path is None else links_in(store.path)
+        found += (_linked(name) for name in links if name not in named)
         options = _options(store) if options is None else options
         shell = Shell.of(store.path or "STORE", options, None if conf is None else conf.path)
         unchecked = {
