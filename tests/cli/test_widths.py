@@ -17,6 +17,7 @@ WIDTHS = (60, 80, 120)
 INDEX = "index/20261121132607044"
 VERBS = (
     "inspect mixed",
+    "inspect mixed --group *",
     "inspect broken",
     "inspect mixed/index",
     f"inspect mixed/{INDEX}",

@@ -150,7 +150,7 @@ def _consumers(settings: Settings, group: str | None, topic: str | None, *, as_j
     if as_json:
         option.write_json(row)
         return
-    if not row["groups"]:
+    if not row["groups"] and (group, topic) != ("*", None):  # which is also asked for what else waits
         what = " and ".join(f"{name} {glob}" for name, glob in (("group", group), ("topic", topic)) if glob)
         raise UsageError(f"{settings.store}: no consumer offset of {what}")
     show_consumers(row)
