@@ -1,4 +1,4 @@
-"""How much of planted damage an audit finds, and how much of what it says is true: kept from a long run."""
+"""Recall and precision of an audit on planted damage, kept from a long run."""
 
 import hashlib
 import json

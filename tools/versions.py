@@ -1,4 +1,4 @@
-"""What other RocketMQ versions do differently: surveyed with the real jars, kept beside the spec.
+"""Surveys the differences between RocketMQ releases with the real jars, and writes them beside the spec.
 
     python -m tools.versions
 
@@ -184,7 +184,7 @@ def survey_to_json(survey: Survey) -> str:
 
 _INTRODUCTION: Final = """# Versions
 
-What other releases of Apache RocketMQ do differently from {oracle}, clause by clause: the suite was run on the real store of
+The differences between other releases of Apache RocketMQ and {oracle}, clause by clause: the suite was run on the real store of
 each release that Maven resolves from {first} to {last}, {count} in all. Made by
 
     python -m tools.versions

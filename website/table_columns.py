@@ -1,4 +1,4 @@
-"""What each column of the decoded tables contains: its meaning with its unit, and the clause that it comes from."""
+"""The meaning of each column of the decoded tables, with its unit and clause."""
 
 from typing import Final, NamedTuple
 

@@ -96,7 +96,7 @@ def run_command(arguments: list[str]) -> int:
 
 
 def _settle_stdout() -> None:
-    """Has what cannot be written to stdout go nowhere: Python would try again at its end, and complain."""
+    """Redirects a broken stdout to /dev/null so that Python's exit flush does not fail again."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""What the verbs have in common: options, exit codes, JSON and counts."""
+"""Options, exit codes, JSON output and counts that all verbs share."""
 
 from __future__ import annotations
 
@@ -219,10 +219,10 @@ def in_utc(timestamps: str) -> bool:
 
 
 def use_zone(text: str | None) -> Callable[[datetime], datetime] | None:
-    """Has times be printed in the zone of `--tz`; returns what places a time without a zone in it, None without `--tz`.
+    """Sets the zone for printing times; returns a function that adds it to naive times, None without `--tz`.
 
     Raises:
-        UsageError: it is no time zone.
+        UsageError: it is not a time zone.
     """
     if text is None:
         return None

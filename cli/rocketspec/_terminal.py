@@ -1,4 +1,4 @@
-"""What goes to the terminal beside a verb's results: notes, and the progress of long work, both on stderr."""
+"""Notes and the progress of long work, printed on stderr."""
 
 from __future__ import annotations
 

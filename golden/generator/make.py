@@ -29,6 +29,7 @@ MANIFEST: Final = PACKAGE / "manifest.json"
 SCENARIOS: Final = HERE / "src" / "main" / "java" / "rocketspec" / "golden" / "scenarios"
 BUILD: Final = ROOT / "build" / "golden"
 LEVEL: Final = 19
+
 LIMIT: Final = 6 << 20
 """All stores and truths together stay below this many bytes."""
 

@@ -1,4 +1,4 @@
-"""What can be wrong with golden data: a name that there is not, and bytes that are not the recorded ones."""
+"""Errors about golden data: an unknown name, or bytes that differ from the recorded ones."""
 
 from collections.abc import Iterable
 

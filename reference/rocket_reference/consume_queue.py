@@ -48,6 +48,7 @@ class QueueUnit:
 
 
 UNIT_SIZE: Final = QUEUE_UNIT.size  # CQ_STORE_UNIT_SIZE
+
 PRE_BLANK: Final = QueueUnit(0, PRE_BLANK_SIZE, 0)
 """The unit that `ConsumeQueue.fillPreBlank` 532-542 writes (CQ-UNIT-2)."""
 

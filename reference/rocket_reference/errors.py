@@ -1,4 +1,4 @@
-"""What can go wrong in the reference, beside bytes that are wrong (those are `rocket_spec.errors`)."""
+"""Errors of the reference, except those about wrong bytes (`rocket_spec.errors`)."""
 
 
 class ThrownError(Exception):

@@ -1,4 +1,4 @@
-"""How a release behaves, as parameters of the reference: each is that of 4.9.3 unless a profile sets it.
+"""Behaviour of a release, as parameters of the reference: each is that of 4.9.3 unless a profile sets it.
 
 `spec/profiles.json` names for each release the clauses that differ and the parameters that follow from them.
 """

@@ -1,4 +1,4 @@
-"""Why a Spark job or query failed, in one line that names the cause and, if there is one, the setting that helps."""
+"""Explains in one line why a Spark job or query failed, with the setting that helps if there is one."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""What is done with frames of the sources: records in the columns of Spark's Kafka source, times that became null."""
+"""Functions on data frames of the sources: columns of Spark's Kafka source, and times that became null."""
 
 from __future__ import annotations
 

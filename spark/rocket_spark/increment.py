@@ -1,4 +1,4 @@
-"""What came since the last run, from streams over many stores: `spark decode --increment CHECKPOINT`."""
+"""Decodes what was written since the last run, from streams over many stores: `spark decode --increment CHECKPOINT`."""
 
 from __future__ import annotations
 

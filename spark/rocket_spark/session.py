@@ -80,7 +80,7 @@ def _stderr_to(log: Path | None) -> Iterator[None]:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Puts off a first interrupt to the end of the block, or until Spark handles it: a JVM that nobody awaits stays for ever."""
+    """Delays the first Ctrl-C until the JVM has started; otherwise the JVM would be orphaned."""
     put_off = False
 
     def handler(*_: object) -> None:

@@ -30,8 +30,10 @@ Progress = Any
 """`(what, done, total)`: called now and then with the number of finished tasks and of all tasks."""
 
 WAVE_TASKS: Final = 10_000
+"""Maximum number of tasks in one Spark job: over Spark Connect each task is sent all of its wave."""
+
 _WAVE_BYTES: Final = 32 << 20
-"""Tasks of one Spark job, and bytes of them, at most: over Spark Connect each task is sent all of its wave."""
+"""Maximum size of the tasks in one Spark job, for the same reason."""
 
 TASK_BYTES: Final = 64 << 20
 """Spark refuses to send a task of more than 128 MiB by itself; one so large goes the way of Spark Connect."""

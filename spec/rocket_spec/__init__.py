@@ -1,4 +1,4 @@
-"""What the bytes of RocketMQ 4.9.3's store mean: layout tables, table schemas, errors, clauses."""
+"""The format of RocketMQ 4.9.3's store as data: layout tables, table schemas, errors, clauses."""
 
 from rocket_spec.errors import FormatError, InvalidError, MalformedError, UsageError
 from rocket_spec.layout import (

@@ -24,8 +24,10 @@ LATER_CHECKPOINT: Final = layout_of(
         for one in (*CHECKPOINT.fields, *_READ["checkpoint of 5.x"].fields)
     ),
 )
+
 LATER_LAYOUTS: Final = _READ | {LATER_CHECKPOINT.name: LATER_CHECKPOINT}
 """The structures that 5.x adds, by name."""
+
 BATCH_UNIT: Final = LATER_LAYOUTS["batch consume-queue unit"]
 TIMER_SLOT: Final = LATER_LAYOUTS["timer-wheel slot"]
 TIMER_UNIT: Final = LATER_LAYOUTS["timer-log unit"]

@@ -1,4 +1,4 @@
-"""Whether a path leads into a store: nothing that we write goes there."""
+"""Recognises paths inside a store, so that no output is written there."""
 
 import os
 from pathlib import Path

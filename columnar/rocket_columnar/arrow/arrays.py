@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 Array: TypeAlias = "pa.Array[Any]"
+
 Columns: TypeAlias = "dict[str, Array]"
 """Arrays by column."""
 

@@ -19,9 +19,13 @@ _NO_CURE: Final = (
 )
 _COLUMNS: Final = ["position", "phy_offset", "size", "store_timestamp", "base_offset", "batch_size"]
 _RECORD: Final = ["phy_offset", "topic", "queue_id", "sys_flag"]
+
 _TRANSACTION: Final = 0xC
+"""Bits of sys_flag that hold the transaction type."""
+
 _HIDDEN: Final = (0x4, 0xC)
-"""Bits of sys_flag, and their values of half messages and rollbacks, which get no unit."""
+"""Transaction types of half messages and rollbacks, which get no unit."""
+
 _Unit = dict[str, Any]
 
 

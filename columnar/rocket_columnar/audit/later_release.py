@@ -1,4 +1,4 @@
-"""What 5.x writes that 4.9.3 does not, and an audit therefore does not judge."""
+"""Files and entries of 5.x that an audit does not judge, because 4.9.3 never writes them."""
 
 from typing import Final
 

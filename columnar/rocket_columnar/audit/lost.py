@@ -1,4 +1,4 @@
-"""Which of the units and keys that no file has are lost, which are on their way, and which are of no queue's last life."""
+"""Sorts units and keys that no file has: lost, not dispatched yet, or of an earlier life of their queue."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

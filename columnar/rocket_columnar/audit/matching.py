@@ -18,15 +18,17 @@ OUTSIDE: Final = 128
 """Flag: points outside the range, or is not a unit that 4.9.3 accepts; not checked."""
 LOST: Final = 1
 """Flag: no record begins at that offset."""
+
+# Flags of units: the record belongs to another queue, has another size, logical offset or tags code.
 NOT_OWN: Final = 2
 SIZE: Final = 4
 MOVED: Final = 8
 TAGS: Final = 16
-"""Flags of units: the record belongs to another queue, has another size, logical offset or tags code."""
+
+# Flags of entries: no key of the record has the hash; indexed before; the time diff is not the record's.
 WRONG: Final = 2
 DOUBLE: Final = 4
 TIME: Final = 8
-"""Flags of entries: no key of the record has the hash; indexed before; the time diff is not the record's."""
 
 _INT_MAX: Final = 0x7FFFFFFF
 

@@ -22,6 +22,7 @@ from rocket_columnar.log import Gap, RequestScan, TopicNames
 from rocket_columnar.store import StoreFile, by_queue
 
 _MOVED: Final = "unit.moved"
+
 _SHOWN: Final = 5
 """Number of records without a unit that a finding names."""
 

@@ -11,7 +11,7 @@ from rocket_columnar.log import Gap, Requests, TopicNames
 from rocket_columnar.store import Sign
 
 BEFORE, NEWEST, AFTER = range(3)
-"""Where a record is: before the range's last indexed one, from there up to the last one that is in its queue, after that."""
+"""Position of a record relative to dispatch: BEFORE the last indexed one, NEWEST (queued, perhaps not indexed), AFTER (not dispatched)."""
 
 
 @dataclass(frozen=True, slots=True)

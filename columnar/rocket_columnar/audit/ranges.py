@@ -1,4 +1,4 @@
-"""What an audit checks: a store, how much of it, and the ranges into which its log is cut."""
+"""The plan of an audit: the store, the level, and the ranges into which its log is cut."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -63,7 +63,7 @@ def audit(
 
 
 class _Work(WorkDone):
-    """The bytes of a plan's files and ranges, of which those that are done are reported; and who takes the signs of 5.x."""
+    """Progress of an audit in bytes, and the callback for signs of 5.x."""
 
     def __init__(
         self,

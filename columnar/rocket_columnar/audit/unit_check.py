@@ -1,4 +1,4 @@
-"""What is wrong with units that do not match their records."""
+"""Findings about units that do not match their records."""
 
 from contextlib import suppress
 from dataclasses import dataclass

@@ -12,8 +12,9 @@ from rocket_columnar.config.lenient_json import parse
 from rocket_columnar.store import CONFIG_TABLES, Reader, open_reader
 
 _LIGHT_OFFSETS: Final = "lmqConsumerOffset.json"
+
 _MOST: Final = 64 << 20
-"""Bytes of a file that are read, each of which may take 60 in memory; a broker with 100,000 groups writes about 30 MB."""
+"""Maximum size of a file that is read: a byte may take 60 in memory, and a broker with 100,000 groups writes about 30 MB."""
 
 
 def table_rows(table: str, reader: Reader) -> list[Row]:

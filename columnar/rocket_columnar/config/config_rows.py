@@ -15,16 +15,21 @@ from rocket_spec.tables import TABLES
 Row: TypeAlias = "dict[str, Any]"
 
 _FILTER_TYPES: Final = ("SINGLE_TAG", "MULTI_TAG")
+
 _SHOWN: Final = 40
-"""Characters of a name in a message."""
+"""Maximum length of a name in a message."""
+
 _INT: Final = range(-(1 << 31), 1 << 31)
 _LONG: Final = range(-(1 << 63), 1 << 63)
+
 _SCALES: Final = range(-100, 101)
-"""Of numbers whose whole part Java takes without a check (`TypeUtils.longValue`)."""
+"""Scales of decimal numbers that Java truncates without a check (`TypeUtils.longValue`)."""
+
 _TRUE: Final = re.compile(r"(?i:true|y)|1|T")
 _FALSE: Final = re.compile(r"(?i:false|f)|0|N")
+
 _NO_TEXT: Final = ("", "null", "NULL")
-"""Texts that stand for null."""
+"""Texts that mean null."""
 
 
 @dataclass(frozen=True, slots=True)

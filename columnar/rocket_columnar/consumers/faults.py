@@ -1,4 +1,4 @@
-"""What is wrong with the broker's configuration beside its queues."""
+"""Findings about the broker's configuration, compared with its queues."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime

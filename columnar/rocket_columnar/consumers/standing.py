@@ -1,4 +1,4 @@
-"""How far consumers, delayed messages and transactions are: the configuration beside the queues and the log.
+"""Progress of consumers, delayed messages and transactions: the configuration compared with the queues and the log.
 
 Numbers are those that a broker would give after a start: offsets from the file of `config/` that it takes (CFG-1),
 minimum and maximum offsets from the queues.
@@ -24,6 +24,7 @@ from rocket_columnar.store import StoreFile, by_queue
 SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 HALF: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
 OP: Final = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
+
 CHECKER: Final = "CID_RMQ_SYS_TRANS"
 """The group in whose name the broker itself reads the queues of transactions."""
 

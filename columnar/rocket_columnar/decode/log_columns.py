@@ -19,6 +19,7 @@ _NUMBERS: Final = (
 )
 _TEXTS: Final = ("keys", "uniq_key", "tags")
 _HOSTS: Final = ("born_host", "store_host")
+
 _VALUES: Final = frozenset({*_TEXTS, "tags_code", "properties"})
 """Columns of what the properties contain."""
 

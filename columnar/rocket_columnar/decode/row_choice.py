@@ -1,4 +1,4 @@
-"""Which rows and columns of a table a decode returns, and how the work is cut into batches."""
+"""The rows and columns of a table that a decode returns, and the size of its batches."""
 
 from dataclasses import dataclass, field
 from typing import Final

@@ -22,11 +22,13 @@ FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 """What `write` can write; `write_stream` the first two of them."""
 
 GROUP_ROWS: Final = 1 << 20
+"""Maximum number of rows in a Parquet row group: readers skip and distribute whole groups."""
+
 GROUP_BYTES: Final = 128 << 20
-"""Rows and bytes in memory of a Parquet row group at most: readers skip and share out whole groups."""
+"""Maximum size of a row group in memory."""
 
 _PAGE_ROWS: Final = 1 << 17
-"""Rows of a page at most, beside pyarrow's limit of 1 MiB: after each of its 20,000 rows the compressor would begin anew."""
+"""Maximum number of rows in a page, beside pyarrow's limit of 1 MiB: with its default of 20,000 the compressor starts anew too often."""
 
 _ENCODINGS: Final = {
     # Numbers that rise, or stay near the one before.

@@ -1,4 +1,4 @@
-"""What a store or a file contains: an overview, a byte, an index file, a summary, differences, digests, the use of the disk."""
+"""Describes stores and files: overview, one byte, index file, summary, differences, digests, disk use."""
 
 from rocket_columnar.describe.byte_meaning import ByteMeaning, FieldValue, byte_at
 from rocket_columnar.describe.configurations import ConfigDifference, compare_configurations

@@ -1,4 +1,4 @@
-"""What differs in the configuration of two stores, as a start of each would load it (CFG-1)."""
+"""Compares the configuration of two stores, as a start of each would load it (CFG-1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fills the disk of a store: bytes by topic and queue, and the files that a broker deletes next."""
+"""Disk use of a store: bytes by topic and queue, and the files that a broker deletes next."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

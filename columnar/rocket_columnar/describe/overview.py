@@ -1,4 +1,4 @@
-"""What a store or one of its directories contains, from names, sizes, headers and the ends of files."""
+"""Overview of a store or one of its directories, from names, sizes, headers and the ends of files."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass

@@ -19,6 +19,7 @@ from rocket_columnar.facts import Store, as_store
 from rocket_columnar.store import StoreFile, by_queue, is_gone
 
 _Files = dict[tuple[str, int], list[StoreFile]]
+
 _LOG: Final = ("", -1)
 """Stands for the log beside the queues."""
 

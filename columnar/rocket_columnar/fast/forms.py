@@ -1,4 +1,4 @@
-"""What has a plain and a compiled form: the records of a log, and key hashes of many keys, over UTF-8 that stays where it is."""
+"""Chooses the plain or the compiled form of two loops: the records of a log, and the key hashes of many keys, both without copying UTF-8."""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""What is found of each record of a log, and in which range it is looked for."""
+"""The columns that a log loop fills for each record, and the range that it searches."""
 
 from typing import Final, NamedTuple
 

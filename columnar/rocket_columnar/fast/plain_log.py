@@ -20,14 +20,15 @@ from rocket_columnar.formats import (
 )
 
 _VALUES: Final[tuple[bytes, ...]] = (b"KEYS", b"UNIQ_KEY", b"TAGS", b"DELAY")
-_COMPLETED: Final = list((ROW.names or ())[-2 * len(_VALUES) - 2 :])
-"""The columns that `find_values` fills: places and lengths of these values, and two flags."""
 
+_COMPLETED: Final = list((ROW.names or ())[-2 * len(_VALUES) - 2 :])
+"""Columns that `find_values` fills: positions and lengths of the values of `_VALUES`, and two flags."""
+
+# A pair is dropped if it contains a second `\1`, except at its end (LOG-PROP-3).
 _PAIR: Final = re.compile(rb"\x02(KEYS|UNIQ_KEY|TAGS|DELAY|INNER_MULTI_DISPATCH)\x01([^\x02]+)")
 _PAIR_BEFORE_4_9_1: Final = re.compile(
     rb"\x02(KEYS|UNIQ_KEY|TAGS|DELAY|INNER_MULTI_DISPATCH)\x01([^\x01\x02]+)\x01*(?![^\x02])"
 )
-"""A pair is dropped if it contains a second `\1`, except at its end (LOG-PROP-3)."""
 
 
 class PlainNumbers:

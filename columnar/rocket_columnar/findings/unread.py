@@ -10,13 +10,14 @@ _LOG: Final = (
     "whether units and entries point to its records",
     ("queue.dangling", "index.entry_dangling", "index.ahead_of_log", "checkpoint.ahead", "log.torn"),
 )
+
 _HIDDEN: Final = {
     "index": ("whether the index has every key", ("index.missing_key", "index.name_order")),
     "consumequeue": ("whether the queues have every unit", ("queue.missing_unit", "queue.gap")),
     "consumequeue_ext": ("what units of its queue refer to", ("queue.tags_code",)),
     "checkpoint": ("the times that a recovery begins with", ()),
 }
-"""By the first folder of a file's name: what cannot be judged without it, and the codes of these findings; else of the log."""
+"""By top folder of an unreadable file: the checks that need the file, in words, and the codes of their findings; `_LOG` for all others."""
 
 
 def unread_findings(skipped: Iterable[tuple[str, str]]) -> list[Finding]:

@@ -8,9 +8,9 @@ import codecs
 import unicodedata
 from typing import Final
 
+# The range of a Java long (`Long.MIN_VALUE`, `Long.MAX_VALUE`).
 LONG_MIN: Final = -(1 << 63)
 LONG_MAX: Final = (1 << 63) - 1
-"""The range of a Java long (`Long.MIN_VALUE`, `Long.MAX_VALUE`)."""
 
 _REPLACEMENT: Final = "\ufffd"
 _PLAIN: Final = (

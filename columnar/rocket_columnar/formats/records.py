@@ -30,12 +30,15 @@ _FIXED: Final = {
     for born in (0, 1)
     for store in (0, 1)
 }
+
 HEAD_SIZE: Final = max(layout.size for layout in _FIXED.values())
 """Bytes that hold all fields before a record's body, whatever its hosts."""
 
 Buffer = bytes | mmap | memoryview
+
 SCHEDULE_TOPIC: Final = b"SCHEDULE_TOPIC_XXXX"
 """The topic of delayed messages, whose tags codes are delivery times (`TopicValidator.RMQ_SYS_SCHEDULE_TOPIC`)."""
+
 DELAYS: Final = tuple(
     1000 * seconds
     for seconds in (1, 5, 10, 30, *(60 * minutes for minutes in (*range(1, 11), 20, 30, 60, 120)))

@@ -305,9 +305,9 @@ def resolve(files: Sequence[StoreFile], given: Geometry | None = None) -> Geomet
 
 
 def resolve_some(files: Sequence[StoreFile], given: Geometry | None = None) -> GeometryGuess:
-    """The geometry of all files, else of the first that has one by itself: one damaged file keeps it from no other.
+    """The common geometry; if the files disagree, that of the first file that has one.
 
-    Errors as of `resolve` for all of them; a `given` one that does not fit is always an error.
+    Raises the errors of `resolve` if no file has one, and always if `given` does not fit.
     """
     try:
         return resolve(files, given)

@@ -1,4 +1,4 @@
-"""How well an index file's slots, chains and entries agree with a geometry.
+"""Measures how well an index file's slots, chains and entries agree with a geometry.
 
 The file does not record its geometry, but every put ties three places together: the entry's key hash modulo
 the number of slots names the slot, the slot leads to the newest entry of the chain, and each entry leads to

@@ -15,6 +15,7 @@ LONG: Final = struct.Struct(">q")
 ENTRY: Final = struct.Struct(INDEX_ENTRY.struct_format)
 ENTRY_SIZE: Final = INDEX_ENTRY.size
 _HEADER_SIZE, _SLOT_SIZE = INDEX_HEADER.size, INDEX_SLOT.size
+
 _FIELDS: Final = [
     (f"_{field.name}", LONG if field.type == "i64" else INT, field.offset or 0)
     for field in INDEX_HEADER.fields

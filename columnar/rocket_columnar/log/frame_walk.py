@@ -49,18 +49,22 @@ _LONGEST_TOPICS: Final = {1: 0x7F, 2: 0x7FFF}  # by the bytes of their length
 _HUGE: Final = 64 << 20
 _BEFORE: Final = 7  # bytes of a frame that may be before the last byte of its magic, and be zeros of a hole
 _BLANK: Final = BLANK.size
+
 _WAITS: Final = 80
-"""Ends of logs in a minute that are checked again after pauses: 10 s of pauses."""
+"""How many log ends may be checked again per minute, with at most 10 s of pauses."""
+
 _MINUTE: Final = 60.0
 _PAIR: Final = struct.Struct(">ii")
 _ENTRY: Final = struct.Struct(ENTRY.struct_format)
+
 _MAGICS: Final = tuple(
     (struct.pack(">i", magic), place)
     for magic, place in ((ENTRY_BLANK_MAGIC, 0), (BLANK_MAGIC, 4), *((magic, 4) for magic in RECORD_MAGICS))
 )
-"""Magics, and where in their frames they are."""
+"""Magics, each with its position in its frame."""
 
 _ENTRY_BLANK: Final = _MAGICS[0][0]
+
 _ENTRY_BLANKS: Final = re.compile(_ENTRY_BLANK + rb"(?=[\x00-\x7f])")
 """The magic of a DLedger blank and a length that is not negative: erased storage is full of its bytes."""
 

@@ -1,4 +1,4 @@
-"""What is between the records that verify."""
+"""The gaps of a log: bytes between the records that verify."""
 
 from dataclasses import dataclass
 

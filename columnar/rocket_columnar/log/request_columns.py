@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from rocket_columnar.formats import index_key, string_hash, tag_key
 
+# Transaction types: the bits 4 and 8 of sys_flag (LOG-REC-5).
 NOT: Final = 0
 PREPARED: Final = 4
 COMMIT: Final = 8
 ROLLBACK: Final = 12
-"""Transaction types: the bits 4 and 8 of sys_flag (LOG-REC-5)."""
 
 
 _NAMING: Final = Lock()

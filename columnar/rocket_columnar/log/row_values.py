@@ -1,4 +1,4 @@
-"""What decode and dispatch both derive from a scan's records: topics, tags codes, and whether bodies match their checksums."""
+"""Values that decode and dispatch both derive from a scan's records: topics, tags codes, and checks of the bodies."""
 
 from collections.abc import Callable, Sequence
 from typing import Final

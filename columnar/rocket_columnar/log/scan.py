@@ -89,9 +89,8 @@ class Scan:
 
     Attributes:
         walk: that finds what the form does not.
-        first: where the walk's first record begins; for a walk without records, where the next one begins that it knows
-            of, or the file's end; bytes in the file.
-        next: where the first record after the range begins, or the file's end.
+        first: file offset of the first record found; without one, that of the next known record, or the file size.
+        next: file offset of the first record after the range, or the file size.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a query does with each index file of a store, and what it would have found after the point where it stops."""
+"""Explains a query file by file: its steps in each index file, and the hits after the point where it stops."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the commit log says of a key: of the record of a hit, and of records that have no hit."""
+"""Explains a query by the commit log: the record of each hit, and records of the key without a hit."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

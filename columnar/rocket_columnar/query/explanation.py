@@ -1,4 +1,4 @@
-"""Why a query finds what it finds: each index file, slot and chain entry that it meets, and the reason in words."""
+"""Explains the result of a query: each index file, slot and chain entry that it visits, and the reason in words."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a batch of dispatch requests adds to the index and to consume queues, as columns."""
+"""The entries and units that a batch of dispatch requests adds to index and consume queues, as columns."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ UNIT: Final = np.dtype(
     ],
     align=True,
 )
+
 KEYS: Final = {"key_hash": "<i4"}
 """Columns with a row for each key."""
 

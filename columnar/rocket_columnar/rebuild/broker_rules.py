@@ -1,4 +1,4 @@
-"""What the broker of a store does that its log does not show: it may index messages under their tags, as since 5.4.0."""
+"""Habits of a broker that its log does not show: since 5.4.0 it may index messages under their tags."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple

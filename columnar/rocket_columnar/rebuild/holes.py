@@ -1,4 +1,4 @@
-"""What a commit log has between its records: findings, and the holes in which records are lost."""
+"""Gaps between the records of a commit log: as findings, and as the holes in which records are lost."""
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ from rocket_columnar.log import Gap, Lives, Requests
 from rocket_columnar.store import StoreFile, read_at
 
 _BLANK: Final = 8  # bytes at the start of the blank record that ends a file
+
 _FILES: Final = 64
 """Log files that one hole stands for, at most: names can claim any distance."""
 

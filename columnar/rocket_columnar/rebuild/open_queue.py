@@ -13,6 +13,7 @@ from rocket_spec.layout import QUEUE_UNIT
 from rocket_columnar.decode import ExtUnits
 
 _SIZE: Final = QUEUE_UNIT.size
+
 _OPEN: Final = 64
 """Files that stay open for the next units of their queues."""
 

@@ -33,13 +33,18 @@ MANIFEST: Final = "_manifest.json"
 """Written last: path and bytes of each file. A directory without it is not whole."""
 
 _PREFIX: Final = ".rebuild-"
+
 _STATE: Final = "rocketspec-rebuild.json"
 """In a staging directory: device and inode of each directory that is being put in place."""
+
 _EARLIER: Final = "earlier"
 """In a staging directory: what an earlier rebuild wrote."""
+
 _OF_A_STORE: Final = ("commitlog", "checkpoint", "abort")
+"""Names that show a store."""
+
 _BESIDE: Final = ("lock", "config")
-"""Of a store too, but common names: they count beside index files or queues."""
+"""Names that show a store only beside index files or queues, because other programs use them too."""
 
 
 def prepare(stores: Sequence[Path], directory: Path, *, force: bool) -> None:

@@ -28,13 +28,17 @@ from rocket_columnar.store import StoreFile
 
 _SIZE: Final = QUEUE_UNIT.size
 _AT_ONCE: Final = 1 << 16
+
 _FEW, _MANY = 1 << 15, 1 << 20
-"""Units that are distributed together, at least and at most."""
+"""Minimum and maximum number of units that are distributed together."""
+
 _OF_EACH: Final = 16
-"""Units that are collected for each queue, on average, before files are opened."""
+"""Average number of units that are collected for each queue before files are opened."""
+
 _COPIED: Final = 1 << 20
+
 _LARGEST: Final = 1 << 62
-"""Logical offset up to which those that follow a unit fit into 64 bits."""
+"""Largest logical offset of a unit: those that follow it still fit into 64 bits."""
 
 
 def write_queues(
@@ -96,9 +100,9 @@ def _read_units(
 class QueueFiles:
     """The files of many queues in the making.
 
-    Units are put as 4.9.3 does: those that were put before, and those before the write position, are skipped. A gap
-    before a unit is only logged by 4.9.3; but if the log has a hole there, the store's own units stand for the lost
-    records, and pre-blank ones if it has none, so that the later ones keep the places that they state.
+    Units are put as 4.9.3 does: those that were put before, and those before the write position, are skipped, and a gap
+    before a unit is ignored. Across a hole in the log, units are copied from the old queue, or filled with pre-blank
+    units, so that later offsets do not move.
 
     Source: `ConsumeQueue.putMessagePositionInfo` 478-530.
 

@@ -1,4 +1,4 @@
-"""Which files a repair moves away, and which rebuilt ones it puts in place: those that findings name."""
+"""Chooses the files that a repair moves away, and the rebuilt ones that it puts in place: those that findings name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a start would keep of a store, in numbers that can be compared before and after a repair."""
+"""Counts what a start would keep of a store, to compare before and after a repair."""
 
 from __future__ import annotations
 

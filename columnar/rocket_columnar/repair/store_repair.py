@@ -38,6 +38,7 @@ from rocket_columnar.store import hold_lock, links_in, lock_holder
 
 _TOPICS: Final = "config/topics.json"
 _OFFSETS: Final = "config/consumerOffset.json"
+
 _OF_LATER: Final = ("index", "queues")
 """Remedies for stores of 5.x: what a rebuild writes can be put in place."""
 

@@ -15,8 +15,10 @@ from rocket_columnar.report.shell import Shell
 
 _GRAVITY: Final = {"error": 0, "warning": 1, "note": 2}
 _DANGLING: Final = ("queue.dangling", "index.entry_dangling")
+
 _SHORT: Final = ("index.ahead_of_log", "checkpoint.ahead", "queue.dangling")
-"""What shows that the log once went further."""
+"""Findings that show that the log was once longer."""
+
 _LOG_DAMAGE: Final = ("log.gap", "log.magic", "log.length", "log.position", "log.crc")
 
 

@@ -1,4 +1,4 @@
-"""What the configuration of a store's broker states of its files, and how they differ from it."""
+"""Compares a store's files with the configuration of its broker."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a start does with damaged log files: as they are, with zeros up to their usual length, or moved away.
+"""Predicts a start with damaged log files left as they are, filled with zeros to their usual length, or moved away.
 
 Each choice is predicted on a plan of the files as they would be then; nothing is written. The best one leaves the most messages
 in the log; of equal ones the one that changes less.

@@ -1,4 +1,4 @@
-"""What a start of a 4.9.3 broker would delete, and what would be lost."""
+"""Predicts what a start of a 4.9.3 broker would delete, and what would be lost."""
 
 from rocket_columnar.restart.dledger import entry_log
 from rocket_columnar.restart.lost_keys import LostKey, LostKeys

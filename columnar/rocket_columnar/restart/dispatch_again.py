@@ -1,4 +1,4 @@
-"""What the dispatch of a start over a plain log leaves out of the queues, and where it never ends, read off the files beforehand.
+"""Predicts the dispatch of a start over a plain log: the units that it leaves out, and the places where it never ends.
 
 Read beside `ConsumeQueue.putMessagePositionInfo` 481-513 and `ReputMessageService.doReput` 2058-2066. Light queues are not followed.
 """

@@ -1,4 +1,4 @@
-"""What a start of 4.9.3 in DLedger mode does to the log, read off its files beforehand.
+"""Predicts what a start of 4.9.3 in DLedger mode does to the log.
 
 Read beside `DLedgerCommitLog.recover` 262-313 and `DLedgerMmapFileStore.recover` 119-304, which look at the headers of entries
 and never at their records. DLedger's own index of entries decides in which file the walk begins, and is rewritten where it

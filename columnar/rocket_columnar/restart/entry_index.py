@@ -19,6 +19,7 @@ from rocket_columnar.store import open_reader, shown_name
 
 _UNIT: Final = struct.Struct(ENTRY_INDEX_UNIT.struct_format)
 _COMMITTED: Final = "committedIndex"
+
 _LONGEST: Final = 1 << 20
 """Bytes of a checkpoint of DLedger, which writes two lines."""
 

@@ -1,4 +1,4 @@
-"""What a start of 4.9.3 with enableConsumeQueueExt does to ext files, read off them beforehand.
+"""Predicts what a start of 4.9.3 with enableConsumeQueueExt does to ext files.
 
 Read beside `ConsumeQueueExt.recover` 282-304, `truncateByMinAddress` 317-342 and `truncateByMaxAddress` 349-368, and what
 calls them: `ConsumeQueue.recover` 98-161 and `correctMinOffset` 343-377.

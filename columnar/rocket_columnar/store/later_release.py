@@ -23,6 +23,7 @@ _LIMIT: Final = 1 << 56  # an offset or a time; a checkpoint of other bytes is d
 _LONGEST: Final = 1 << 24  # bytes of a configuration
 _LOGS: Final = 4  # files at each end of the log
 _FILES: Final = 64  # of a folder
+
 _UNREAD: Final[tuple[tuple[Literal["rocksdb", "index", "compaction"], str, str], ...]] = (
     ("rocksdb", "consumequeue_rocksdb", "queues in RocksDB"),
     ("index", "rocksdbstore", "the index in RocksDB"),

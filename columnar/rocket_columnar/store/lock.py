@@ -19,6 +19,7 @@ from rocket_columnar.store.reader import require_regular
 _FLOCK: Final = struct.Struct("hhqqi4x")
 """`struct flock` of 64-bit Linux: type, whence, start, length, process."""
 _LINUX: Final = sys.platform == "linux" and struct.calcsize("P") == 8
+
 _held: Final = set[tuple[int, int]]()
 """Device and inode of the files whose lock this process holds."""
 

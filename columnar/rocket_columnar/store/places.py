@@ -28,6 +28,7 @@ _QUEUES: Final = ("consumequeue", "consumequeue_ext", "batchconsumequeue")
 _FOLDERS: Final = ("index", "commitlog", "timerlog")
 
 _PARTS: Final = ("commitlog", "consumequeue")
+
 _OWN: Final = ("index", "checkpoint", "currterm")
 """What DLedger keeps for itself in a member's directory."""
 

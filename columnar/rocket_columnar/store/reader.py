@@ -28,8 +28,10 @@ _AT_ONCE: Final = 1 << 20
 _PAGE: Final = 1 << 12
 _MOMENT: Final = 0.005  # s
 _NEW: Final = 0.2  # s after its making for which an empty file may be one that a broker is making
+
 PAUSES: Final = (_MOMENT, 0.02, 0.1)
-"""s, after which the end of a log is checked again: a broker may be just writing a record there."""
+"""Seconds after which the end of a log is checked again: a broker may be writing a record there."""
+
 HOLE_FLOOR: Final = 8 << 20
 """Bytes of a file that are decoded whatever of them is a hole: more than a whole consume-queue file of the default size."""
 HOLE_FACTOR: Final = 64

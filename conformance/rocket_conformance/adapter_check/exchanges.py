@@ -44,6 +44,7 @@ HELLO_SECONDS: Final = 60.0
 _END_SECONDS: Final = 5.0
 _UNASKED_SECONDS: Final = 0.02
 _MOST_DEATHS: Final = 5
+
 _DEFAULT_SIZE: Final = 1 << 26
 """Larger files, in bytes, are left to the suite itself."""
 

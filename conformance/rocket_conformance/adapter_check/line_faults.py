@@ -1,4 +1,4 @@
-"""What is wrong with a line of an adapter, and the place in PROTOCOL.md that it breaks."""
+"""Finds the faults of a line from an adapter, each with the place in PROTOCOL.md that it breaks."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

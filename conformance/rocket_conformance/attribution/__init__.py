@@ -1,4 +1,4 @@
-"""What the failures of a run show: where they differ, and the misreadings that give exactly the same."""
+"""Attributes the failures of a run: the places where they differ, and the misreadings that give exactly the same."""
 # pyright: reportUnusedImport=false
 
 from rocket_conformance.attribution.causes import MOST_RUNS, Cause, find_causes

@@ -2,11 +2,11 @@
 
 An implementation is taken for the reference with a set of misreadings of the catalogue. The set grows by one misreading at
 a time, the one with which the reference gives most further failing cases exactly, or comes nearest to them. A misreading
-that fails a case which the implementation passes is none of its.
+is ruled out if it would fail a case that passed.
 
-A failing case that the set gives exactly is then claimed for the misreadings of the set that matter in it. Running the
-reference with them alone has to give what the implementation did, and with the rest of the set what is expected: mending them
-mends the case, but for further faults that they hide. Misreadings that they may hide are stated with them.
+A failing case that the set gives exactly is then claimed for the misreadings of the set that matter in it. The reference
+with them alone must give what the implementation gave, and with the rest of the set what is expected: fixing them then fixes
+the case, except for other faults that they hide. Misreadings that they may hide are stated with them.
 """
 
 from collections.abc import Collection, Iterator
@@ -23,8 +23,10 @@ from rocket_conformance.misreadings import Mutant
 MOST_RUNS: Final = 30_000
 """Runs of a case on the reference that each step takes at most: some ten seconds, if faults are many."""
 _MOST_TOGETHER: Final = 8
+"""Maximum number of misreadings that one case may show."""
+
 _MOST_ALIKE: Final = 3
-"""How many misreadings a case may show at once, and how many may come to the same in a cause."""
+"""Maximum number of misreadings of one cause that give the same."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a run knows when causes are looked for: the failures, and which directed cases passed."""
+"""The evidence from which causes are found: the failures of a run, and the directed cases that passed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

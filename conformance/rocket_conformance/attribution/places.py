@@ -1,4 +1,4 @@
-"""Where a case differs: the operation or kind of file, and the field; and which clauses such a place is about."""
+"""The place of a difference, an operation or kind of file and a field, and the clauses that it is about."""
 
 import re
 from collections import Counter
@@ -19,6 +19,7 @@ _FILE_NAMES: Final[dict[FileKind, str]] = {
     "other": "another file",
 }
 _ENTRY: Final = ("index file entry[].phy", "index file entry[].time", "index file entry[].prev")
+
 _ABOUT: Final[dict[str, tuple[str, ...]]] = {
     "IDX-HASH": ("key.hash", "index file entry[].key_hash", "index file slot"),
     "IDX-FILE": ("index.open", "index file size", "index file header"),
@@ -38,7 +39,7 @@ _ABOUT: Final[dict[str, tuple[str, ...]]] = {
     "UTF8": ("log.",),
     "CKP": ("checkpoint",),
 }
-"""By family of clauses, the beginnings of the places that its clauses are about."""
+"""By family of clauses, the prefixes of the places that its clauses are about."""
 
 
 def place_of(difference: Difference, ops: Sequence[Op]) -> str:

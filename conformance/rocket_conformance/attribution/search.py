@@ -10,15 +10,28 @@ from rocket_conformance.cases import Case, Observation
 from rocket_conformance.misreadings import Mutant
 
 _MOST_MISREADINGS: Final = 12
+"""Maximum number of misreadings in the set."""
+
 FEWEST_CASES: Final = 2
+"""Number of cases that a misreading must explain."""
+
 _OWN_SAMPLE: Final = 3
+"""Number of failing cases of its own clause on which a misreading is tried."""
+
 _SAMPLE: Final = 6
+"""Number of failing cases of other clauses on which a misreading is tried."""
+
 _FINALISTS: Final = 4
+"""Number of misreadings that are compared after these trials."""
+
 _COMPARED: Final = 200
+"""Maximum number of cases on which misreadings are compared."""
+
 _REFUTING: Final = 150
+"""Number of passing cases that a misreading must pass."""
+
 _BROKEN: Final = 1e6
-"""How many misreadings the set may have, and how many cases one needs; on how many failing cases of its own clause and of others a
-misreading is tried; how many are compared on how many cases then; how many passing cases it has to pass; and how far one that breaks is."""
+"""Distance of misreadings with which the reference breaks."""
 
 
 class EnoughError(Exception):

@@ -1,4 +1,4 @@
-"""What is expected of a case, and how what came differs from it, field by field."""
+"""Expected results of a case, and their comparison with the actual ones, field by field."""
 # pyright: reportUnusedImport=false
 
 from rocket_conformance.comparison.compare import Difference, differences, same_results

@@ -36,6 +36,7 @@ _SHORT: Final = 200
 _SERVICE: Final = "index/"
 _NEW: Final = "index/new-"
 _BY_THE_CLOCK: Final = "17 digits, the local time at which it is made"
+
 _LAST_RANK: Final = 7
 """Ranks of fields of files and of results; a result that is not named has 0, other header fields the last."""
 

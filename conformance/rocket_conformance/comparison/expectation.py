@@ -1,4 +1,4 @@
-"""What is expected of a case: the reference runs it in a directory of its own."""
+"""Expected results of a case: the reference runs it in a directory of its own."""
 
 import re
 import shutil
@@ -25,8 +25,10 @@ _SERVICE_NAME: Final = re.compile(r"[0-9]{17}\Z")
 _FARTHEST_ZONE: Final = 15 * 3600
 _ZONES_APART: Final = 900
 _A_MINUTE: Final = 60
+
 NAMED_BY_THE_CLOCK: Final = "IDX-SVC-4"
 """The clause whose cases look at the names that a service takes from the clock."""
+
 _ANY_NAME: Final = re.compile(r"[^.]")
 """In the folder of a service: a name that the clock did not give is one fault, and hides no other."""
 _QUEUE_NAME: Final = re.compile(r"-?[0-9]{20,}\Z")

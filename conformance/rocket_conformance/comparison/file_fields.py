@@ -18,8 +18,10 @@ from rocket_conformance.files import FileImage
 from rocket_conformance.protocol import Op
 
 _LARGEST: Final = 1 << 20
+"""Maximum size of a file whose entries or units are described."""
+
 _MOST_PARTS: Final = 50
-"""Bytes of a file whose entries or units are described, and how many of them."""
+"""Maximum number of entries or units that are described."""
 
 FileKind = Literal["index", "service", "queue", "checkpoint", "other"]
 """An index file that the case opens itself, one of an index service, a consume-queue file, the checkpoint, or

@@ -15,9 +15,12 @@ from rocket_conformance.judging import Judgement
 
 _LARGEST: Final = 64 << 20
 _EXPECTED: Final = "a case file"
+
 _LONGEST_RESULT: Final = 1 << 14
+"""Maximum size of a result in a replay file."""
+
 _LARGEST_WRITTEN: Final = 1 << 16
-"""Bytes of a result that is kept, and of a replay file."""
+"""Maximum size of a replay file."""
 
 
 def replay_name(case: str) -> str:

@@ -18,6 +18,7 @@ _SIMPLE_I64: Final = ("0", "1", "100", "1000", "-1", "1700000000000")
 _SIMPLE_I32: Final = (0, 1, 2, 10, 32, 100)
 _SIMPLE_KEYS: Final = ("a", "b")
 _MOST_UNUSUAL: Final = 4
+
 _SIMPLE_SIZES: Final = {
     "hash_slot_num": (1, 2),
     "index_num": (2, 4, 12),

@@ -20,8 +20,10 @@ from rocket_spec.errors import MalformedError
 
 CHUNK: Final = 1 << 16
 _ZEROS: Final = bytes(CHUNK)
+
 MOST_HELD: Final = 256 << 20
-"""What may not be zero in the files of a case: what takes memory, and room on disk."""
+"""Maximum number of bytes in the files of a case that are not in chunks of zeros: only these take memory and disk space."""
+
 _READ: Final = (
     os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 )

@@ -11,8 +11,10 @@ from rocket_spec.errors import UsageError
 from rocket_spec.temporary_folders import owned_folder
 
 IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - Linux's own; only inside a fresh folder, and only where it exists
+
 _ROOM: Final = 2 << 30
 """Bytes that must be free there: a few files of the default geometry, written out in full."""
+
 _CHOSEN_BY_USER: Final = ("TMPDIR", "TEMP", "TMP")
 _PREFIX: Final = "rocketspec-run-"
 

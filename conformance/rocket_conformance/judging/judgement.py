@@ -11,8 +11,9 @@ from rocket_conformance.judging.verdicts import Verdict
 from rocket_conformance.transport import Failed, Job, Reply
 
 _ROLES: Final = frozenset({"index", "queue", "checkpoint"})
+
 _MOST_BEYOND: Final = 256 << 10
-"""Bytes of files, beyond what is expected, that are kept of a case that failed."""
+"""Maximum number of unexpected bytes of files that are kept of a failed case."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,12 @@ from rocket_conformance.reference_adapter import Library, ReferenceAdapter
 from rocket_conformance.transport import Handler, Transport, open_handler
 
 _WATCH: Final = "_cycle_watch"
+
 _ENDLESS: Final = (
     "        self._steps += 1\n",
     "        self._steps += 1\n        if hits > 1 << 16:\n            raise UnspecifiedError('the walk never ends')\n",
 )
-"""Misreadings together can make a walk that finds its hits for ever."""
+"""A change that stops endless walks: several misreadings together can cause one."""
 
 
 @dataclass(frozen=True, slots=True)

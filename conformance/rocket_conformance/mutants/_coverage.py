@@ -1,4 +1,4 @@
-"""How much of SPEC.md the suite asks for, and how many wrong readings of it are tried."""
+"""Coverage: the clauses of SPEC.md that the suite tests, and the wrong readings of each that are tried."""
 
 from collections import Counter
 from dataclasses import dataclass

@@ -17,6 +17,7 @@ from rocket_conformance.running import Options, run_planned
 from rocket_conformance.transport import Transport
 
 _BIG: Final = 1 << 20
+
 _FEW: Final = 8
 """Most mutants fail one of a property's first lists: the others are drawn where these pass."""
 

@@ -17,9 +17,12 @@ _MOST_OPS: Final = 12
 _MOST_FIELDS: Final = 8
 _MOST_DIFFERENCES: Final = 4
 _LONGEST: Final = 300
+
 _LARGEST_REPLAY: Final = 1 << 20
+"""Maximum size of a replay file that is read."""
+
 _UNPACKED: Final = 1 << 23
-"""Sizes in bytes of a replay file that is read, and of the files in it that are unpacked for their bytes."""
+"""Maximum size of the unpacked files of a replay."""
 
 
 @dataclass(frozen=True, slots=True)

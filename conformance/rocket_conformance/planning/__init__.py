@@ -1,4 +1,4 @@
-"""What a run consists of: cases and properties, fitted to what an adapter declares."""
+"""Plans a run: cases and properties, fitted to what an adapter declares."""
 # pyright: reportUnusedImport=false
 
 from rocket_conformance.planning.fitting import fit_expected, limit_broken

@@ -1,4 +1,4 @@
-"""What `--level must` leaves out: each case and list that a misreading of an OBSERVED clause answers differently.
+"""Cases and lists that `--level must` leaves out: those that a misreading of an OBSERVED clause answers differently.
 
 The directed cases that are left out, and for each property the first lists of seed 0 that are not, are in `must_level.json`,
 which `python -m tools.must_level` makes. Lists of other seeds are judged when they are drawn.
@@ -22,14 +22,22 @@ from rocket_conformance.protocol import OPERATIONS
 from rocket_conformance.reference_adapter import Library
 
 SEED: Final = 0
+"""Seed of the lists in the table."""
+
 LISTS: Final = 100
-"""What the table holds for each property: lists of this seed, and how many."""
+"""Number of lists of each property in the table."""
+
 _TRIES: Final = 20
 """Lists that are drawn for each one that is wanted, at most: few lists of some properties stay within MUST clauses."""
+
 _LARGEST: Final = 1 << 20
+"""Maximum size of a file that is judged."""
+
 _SMALL: Final = (101, 220)
-"""Files over this size are too large to be judged: the same list is judged on files of this geometry."""
+"""Geometry on which the lists of larger files are judged."""
+
 _INDEX: Final = frozenset({"java", "_mapping", "index_file"})
+
 _READ_BY: Final = {
     "index": _INDEX,
     "service": _INDEX | {"index_service"},

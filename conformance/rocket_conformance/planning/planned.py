@@ -1,4 +1,4 @@
-"""What a run consists of: the selected cases and properties, and whether they apply to the adapter."""
+"""The selected cases and properties of a run, and whether they apply to the adapter."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,8 +18,10 @@ from rocket_conformance.properties import PROPERTIES, Property, examples
 from rocket_conformance.protocol import Hello
 
 _BIG: Final = 1 << 26
+"""Size from which the files of a port with a fixed geometry are big."""
+
 _BIG_EXAMPLES: Final = 10
-"""Lists of a property for a port of fixed geometry whose files are over 64 MiB."""
+"""Number of lists of each property for such a port."""
 
 Level = Literal["must", "observed"]
 

@@ -13,6 +13,7 @@ from rocket_conformance.properties._lists import FILE, Profile, draw_list
 
 _I32_MIN: Final = -(1 << 31)
 _KEYS: Final = ("plain", "colliding", "cjk", "emoji")
+
 _MOST_LAID: Final = 64
 """The most entries that a file has before the first operation."""
 

@@ -7,6 +7,7 @@ from typing import Final
 I64_MIN: Final = -(1 << 63)
 I64_MAX: Final = (1 << 63) - 1
 I32_MAX: Final = (1 << 31) - 1
+
 NOON: Final = 1_767_268_800_000
 """A time in ms, 2026-01-01T12:00Z: what a healthy broker stores."""
 

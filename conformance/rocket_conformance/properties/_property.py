@@ -1,4 +1,4 @@
-"""What a property is, and how its lists are drawn from a seed."""
+"""Properties: operation lists that are drawn from a seed."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

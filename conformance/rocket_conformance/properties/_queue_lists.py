@@ -16,11 +16,15 @@ from rocket_conformance.protocol import from_i64
 
 _UNIT: Final = 20
 _I32_MIN: Final = -(1 << 31)
+
 _EXT: Final = -(1 << 31) - 1
 """The greatest tags code that is the address of an ext unit."""
+
 _TAGS_CODES: Final = (0, 1, -1, 2598919, I32_MAX, _I32_MIN, _EXT + 1, _EXT, I64_MIN, I64_MIN + 20, NOON)
+
 _FAR: Final = (1 << 59, 922337203685477580, 922337203685477581, -922337203685477581, I64_MAX, I64_MIN)
 """Logical offsets whose places are at or beyond 64 bits."""
+
 _FAR_GETS: Final = (1 << 59, -(1 << 59), I64_MAX, I64_MIN)
 """The same, but for places that come round to the middle of a unit: no get of 4.9.3 gives a unit there."""
 _PLACES: Final = (("T", 0), ("T", 0), ("T", 3), ("%LMQ%a-b_c", 0), ("%RETRY%g", 11))

@@ -21,13 +21,14 @@ _PLACES: Final = ("new slot", "same slot", "same key")
 _TIMES: Final = ("earlier", "same time", "later")
 _PUTS: Final = tuple(f"{place}, {time}" for place in _PLACES for time in _TIMES)
 _UNIT_PUTS: Final = ("put next", "put again", "put elsewhere")
+
 MOVES: Final[Mapping[str, tuple[str, ...]]] = {
     "index": (*_PUTS, "flush", "load"),
     "queue": (
         *_UNIT_PUTS, "get", "recover", "truncate", "correct_min", "delete_expired", "last_offset", "bounds", "load",
     ),
 }  # fmt: skip
-"""By family, the moves of which every triple is sent."""
+"""Moves by family; every triple of them is sent."""
 
 
 def _de_bruijn(count: int) -> Iterator[int]:

@@ -27,8 +27,10 @@ _MOST_IN_FLIGHT: Final = 1024
 _MOST_SHOWN: Final = 400
 _LONGEST_NAME: Final = 100
 _MOST_LISTED: Final = 1_000
+
 _HELLO, _GEOMETRY, _FILES, _OPERATIONS = "rule 3", "rule 9", "rule 7", "Operations"
 """Places in PROTOCOL.md."""
+
 _OUTCOMES: Final = ("rejected", "errored", "unsupported", "skipped")
 
 

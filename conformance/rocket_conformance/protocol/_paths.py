@@ -4,6 +4,7 @@ from typing import Final
 
 _MOST_PARTS: Final = 16
 _LONGEST_PART: Final = 255
+
 _FORBIDDEN: Final = frozenset('\\:*?"<>')
 """Separators and drive letters of Windows, and what its file names cannot hold."""
 

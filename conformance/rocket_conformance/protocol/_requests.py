@@ -1,4 +1,4 @@
-"""What the suite may send: each operation with its fields, within the limits of PROTOCOL.md."""
+"""The operations that the suite may send, with their fields, within the limits of PROTOCOL.md."""
 
 from typing import Any, Final, cast
 

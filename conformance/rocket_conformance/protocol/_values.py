@@ -1,4 +1,4 @@
-"""How values travel: 64-bit integers as decimal strings, keys as text or as UTF-16 code units in hex."""
+"""Encoding of values: 64-bit integers as decimal strings, keys as text or as UTF-16 code units in hex."""
 
 import re
 from typing import Any, Final

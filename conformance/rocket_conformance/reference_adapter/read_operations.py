@@ -1,4 +1,4 @@
-"""What the reference reads in existing files: the operations of decoders and viewers."""
+"""Operations on existing files, as decoders and viewers have them, by the reference."""
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping

@@ -14,6 +14,7 @@ from rocket_conformance.report.lines import Report
 
 _HEX: Final = {"brightgreen": "#4c1", "red": "#e05d44", "yellow": "#dfb317", "lightgrey": "#9f9f9f"}
 _LONGEST: Final = 80
+
 _CHARACTER: Final = 6.6
 """Width of a character, in pixels, on average."""
 

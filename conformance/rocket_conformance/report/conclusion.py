@@ -1,4 +1,4 @@
-"""What a report comes to: the last lines of a run, the failing clauses, the causes, and counts by family."""
+"""The conclusion of a report: the last lines of a run, the failing clauses, the causes, and counts by family."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple

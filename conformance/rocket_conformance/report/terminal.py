@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _MOST_OPS: Final = 12
+
 _MOST_SHOWN: Final = 4
-"""Items of which the example is shown; of others a line."""
+"""Number of items that are shown with an example; the others get a line each."""
+
 _MOST_NAMED: Final = 8
-"""Failing clauses that the verdict names; of more it gives the number, and each has its own line."""
+"""Maximum number of failing clauses that the verdict names; of more it gives the number."""
 
 
 def print_summary(report: Report, console: Console, *, folder: Path | None = None) -> None:

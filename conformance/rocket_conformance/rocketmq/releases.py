@@ -1,4 +1,4 @@
-"""What the releases of RocketMQ were found to do differently, as `spec/versions.json` records it."""
+"""The differences between releases of RocketMQ, as `spec/versions.json` records them."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -30,8 +30,9 @@ from rocket_conformance.running.execution import Execution
 
 _DIED: Final[frozenset[Verdict]] = frozenset({"crash", "timeout"})
 _SHRUNK: Final[frozenset[Verdict]] = frozenset({"diverged", "errored"})
+
 _SHORT_SECONDS: Final = 0.25
-"""The least limit of a list that hangs while it is made smaller."""
+"""Minimum time limit of a hanging list while it is made smaller."""
 
 
 def line_of(planned: Planned, verdict: Verdict, detail: str, **fields: Any) -> CaseLine:

@@ -1,4 +1,4 @@
-"""What is known of one case or property while it runs."""
+"""The state of one case or property while it runs."""
 
 from dataclasses import dataclass, field
 from typing import Final

@@ -21,13 +21,14 @@ from rocket_conformance.running.options import Options
 from rocket_conformance.transport import Failed, Job, Reply, Transport
 
 _PATIENT: Final = 3
-"""Hangs that may each take as long as the transport allows."""
+"""Number of hangs that may each take as long as the transport allows."""
 _SIDE_BY_SIDE: Final = 4
-"""Processes that run what is left after that: the time goes into waiting."""
+"""Number of processes that run the remaining cases: they mostly wait."""
 _TIMES_AS_LONG: Final = 100
 _HANG_SECONDS: Final = 0.5
+
 _LARGE: Final = 1 << 20
-"""Bytes of files beside which a case may take as long as the transport allows."""
+"""Size of the files from which a case may take as long as the transport allows."""
 _GIVE_UP: Final[frozenset[Verdict]] = frozenset({"crash", "timeout", "unstable"})
 
 

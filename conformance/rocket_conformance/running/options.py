@@ -1,4 +1,4 @@
-"""What a run is asked for."""
+"""Options of a run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -23,8 +23,9 @@ from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_file
 from rocket_conformance.workload import Manifest
 
 _MOST: Final = 64
+
 _ENOUGH: Final = 10
-"""Answers from which the rule that gives them can be told; fewer agree with several."""
+"""Number of answers that is enough to recognise the rule behind them; fewer agree with several rules."""
 
 _CLOCKS_APART: Final = 3_000
 """ms by which the clocks of client and broker may differ: a message stored within them may or may not be in an answer."""

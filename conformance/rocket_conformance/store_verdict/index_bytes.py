@@ -117,6 +117,7 @@ _FIRST: Final = 100_000
 _SAMPLED: Final = 8
 _SURE: Final = 4
 _FILES: Final = 4
+
 _SMALL: Final = 5_000
 """Words of a file for which every geometry of its length is tried."""
 

@@ -17,6 +17,7 @@ from rocket_conformance.store_verdict.sparse import differing
 from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
 
 _NAME_DIGITS: Final = 17
+
 _OF_SLOTS: Final = {"IDX-HASH-3", "IDX-HDR-4", "IDX-PUT-6", "IDX-PUT-7"}
 """Clauses that entries in other slots seem to break."""
 

@@ -1,4 +1,4 @@
-"""Which keys are in the index files, in which order, against the records of the log."""
+"""Compares the keys in the index files, and their order, with the records of the log."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

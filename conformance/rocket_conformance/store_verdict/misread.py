@@ -1,4 +1,4 @@
-"""What would have made the index files of a broker, or given its answers: a clause misread, or another release."""
+"""Explains a broker's wrong index files or answers: a misread clause, or another release."""
 
 import itertools
 import os
@@ -35,6 +35,7 @@ _BUILDING: Final = (
 )
 ABOUT_ANSWERS: Final = (*("IDX-SEL-", "IDX-TIME-"), *(f"IDX-SVC-{number}" for number in (11, 13, 14, 16)))
 _STARTING: Final = ("CKP-3", "IDX-LOAD-1", "IDX-SVC-6", "STORE-11", "CQ-PUT-1", "CQ-REC-")
+
 ERRORS: Final = (
     JavaError,
     JavaFatalError,
@@ -45,7 +46,7 @@ ERRORS: Final = (
     TypeError,
     ValueError,
 )
-"""What a wrong reading may end in."""
+"""Exceptions that a wrong reading may raise."""
 
 
 @dataclass(frozen=True, slots=True)

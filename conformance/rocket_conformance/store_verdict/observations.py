@@ -1,4 +1,4 @@
-"""What was observed of each clause in a store: how often it held, and where it was broken."""
+"""Observations of each clause in a store: the number of places where it held, and those where it was broken."""
 
 from __future__ import annotations
 

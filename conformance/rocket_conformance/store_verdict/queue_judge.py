@@ -29,6 +29,7 @@ from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_file
 _SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 _UNIT: Final = QUEUE_UNIT.size
 _AT_ONCE: Final = 50_000 * _UNIT
+
 _EXT_FREE: Final = 4
 """Bytes at the end of an ext file that its units leave free (CQ-EXT-3)."""
 

@@ -1,4 +1,4 @@
-"""What a broker acknowledged, against what its store holds."""
+"""Compares the messages that a broker acknowledged with those in its store."""
 
 import base64
 import zlib
@@ -18,6 +18,7 @@ from rocket_conformance.store_verdict.stored_log import StoredLog
 from rocket_conformance.workload import Manifest, Sent
 
 _COMPRESSED = 1
+
 _FOLLOWING = (
     (
         ("IDX-", "QRY-", "LOG-PROP-1", "LOG-PROP-2", "LOG-PROP-3", "LOG-PROP-4", "LOG-PROP-6", "UTF8-1"),

@@ -1,4 +1,4 @@
-"""How cases reach an implementation: an object in this process, a child process, or several."""
+"""Transports: send cases to an object in this process, to a child process, or to several."""
 # pyright: reportUnusedImport=false
 
 from rocket_conformance.transport._descendants import no_orphans

@@ -23,6 +23,7 @@ from rocket_conformance.transport._process import Event, Process
 HELLO_SECONDS: Final = 60.0
 BYE_SECONDS: Final = 5.0
 _CHECK_HINT: Final = "`rocketspec adapter check` explains what an adapter does wrong"
+
 MOST_FAILED_STARTS: Final = 3
 """An adapter that does not start again this many times in a row is given up."""
 

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     import psutil
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
+
 _ROUNDS: Final = 10
-"""A process that forks while it is ended is looked for again this often."""
+"""Maximum number of searches for processes that are forked while others are ended."""
 
 
 def descendants(root: int) -> set[int]:

@@ -1,4 +1,4 @@
-"""What every transport takes and gives."""
+"""Jobs and replies, the same for every transport."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from rocket_conformance.protocol import Hello
 from rocket_conformance.transport._job import Job, OneProcess, Reply, Transport
 
 _Answer = tuple["Job", "Reply"]
+
 _GRACE: Final = 1
 """Jobs kept ready for a process beyond those it takes."""
 

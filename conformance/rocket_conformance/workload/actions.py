@@ -1,4 +1,4 @@
-"""What a workload sends, drawn from a seed: messages chosen to bring out the clauses.
+"""The messages of a workload, drawn from a seed and chosen to show the clauses.
 
 Each group of actions below states its purpose. Nothing here depends on a clock or on an answer, so one seed always
 sends the same.
@@ -15,6 +15,7 @@ Action = dict[str, Any]
 """One line to the client: `do`, and what that takes."""
 
 GROUP: Final = "rocketspec-workload"
+
 RETRIED: Final = f"%RETRY%{GROUP}-reader"
 """Topic that the broker makes, with one queue, for messages that were sent back to it; it may forbid to read dead letters."""
 
@@ -28,6 +29,7 @@ _LONGEST_TOPIC: Final = 127
 _LONGEST_PROPERTIES: Final = 30_000
 _TOO_LONG: Final = 33_000
 _LARGE: Final = 20_000
+
 _OFTEN: Final = 70
 """More messages with one key than a query finds (IDX-SVC-11)."""
 

@@ -30,8 +30,9 @@ _APART: Final = 20
 """ms between messages that come slowly."""
 
 _LARGE: Final = 12
+
 _BOUND: Final = 3_300
-"""ms: three seconds, by which recovery distrusts the checkpoint, and some more."""
+"""ms; a little more than the three seconds that recovery subtracts from the checkpoint."""
 
 _FLUSHED: Final = 2_000
 """ms until the log is flushed, if the broker does that every second."""

@@ -22,6 +22,7 @@ _QUESTIONS: Final = 60
 
 _RESULTS: Final = 32
 _ABSENT: Final = 8
+
 _ALWAYS: Final = ("raw-", "absent-", "lone-", "Aa", "BB")
 """Beginnings of the keys that are asked for in any case."""
 

@@ -11,15 +11,18 @@ from rocket_spec.layout import INDEX_HEADER
 from rocket_conformance.workload.actions import Action, keyless_batch, single_entry
 
 _MOST: Final = 5_000
-"""Entries that are filled up at most: a file of 20 million is not."""
+"""Maximum number of entries that are filled up: a file of 20 million is not."""
 
 _TRIES: Final = 3
+
 _IDLE: Final = 1.2
-"""Seconds without a message, so that a time diff in whole seconds shows them."""
+"""Seconds without a message: long enough to show in a time diff of whole seconds."""
 
 _POLL: Final = 0.02
+"""Seconds between polls."""
+
 _PATIENCE: Final = 250
-"""Polls until a message has to be in the index: five seconds."""
+"""Polls within which a message must be in the index: five seconds."""
 
 
 def roll_after_idle_second(send: Callable[[Action], dict[str, Any]], store: Path) -> Iterator[dict[str, Any]]:

@@ -22,8 +22,9 @@ Variant = dict[str, Any]
 
 TARGET: Final = Path(rocket_golden.__file__).parent / "damaged.json"
 SEED: Final = 4930200
+
 STORES: Final[dict[str, tuple[Kind, ...]]] = {"mixed": KINDS, "transactions": KINDS, "dledger": DLEDGER}
-"""Whole stores with several files of every kind, and the damage that is done to each."""
+"""Undamaged stores with several files of every kind, each with the kinds of damage that it gets."""
 
 NOT_DAMAGE: Final = {"index.double_entry", "store.unsafe_name"}
 """Codes of a file too many and of a name, which no damage to a sound file causes."""

@@ -1,4 +1,4 @@
-"""How a decode job lays out its output, beside what it reads."""
+"""Options of a decode job: the layout of its output."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -20,9 +20,11 @@ BATCH_ROWS: Final = 1 << 16
 """Rows that are decoded at once: their columns stay in a processor's own cache."""
 
 GROUP_ROWS: Final = 13 * BATCH_ROWS
+"""Maximum number of rows in a row group. Their bloom filter takes 1 MiB; its size is a power of two, so one for 2 % more rows would
+take 2 MiB. The largest task on an index file, with 2,500,000 entries, makes three groups."""
+
 GROUP_BYTES: Final = 128 << 20
-"""A row group ends at either. The bloom filter of this many rows takes 1 MiB; its size is a power of two, so one for 2 % more
-rows would take 2 MiB. The largest task on an index file, with 2,500,000 entries, makes three groups."""
+"""Maximum size of a row group."""
 
 _BLOOM: Final = {"commit_log": ("uniq_key", "keys"), "index_entries": ("key_hash",)}
 """Columns with a bloom filter."""

@@ -33,6 +33,7 @@ _PLACES: Final = {
     "timerlog": "timer_log",
     "config": "config",
 }
+
 _MARKS: Final = frozenset(_PLACES) - {"config"}
 """What a store is known by."""
 

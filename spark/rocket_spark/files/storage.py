@@ -28,8 +28,9 @@ _LISTERS: Final = 16
 
 _BUFFER_BYTES: Final = 8 << 20
 _HTTP_PORT: Final = 9870
+
 _SECONDS: Final = 60
-"""A name node or data node that says nothing for so long is an error, which Spark retries."""
+"""Timeout of a name node or data node; Spark retries after it."""
 
 Settings = tuple[tuple[str, str], ...]
 """The options of a storage, names in lower case, in order: a value that can be a key."""
@@ -43,8 +44,9 @@ _S3: Final = {
     "s3.endpoint": "endpoint_override",
 }
 _HDFS: Final = ("hdfs.webhdfs", "hdfs.user", "hdfs.kerberos")
+
 _BY_OPTIONS: Final = {"s3": "s3", "s3a": "s3", "s3n": "s3", "hdfs": "hdfs", "webhdfs": "hdfs"}
-"""Schemes with options, and what the names of these begin with."""
+"""Schemes that have options, each with the prefix of their names."""
 
 _OF_ARROW: Final = frozenset({"gs", "gcs", "abfs", "abfss"})
 
@@ -320,7 +322,7 @@ def _web_hdfs(root: str, settings: Settings) -> Any:
 
 @contextmanager
 def _named(uri: str) -> Iterator[None]:
-    """Errors are OSErrors with the URI, and the system's own word where there is one: those around it name each other."""
+    """Turns errors into OSErrors with the URI and the innermost OSError's text, if there is one."""
     try:
         yield
     except FileNotFoundError:

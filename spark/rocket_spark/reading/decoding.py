@@ -19,6 +19,7 @@ Problem = Gap | FormatError | OSError | str
 """What cannot be decoded: a gap of a log, a file or its rest; or the reason that the planner found."""
 
 _RANGED: Final = frozenset({"index_entries", "consume_queue"})
+
 _LOOK_BACK: Final = 8 << 20
 """Bytes before a range in which a record that reaches into it begins; a broker's longest is 4 MiB by default."""
 

@@ -22,6 +22,7 @@ _MODES: Final[dict[str, Mode]] = {
     "PERMISSIVE": "PERMISSIVE",
     "DROPMALFORMED": "DROPMALFORMED",
 }
+
 STREAM_OPTIONS: Final = ("maxRowsPerTrigger", "maxBytesPerTrigger")
 """Options of `readStream` alone."""
 

@@ -31,6 +31,7 @@ PART_ROWS: Final = 2_500_000
 """Rows of an index file or a queue that a task takes at most."""
 
 _SAMPLE_BYTES: Final = 1 << 16
+
 _SEQUENCES: Final = ("queue", "ext", "log", "batch", "timer_log")
 """Kinds of files that follow each other by their offsets."""
 

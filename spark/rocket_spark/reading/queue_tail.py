@@ -13,8 +13,9 @@ from rocket_spark.reading.parts import Cut, FilePart, row_share
 _UNIT: Final = np.dtype([("phy_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
 _NO_UNIT: Final = np.zeros(QUEUE_UNIT.size, np.uint8)
 _BATCH_UNITS: Final = 1 << 16
+
 _MARK: Final = "/phy_offset"
-"""Behind a queue's name: what the last unit read points to."""
+"""Suffix of a queue's name in an offset: the value is the physical offset in the last unit read."""
 
 
 class QueueTail:

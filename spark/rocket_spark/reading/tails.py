@@ -1,4 +1,4 @@
-"""What grows in many stores: their commit logs, or their consume queues. A stream and a batch between offsets share this.
+"""Follows the growing commit logs or consume queues of many stores, for streams and for batches between offsets.
 
 An offset has that of each store, by the store's canonical path: `{"/data/a/store": {"phy_offset": n}}` of a commit log,
 `{"/data/a/store": {"TOPIC/QUEUE": units}}` of consume queues.

@@ -165,7 +165,7 @@ def test_a_folder_of_dledger_mode_without_an_entry_is_no_log(tmp_path: Path) -> 
 
 
 def test_with_a_configuration_the_log_is_where_it_says(tmp_path: Path) -> None:
-    """A second log of the same names, left in the store, is none of its files."""
+    """A second log of the same names, left in the store, is not one of its files."""
     store = rocket_golden.open_store("mixed", tmp_path)
     shutil.copytree(store / "commitlog", tmp_path / "log")
     conf = read_broker_conf(put(tmp_path, "broker.conf", f"storePathCommitLog={tmp_path / 'log'}\n".encode()))

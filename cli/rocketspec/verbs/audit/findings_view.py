@@ -1,4 +1,4 @@
-"""How findings are shown: as JSON lines, or as text by cause, with each cure once."""
+"""Prints findings: as JSON lines, or as text grouped by cause, with each cure once."""
 
 from __future__ import annotations
 

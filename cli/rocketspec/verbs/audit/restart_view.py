@@ -1,4 +1,4 @@
-"""How `audit --restart` shows what a start would do: as JSON, or as text."""
+"""Prints the prediction of `audit --restart`: as JSON, or as text."""
 
 from __future__ import annotations
 

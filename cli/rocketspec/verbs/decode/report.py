@@ -1,4 +1,4 @@
-"""What `decode` reports on stderr while it reads."""
+"""Prints the gaps and unreadable files that `decode` meets, on stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `inspect` shows groups, delayed messages and transactions: a line of the overview, or tables."""
+"""Prints groups, delayed messages and transactions for `inspect`: a line of the overview, or tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `inspect --space` shows what fills a disk: as JSON, or as tables of 80 columns."""
+"""Prints the disk use of `inspect --space`: as JSON, or as tables of 80 columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `inspect` shows a store or one of its directories: as one screen of 80 columns."""
+"""Prints a store or one of its directories for `inspect`: one screen of 80 columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `inspect` shows a file or a byte of it: as JSON, or as lines that fit 80 columns."""
+"""Prints a file or one of its bytes for `inspect`: as JSON, or as lines that fit 80 columns."""
 
 from __future__ import annotations
 

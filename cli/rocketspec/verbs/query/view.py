@@ -1,4 +1,4 @@
-"""How `query` shows an answer and the path to it: as JSON, or as tables that fit 80 columns."""
+"""Prints the answer of `query` and the path to it: as JSON, or as tables that fit 80 columns."""
 
 from __future__ import annotations
 

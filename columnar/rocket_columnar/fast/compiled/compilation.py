@@ -1,4 +1,4 @@
-"""How loops are compiled: by Numba, when one is first called, unless its cache has the code."""
+"""Compiles loops with Numba when one is first called, unless the cache has the code."""
 
 import os
 import sys
@@ -45,5 +45,5 @@ def jit(function: _Function) -> _Function:
 
 
 def inlined(function: _Function) -> _Function:
-    """The same for a part of such loops, put into each place that calls it: a call hands over whole arrays."""
+    """Like `jit`, but inlined into its callers, because a Numba call copies array descriptors."""
     return cast("_Function", numba.njit(nogil=True, forceinline=True)(function))
