@@ -84,3 +84,42 @@ def test_a_page_on_a_telephone(run: Run, store: Path, tmp_path: Path, browser: B
     wide = "[...document.querySelectorAll('.scroll, pre, body')].filter(item => item.scrollWidth > item.clientWidth).length"
     assert page.evaluate("document.querySelectorAll('.scroll, pre').length") >= 3
     assert page.evaluate(wide) == 0
+
+
+def test_a_page_says_on_top_whether_a_broker_starts(run: Run, store: Path) -> None:
+    sound = page_of(run, store)
+    assert '<p class="note">Next start: a broker starts, and loses nothing</p>' in sound
+    (store / "config/topics.json").write_text("{", "utf-8")
+    (store / "config/topics.json.bak").write_text("{", "utf-8")
+    broken = page_of(run, store, "--force", code=1)
+    assert (
+        '<p class="error">Next start: a broker does not start on this store: config/topics.json: ' in broken
+    )
+    assert broken.index("does not start on this store") < broken.index("Findings by cause")
+
+
+def test_a_queue_that_lacks_units_is_marked(run: Run, store: Path) -> None:
+    """The last of the 32 units of Orders/0, the twelfth of the second file, is zeros."""
+    overwrite(store / "consumequeue/Orders/0/00000000000000000400", 220, bytes(20))
+    text = page_of(run, store, code=1)
+    assert 'Orders <span class="damaged">with findings</span></td><td>0<' in text
+    assert text.count("with findings</span>") == 1
+
+
+def test_a_page_has_no_column_of_what_is_unknown(run: Run, store: Path) -> None:
+    """No geometry follows from index files of zeros, and so no use of slots and no chain."""
+    assert "<th>longest chain</th>" in page_of(run, store)
+    for file in (store / "index").iterdir():
+        file.write_bytes(bytes(file.stat().st_size))
+    text = page_of(run, store, "--force", code=1)
+    assert "<h2>Index files</h2>" in text
+    assert "<th>longest chain</th>" not in text
+    assert "unknown" not in text
+
+
+def test_a_page_shows_commands_of_prose_as_code(run: Run, store: Path) -> None:
+    """A group's offset 33 of a queue of 32 units, with any of its cures."""
+    (store / "config/consumerOffset.json").write_text('{"offsetTable":{"Orders@slow":{0:33}}}', "utf-8")
+    text = page_of(run, store, code=1)
+    assert "<code>rocketspec repair" in text
+    assert "`" not in text

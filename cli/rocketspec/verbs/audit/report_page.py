@@ -15,11 +15,14 @@ import jinja2
 from rocket_columnar.describe import look_at, occupancy
 from rocket_columnar.findings import CODES
 from rocket_columnar.formats import iso
+from rocket_columnar.restart import predicted
 from rocket_columnar.store import later_line
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.outputs import write_whole
 from rocket_spec.printable import printable
 from rocket_spec.store_folders import refuse_store
+
+from rocketspec.verbs.audit.restart_view import answer
 
 if TYPE_CHECKING:
     from rocket_columnar.audit import Level
@@ -56,6 +59,7 @@ def write_page(directory: Path, store: Store, report: Report, *, level: Level, s
     damaged = {
         finding.file for finding in found if not finding.code.endswith(("missing_key", "missing_unit"))
     }
+    lacking = {finding.units[0] for finding in found if finding.units is not None}
     environment = jinja2.Environment(autoescape=True, trim_blocks=True)
     environment.filters["safe_text"] = lambda text: printable(str(text), limit=None)
     template = environment.from_string(
@@ -69,6 +73,7 @@ def write_page(directory: Path, store: Store, report: Report, *, level: Level, s
         level=level,
         meanings={code: usual.meaning for code, usual in CODES.items()},
         state=_STATES[store.state],
+        start=_start(store),
         summary=summary,
         version=version("rocketspec"),
         made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -77,16 +82,31 @@ def write_page(directory: Path, store: Store, report: Report, *, level: Level, s
         release=later_line(report.signs) if report.signs else "",
         bars=list(_bars(seen, listed, damaged)),
         damaged=damaged,
-        damaged_queues={tuple(name.split("/")[1:3]) for name in damaged if name.startswith("consumequeue/")},
+        damaged_queues={
+            tuple(name.split("/")[1:3]) for name in (*damaged, *lacking) if name.startswith("consumequeue/")
+        },
         first="" if log is None else f"{log.begin:,}",
         last="" if log is None else f"{log.end:,}",
         span=" to ".join(iso(time) for time in times if time is not None),
+        chains=seen.geometry is not None,
         indexes=list(_indexes(seen, [file for file in listed if file.kind == "index"])),
         queues=seen.queues,
     )
     page = directory / "audit.html"
     write_whole(page, text)
     return page
+
+
+def _start(store: Store) -> tuple[bool, str]:
+    """Whether the store is safe to start, and what a start would do or why that is not predicted."""
+    try:
+        found = predicted(store)
+    except (FormatError, UsageError, OSError) as error:
+        return False, f"what a start of the broker would do is not predicted: {error}"
+    if isinstance(found, str):
+        return True, f"a broker is running ({found})"
+    plan = found[store.conf is not None and store.conf.index_safe]
+    return plan.safe, answer(plan) + (f": {plan.refused}" if plan.refused else "")
 
 
 def _bars(seen: Overview, listed: Sequence[StoreFile], damaged: set[str]) -> Iterator[dict[str, Any]]:
@@ -122,7 +142,7 @@ def _bars(seen: Overview, listed: Sequence[StoreFile], damaged: set[str]) -> Ite
 def _indexes(seen: Overview, listed: Sequence[StoreFile]) -> Iterator[dict[str, str]]:
     paths = {file.name: file.path for file in listed[:_CHAINS]}
     for index in seen.indexes:
-        used = chain = "unknown" if seen.geometry is None else ""
+        used = chain = ""
         if seen.geometry is not None and index.file in paths:
             try:
                 filled = occupancy(paths[index.file], seen.geometry.geometry)

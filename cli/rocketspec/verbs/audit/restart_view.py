@@ -77,7 +77,8 @@ def show_running(store: Path, reason: str, *, as_json: bool) -> None:
         )
 
 
-def _answer(plan: Restart) -> str:
+def answer(plan: Restart) -> str:
+    """Whether a broker starts on the store, and what it loses, in one sentence without its end."""
     if plan.refused is not None:
         return "a broker does not start on this store"
     units = sum(unit.count for unit in plan.lost_units)
@@ -87,7 +88,7 @@ def _answer(plan: Restart) -> str:
 
 
 def _show_text(plan: Restart) -> None:
-    say(_answer(plan))
+    say(answer(plan))
     say("the last stop was clean" if plan.clean else "found an abort file: a start will recover")
     if plan.refused is not None:
         say(f"a broker will not start on these files: {plan.refused}")
