@@ -23,7 +23,7 @@ _NAMED: Final = 20  # topics in a message
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where a store is, and what its files look like.
+    """The place of a store, and the form of its files.
 
     Attributes:
         store: its directory.
@@ -47,7 +47,7 @@ class Settings:
 
     @property
     def known(self) -> dict[str, Any]:
-        """What is known of the store, as for `Store`."""
+        """The settings as arguments of `Store`."""
         return {"commitlog": self.commitlog, "geometry": self.geometry, "conf": self.conf}
 
     @property
@@ -64,7 +64,7 @@ class Settings:
 def read_settings(
     store: Path | None, commitlog: Sequence[str] | None, geometry: str | None, broker_conf: Path | None
 ) -> Settings:
-    """What the options and the configuration name; an option overrides the configuration.
+    """The settings that the options and the configuration give; an option overrides the configuration.
 
     The configuration's geometry is only taken if that of the files cannot be inferred. A directory of the
     configuration that is in its `storePathRootDir` is looked for in `store`.

@@ -96,7 +96,7 @@ def store_files(store: Path) -> Iterator[tuple[str, Path]]:
 
 
 def kind(name: str) -> str:
-    """What a store file is, by its place in the store."""
+    """The kind of a store file, by its place in the store."""
     if name == "checkpoint":
         return "checkpoint"
     top, _, rest = name.partition("/")

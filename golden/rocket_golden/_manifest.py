@@ -52,7 +52,7 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class Producer:
-    """What wrote the stores: RocketMQ's version, and the SHA-256 of each of its jars by file name."""
+    """The producer of the stores: RocketMQ's version, and the SHA-256 of each of its jars by file name."""
 
     version: str
     jars: Mapping[str, str]

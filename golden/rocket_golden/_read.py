@@ -12,7 +12,7 @@ from rocket_golden._zstd import zstd
 
 
 def truth(name: str) -> Iterator[dict[str, Any]]:
-    """What Java found in a store, line by line; `golden/README.md` lists the types and their fields.
+    """The values that Java read in a store, line by line; `golden/README.md` lists the types and their fields.
 
     Raises:
         UnknownStoreError: there is no store of that name.

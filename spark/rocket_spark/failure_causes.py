@@ -66,7 +66,7 @@ _RAISED: Final = re.compile(
 _SPARKS: Final = re.compile(
     r"\[[A-Z_.]+\]|org\.apache\.|Job aborted|Traceback|cannot access local variable 'reader'"
 )
-"""What Spark's own errors begin with; the last one is what PySpark stumbles over where a stream's source refuses."""
+"""Marks of Spark's own errors; the last one appears if the source of a stream refuses."""
 
 _LINE: Final = re.compile(r"^\s*(?:[\w.]+\.)?(?:\w*(?:Error|Exception|Interrupt)): (.+)$")
 

@@ -26,7 +26,7 @@ _DAY_MS: Final = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Increment:
-    """What one run appended: rows by table, and by path the stores that could not be read, each with the reason."""
+    """The result of one run: appended rows by table, and by path the stores that could not be read, each with the reason."""
 
     rows: dict[str, int]
     unreadable: dict[str, str]

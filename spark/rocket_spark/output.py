@@ -34,7 +34,7 @@ SUCCESS: Final = "_SUCCESS"
 """The empty file that is written last."""
 
 TEMPORARY: Final = "_temporary"
-"""Where tasks write. Readers of such folders ignore names that begin with `_`."""
+"""The folder in which tasks write. Readers of such folders ignore names that begin with `_`."""
 
 WHOLE: Final = (0, 1 << 63)
 """All bytes of a file, for `fetched`."""
@@ -222,7 +222,7 @@ def check_out(
 
 
 def _listed(storage: Storage, uri: str) -> list[FileInfo]:
-    """What is in a folder that may be missing; a file is named as if it were in it."""
+    """The content of a folder that may be missing; a file is named as if it were in it."""
     try:
         return storage.list(uri)
     except FileNotFoundError:
@@ -244,5 +244,5 @@ def _is_inside(out: str, store: str) -> bool:
 
 
 def _place(uri: str) -> str:
-    """Where a URI points to, whatever its scheme is called and however many slashes are in it."""
+    """The target of a URI, independent of the name of its scheme and the number of slashes."""
     return "/".join(part for part in uri.partition("://")[2].split("/") if part) + "/"

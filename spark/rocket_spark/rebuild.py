@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class RebuildOptions(TypedDict, total=False):
-    """How stores are rebuilt.
+    """Options of a rebuild.
 
     Attributes:
         geometry: of the index files; else that of each store's own, else 4.9.3's default.
@@ -71,7 +71,7 @@ class RebuildOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class RebuildJob:
-    """What a rebuild job will do: the request has been checked, nothing is written.
+    """The plan of a rebuild job: the request has been checked, nothing is written.
 
     Attributes:
         out: the output folder.

@@ -31,7 +31,7 @@ from rocket_spec.layout import Geometry
 from rocket_spark.output import WHOLE, Folder, attempt, fetched
 
 _NUMBER: Final = "0"
-"""What an index file is called until all names are known."""
+"""Temporary name of an index file, until all names are known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ _NAMED: Final = re.compile(r"([\w@+-][\w.@+-]*)=(.+)", re.DOTALL)
 _PART: Final = re.compile(
     r"(?<=[^/])/(?:(?:index|commitlog|config|timerlog)(?:/[^/]+)?|(?:batch)?consumequeue(?:_ext)?(?:/[^/]+){0,3}|checkpoint)$"
 )
-"""What follows a store in the path of a part of it."""
+"""The part of a store at the end of a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ StorePath = str | Path | Store
 
 
 class JobOptions(TypedDict, total=False):
-    """What every job on whole stores takes.
+    """Options of every job on whole stores.
 
     Attributes:
         geometry: of the index files; else that of each `Store`, else it is inferred, store by store.
@@ -104,7 +104,7 @@ def split_name(text: str) -> tuple[str | None, str]:
 
 
 def canonical(path: str) -> str:
-    """What a place is called everywhere: absolute and without symbolic links; of a URI, without slashes at its end."""
+    """The canonical name of a place: absolute and without symbolic links; of a URI, without slashes at its end."""
     if is_remote(path):
         return stripped(re.sub(r"^s3[an]://", "s3://", path, flags=re.IGNORECASE))
     return Path(os.path.realpath(storage_for(path)[1])).as_posix()

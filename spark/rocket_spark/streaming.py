@@ -70,7 +70,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return StoreTails(self.asked, self.table, fail_on_loss=self.fail_on_loss)
 
     def initialOffset(self) -> Offsets:  # noqa: N802 - Spark's name
-        """Where a new query begins."""
+        """The offset at which a new query begins."""
         return self._tails().named(self.start, "startingOffsets", others="earliest")
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
@@ -82,7 +82,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802 - Spark's name
-        """How far the next trigger reads."""
+        """The offset up to which the next trigger reads."""
         limited = not isinstance(limit, ReadAllAvailable)
         tails = self._tails()
         begin = tails.checked(start)

@@ -42,7 +42,7 @@ _GROUP_BYTES: Final = 64 << 20
 """Small neighbours share a Spark task up to this many bytes."""
 
 _TASK_COST: Final = 1 << 20
-"""What a task costs beside its bytes, in bytes."""
+"""Cost of a task beside its bytes, in bytes."""
 
 _POLL_SECONDS: Final = 0.2
 
@@ -237,7 +237,7 @@ def one_line_errors() -> Iterator[None]:
 
 
 def _attempts(spark: SparkSession) -> int:
-    """How often Spark runs a task before it gives up."""
+    """Number of times that Spark runs a task before it gives up."""
     master = spark.conf.get("spark.master", "") or ""
     local = re.fullmatch(r"local(?:\[[^,\]]*(?:,\s*(\d+))?\])?", master)
     if local is not None:

@@ -26,7 +26,7 @@ _LANGUAGES = {
     "python-decoder": ("", "python3 decoder.py"),
     "rust": ("cargo build --release", "target/release/rocketspec-adapter"),
 }
-"""How a starter is built, and the command that runs it."""
+"""The build command of each starter, and the command that runs it."""
 
 _LONGEST_LINE = 400
 

@@ -77,7 +77,7 @@ def _side_by_side(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _lines(diff: ReportDiff) -> Iterator[str]:
-    """What the verb prints: by clause what broke, was fixed or changed, of what was added only what fails; then the causes."""
+    """The lines of the verb: by clause the cases that broke, were fixed or changed, or were added and fail; then the causes."""
     for note in diff.notes:
         yield f"note: the runs differ in {note}"
     failing = [change for change in diff.added if change.fails]

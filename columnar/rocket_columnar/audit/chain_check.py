@@ -150,7 +150,7 @@ def chain_problems(
     slots: NDArray[np.int32],
     written: NDArray[np.bool_],
 ) -> list[ChainProblem]:
-    """What is wrong with the slots and chains of a file.
+    """The faults of the slots and chains of a file.
 
     Slots whose chains are known to be sound may be left out, with all their entries, if nothing leads into them.
 

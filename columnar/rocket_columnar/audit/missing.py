@@ -133,7 +133,7 @@ def files_now(
 def _taken(
     store: Store, files: Sequence[StoreFile], topic: str, queue_id: int, logical: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Which of the ascending logical offsets have a unit now, sound or not; without expired ones and pre-blanks."""
+    """A mask of the ascending logical offsets that have a unit now, sound or not; without expired ones and pre-blanks."""
     taken = np.zeros(logical.size, np.bool_)
     for file in files_now(store, files, topic, queue_id):
         try:

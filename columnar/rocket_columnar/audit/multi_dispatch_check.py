@@ -140,7 +140,7 @@ class _Units:
 
     @classmethod
     def read(cls, files: Sequence[StoreFile], store: Store) -> _Units:
-        """What is in a queue's files now."""
+        """The units in a queue's files now."""
         parts = [np.empty((3, 0), np.int64)]
         begin = 0
         for number, file in enumerate(files):
@@ -162,7 +162,7 @@ class _Units:
     def sound(
         self, store: Store, queue: Queue, frames: Frames, copied: NDArray[np.int64], range_: Range
     ) -> NDArray[np.bool_]:
-        """Which units may be right: all that point outside the range, and those to records that go into the queue."""
+        """A mask of the units that may be right: all that point outside the range, and those to records that go into the queue."""
         every = frames.all
         known = (every.topic == frames.names.numbers.get(queue[0], -1)) & (every.queue_id == queue[1])
         known = np.append(known, False)  # place -1, which is no record's

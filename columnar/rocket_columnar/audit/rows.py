@@ -22,7 +22,7 @@ _NATIVE: Final = {kind: {name: kind[name].newbyteorder("=") for name in kind.nam
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Where the units and entries of all files point to, by the runs of the surveys.
+    """Targets of the units and entries of all files, by the runs of the surveys.
 
     Attributes:
         files: the surveys, in the order of the files.
@@ -64,7 +64,7 @@ class Targets:
 
 @dataclass(frozen=True, slots=True)
 class Surveys:
-    """What all consume-queue and index files hold.
+    """The units and entries of all consume-queue and index files.
 
     Attributes:
         queues: targets of the consume-queue files.
@@ -162,7 +162,7 @@ class Rows:
         return self.of_runs(self.firsts - self.bounds[:-1]) + np.arange(self.record.size)  # type: ignore[arg-type]
 
     def within(self, offsets: tuple[int, int]) -> NDArray[np.bool_]:
-        """Which rows point to one of the physical offsets from the first to the last."""
+        """A mask of the rows that point to one of the physical offsets from the first to the last."""
         found: NDArray[np.bool_] = self.columns["phy_offset"] >= offsets[0]
         found &= self.columns["phy_offset"] <= offsets[1]
         return found

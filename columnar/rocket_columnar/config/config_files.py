@@ -59,7 +59,7 @@ class ConfigFile:
 
 @dataclass(frozen=True, slots=True)
 class LoadedConfig:
-    """What a start of 4.9.3 loads of one name (CFG-1).
+    """The two files of one name, of which a start of 4.9.3 loads one (CFG-1).
 
     Attributes:
         table: name of the table.

@@ -43,7 +43,7 @@ class OffsetAtTime:
 
 
 def offset_at(store: Store | Path | str, topic: str, queue_id: int, time: int, **known: Any) -> OffsetAtTime:
-    """What a broker of 4.9.3 answers when a consumer, or `mqadmin resetOffsetByTime`, asks for a time.
+    """The logical offset that a broker of 4.9.3 answers when a consumer, or `mqadmin resetOffsetByTime`, asks for a time.
 
     Args:
         store: the store, or its directory.

@@ -24,7 +24,7 @@ _LOST: Final = {
     "subscription_groups": "groups are unknown, or have default settings",
     "consumer_filters": "SQL92 filters are compiled again when consumers connect",
 }
-"""What a start without the rows of a table means."""
+"""Consequences of a start without the rows of each table."""
 
 
 def config_findings(

@@ -38,7 +38,7 @@ _Queue = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class GroupLag:
-    """How far a consumer group is in one queue.
+    """Progress of a consumer group in one queue.
 
     Attributes:
         group: its name.
@@ -115,7 +115,7 @@ class OpenHalf:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """What a group could not consume.
+    """Messages that a group could not consume.
 
     Attributes:
         group: its name.
@@ -130,7 +130,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far everything that reads a store is.
+    """Progress of everything that reads a store.
 
     Attributes:
         groups: by group, topic and queue.
@@ -156,7 +156,7 @@ class Progress:
 
 
 def progress(store: Store | Path | str, *, sizes: bool = False, **known: Any) -> Progress:
-    """How far consumers, delayed messages and transactions of a store are.
+    """Progress of the consumers, delayed messages and transactions of a store.
 
     Args:
         store: the store, or its directory.

@@ -70,7 +70,7 @@ class Where:
         store_timestamps: NDArray[Any] | None = None,
         key_hashes: NDArray[Any] | None = None,
     ) -> NDArray[np.bool_] | None:
-        """Which rows pass, by those of their columns that are given; None if all do."""
+        """A mask of the rows that pass, by those of their columns that are given; None if all do."""
         masks: list[NDArray[np.bool_]] = []
         if self.offsets is not None and phy_offsets is not None:
             masks.append((phy_offsets >= self.offsets[0]) & (phy_offsets < self.offsets[1]))
@@ -92,7 +92,7 @@ class Skip:
         self.rows = rows
 
     def of(self, count: int) -> int:
-        """How many of the next `count` rows are skipped."""
+        """Number of rows to skip among the next `count`."""
         passed = min(self.rows, count)
         self.rows -= passed
         return passed

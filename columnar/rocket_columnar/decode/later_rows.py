@@ -25,7 +25,7 @@ from rocket_columnar.store import Reader, StoreFile
 
 
 def _is_batch(units: NDArray[Any]) -> NDArray[np.bool_]:
-    """What a recovery accepts (`BatchConsumeQueue.recover` 248)."""
+    """A mask of the units that a recovery accepts (`BatchConsumeQueue.recover` 248)."""
     least = {"phy_offset": 0, "size": 1, "base_offset": 0, "batch_size": 1}
     used: NDArray[np.bool_] = np.logical_and.reduce([units[name] >= value for name, value in least.items()])
     return used

@@ -68,7 +68,7 @@ class LogColumns:
         self._hosts = form.new_numbers()
 
     def has_topic(self, records: Records, wanted: Callable[[bytes], bool]) -> NDArray[np.bool_]:
-        """Which records have a topic that is wanted."""
+        """A mask of the records whose topic is wanted."""
         distinct = self.form.new_numbers()
         numbers = distinct.numbers(*records.places("topic"))
         return np.array([wanted(raw) for raw in distinct.items], np.bool_)[numbers]

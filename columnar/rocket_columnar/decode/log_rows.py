@@ -16,7 +16,7 @@ from rocket_columnar.store import Reader
 
 
 class LogState:
-    """What the files of one decode share: the columns with their topics.
+    """State that the files of one decode share: the columns with their topics.
 
     Args:
         choice: the columns, which records are rows, and the size of a batch.

@@ -23,7 +23,7 @@ _WINDOW: Final = 1 << 20
 
 
 def _used(units: NDArray[Any]) -> NDArray[np.bool_]:
-    """What 4.9.3's recovery accepts (ConsumeQueue.recover 106-122)."""
+    """A mask of the units that 4.9.3's recovery accepts (ConsumeQueue.recover 106-122)."""
     used: NDArray[np.bool_] = (units["phy_offset"] >= 0) & (units["size"] > 0)
     return used
 

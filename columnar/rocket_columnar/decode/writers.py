@@ -19,7 +19,7 @@ from rocket_columnar.store import protected_directories
 Format = Literal["jsonl", "csv", "parquet", "arrow"]
 
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
-"""What `write` can write; `write_stream` the first two of them."""
+"""The formats of `write`; `write_stream` has the first two of them."""
 
 GROUP_ROWS: Final = 1 << 20
 """Maximum number of rows in a Parquet row group: readers skip and distribute whole groups."""
@@ -58,7 +58,7 @@ def writer_takes(option: str) -> bool:
 
 
 def parquet_options(schema: pa.Schema) -> dict[str, Any]:
-    """How `write` makes a Parquet file of a table, as arguments of `pyarrow.parquet.ParquetWriter`.
+    """Arguments of `pyarrow.parquet.ParquetWriter` with which `write` makes a Parquet file of a table.
 
     The encodings were chosen by measurement, column by column: see docs/engine.md.
     """

@@ -26,7 +26,7 @@ _BUILT_IN: Final = (
 """Beginnings of groups that a broker adds when it starts (`SubscriptionGroupManager.init`)."""
 
 _NOT_STARTED: Final = {"offset": 0}
-"""What a delay level without a row counts as."""
+"""Offset of a delay level without a row."""
 
 _Row = Mapping[str, Any]
 
@@ -51,7 +51,7 @@ class ConfigDifference:
 
 
 def compare_configurations(first: Store, second: Store) -> Iterator[ConfigDifference]:
-    """What differs in offsets, topics and groups; nothing of a store without a directory `config`.
+    """Differences in offsets, topics and groups; none if a store has no directory `config`.
 
     A delay level without an offset counts as one at 0. Topics and groups that every broker adds when it starts may be missing.
     """

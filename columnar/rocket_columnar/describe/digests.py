@@ -178,7 +178,7 @@ def _ext(file: StoreFile, reader: Reader, total: _Hash) -> None:
 
 
 def _log(file: StoreFile, reader: Reader, total: _Hash) -> None:
-    """What does not verify is not content; `audit` reports it."""
+    """Bytes that do not verify are not content; `audit` reports them."""
     columns = ["phy_offset", "size"]
     batches = decode([file], tables=["commit_log"], columns=columns, on_gap=lambda _: None)
     for _, batch in batches if reader.size else ():

@@ -58,7 +58,7 @@ class Aging:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """What fills the disk.
+    """Disk use of a store.
 
     Attributes:
         log_bytes: from the first byte of the log to its last record.
@@ -78,7 +78,7 @@ class Space:
 def space(
     store: Store | Path, *, on_progress: Callable[[int, int], None] | None = None, **known: Any
 ) -> Space:
-    """What fills the disk of a store; reads all consume queues, and of other files the ends. What cannot be read is left out.
+    """Disk use of a store; reads all consume queues, and of other files the ends. Unreadable files are left out.
 
     Source: `MappedFileQueue.deleteExpiredFileByTime` 350-394; `IndexService.deleteExpiredFile` 90-141 (4.9.3).
 

@@ -28,7 +28,7 @@ class Oddity:
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """What an index file holds.
+    """The occupancy of an index file.
 
     Attributes:
         header: as it is in the file.
@@ -60,7 +60,7 @@ class Occupancy:
 
 
 class _Entries:
-    """What one pass over the entries gathers."""
+    """Totals of one pass over the entries."""
 
     def __init__(self, geometry: Geometry, header: IndexHeader, count: int) -> None:
         self.count = count

@@ -274,7 +274,7 @@ def _queues(store: Store, readable: _Readable) -> list[QueueView]:
 
 
 def queue_views(store: Store) -> dict[tuple[str, int], QueueView]:
-    """What each consume queue contains, by topic and number."""
+    """The content of each consume queue, by topic and number."""
     views = _queues(store, _Readable([], WorkDone(None)))
     return {(view.topic, view.queue_id): view for view in views}
 

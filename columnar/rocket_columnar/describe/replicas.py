@@ -52,7 +52,7 @@ class StoreDifference:
 def compare_stores(
     first: Store | Path, second: Store | Path, *, on_progress: Callable[[int, int], None] | None = None
 ) -> Iterator[StoreDifference]:
-    """What differs in the logs, the indexes and the queues of two stores; what only one still has is no first difference.
+    """Differences between the logs, the indexes and the queues of two stores; what only one still has is no first difference.
 
     Args:
         first: a store, or its directory.

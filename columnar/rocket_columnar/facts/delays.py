@@ -30,7 +30,7 @@ def shown_delays(store: Files, expected: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _delays_of(store: Files, file: StoreFile) -> Counter[int]:
-    """How often the first units of a file wait how long after their records were stored, ms."""
+    """Delays in ms of the first units of a file after their records were stored, each with its count."""
     raw = read_at(file, 0, _SAMPLE * _UNIT)
     delays = Counter[int]()
     for unit in np.frombuffer(raw, UNIT_DTYPE, len(raw) // _UNIT):

@@ -107,7 +107,7 @@ class Files:
             vars(self).update(known, _kept={})
 
     def looked_at(self, work: Callable[[], _T], *, despite_unreadable: bool = True) -> _T:
-        """What `work` returns, which asks this store and reads its files.
+        """The result of `work`, which asks this store and reads its files.
 
         It is called again, and every fact is looked at again, without files that a broker deletes meanwhile, or if
         `despite_unreadable` that cannot be read.
@@ -126,7 +126,7 @@ class Files:
         return vars(self) | {"_kept": {}}
 
     def once(self, derive: Callable[[Self], _T]) -> _T:
-        """What `derive` makes of this store; it is called at most once."""
+        """The result of `derive` on this store; it is called at most once."""
         if derive not in self._kept:
             self._kept[derive] = derive(self)
         found: _T = self._kept[derive]

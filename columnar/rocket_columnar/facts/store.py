@@ -66,7 +66,7 @@ class Store(Files):
 
     @cached_property
     def keys(self) -> KeyRules:
-        """What its broker reads in the properties of a record."""
+        """The rules by which its broker reads the properties of a record."""
         one_separator = self.release is not None and KeyRules.of(self.release).one_separator
         return KeyRules(one_separator=one_separator, delays=self.delays)
 

@@ -48,7 +48,7 @@ class Finding:
     units: tuple[str, int, int] | None = None
 
     def row(self) -> dict[str, str | int | None]:
-        """What is printed of it, by name."""
+        """Its printed values, by name."""
         return {name: getattr(self, name) for name in _ROW}
 
 
@@ -85,13 +85,13 @@ class _Code(NamedTuple):
 
 
 def _index(severity: Severity, clause: str, meaning: str) -> _Code:
-    """What a rebuild of the index files cures."""
+    """The defaults of a finding that a rebuild of the index files cures."""
     cure = "rebuild the index files with `rocketspec rebuild` and put them in place while the broker is down"
     return _Code(severity, clause, meaning, cure, "index")
 
 
 def _queue(severity: Severity, clause: str, meaning: str) -> _Code:
-    """What a rebuild of the consume queues cures."""
+    """The defaults of a finding that a rebuild of the consume queues cures."""
     cure = (
         "rebuild the consume queues with `rocketspec rebuild` and put them in place while the broker is down"
     )
@@ -99,7 +99,7 @@ def _queue(severity: Severity, clause: str, meaning: str) -> _Code:
 
 
 def _log(severity: Severity, clause: str, meaning: str) -> _Code:
-    """What only a replica cures."""
+    """The defaults of a finding that only a replica cures."""
     cure = "copy the file from a replica; the messages in this range cannot be recovered from the rest of the store"
     return _Code(severity, clause, meaning, cure, "replica")
 

@@ -130,7 +130,7 @@ def body_begin(sys_flag: int) -> int:
 
 
 def body_end(head: Buffer) -> int:
-    """Where the body of a record ends that begins with these `HEAD_SIZE` bytes, counted from its first."""
+    """End of the body of a record that begins with these `HEAD_SIZE` bytes, counted from its first."""
     return body_begin(head[39]) + max(fixed_fields(head).body_length, 0)
 
 

@@ -19,7 +19,7 @@ _AT_ONCE: Final = 1 << 15
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """How far a file is filled.
+    """The fill level of a file.
 
     Attributes:
         header: as it is in the file, with the count of the last read.

@@ -27,7 +27,7 @@ _BESIDE: Final = 1 << 14  # up to this many bytes between two items are read rat
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How many entries were checked, and how many are in the chain of the slot that follows from their hash.
+    """Number of entries that were checked, and of those in the chain of the slot that follows from their hash.
 
     Attributes:
         checked: number of entries, 0 for a file without entries.

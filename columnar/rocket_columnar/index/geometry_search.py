@@ -23,7 +23,7 @@ _KEEP: Final = 1000  # survivors kept of one search
 
 
 def count_of_size(size: int, least_entries: int = 1) -> int:
-    """How many geometries with at least `least_entries` entries make a file of `size` bytes."""
+    """Number of geometries with at least `least_entries` entries that make a file of `size` bytes."""
     words, rest = divmod(size - INDEX_HEADER.size, INDEX_SLOT.size)
     return 0 if rest else max(0, (words - 1) // 5 - least_entries + 1)
 

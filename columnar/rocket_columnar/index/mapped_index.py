@@ -202,7 +202,7 @@ class MappedIndex:
         return to_i32(_HEADER_SIZE + _SLOT_SIZE * (key_hash % self._slots))
 
     def slot(self, key_hash: int) -> int | None:
-        """What the hash's slot holds (IDX-SLOT-1), or None if it is outside the mapping."""
+        """The value of the hash's slot (IDX-SLOT-1), or None if it is outside the mapping."""
         try:
             return self._read_int(self.slot_position(key_hash))[0]
         except struct.error:

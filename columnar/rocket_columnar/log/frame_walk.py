@@ -51,7 +51,7 @@ _BEFORE: Final = 7  # bytes of a frame that may be before the last byte of its m
 _BLANK: Final = BLANK.size
 
 _WAITS: Final = 80
-"""How many log ends may be checked again per minute, with at most 10 s of pauses."""
+"""Maximum number of log ends that are checked again per minute, with at most 10 s of pauses."""
 
 _MINUTE: Final = 60.0
 _PAIR: Final = struct.Struct(">ii")
@@ -73,7 +73,7 @@ _NOTHING: Final = np.empty(0, np.uint8)
 
 
 class _Patience:
-    """How often a log's end is checked again after a pause: many damaged files take no more time than a few."""
+    """Limits the pauses before checking a log's end again: many damaged files take no more time than a few."""
 
     def __init__(self) -> None:
         self._begin = -_MINUTE
@@ -311,7 +311,7 @@ class Walk:
         return False, position
 
     def _find(self, magic: bytes, at: int) -> int:
-        """Where a magic is next in the window, or -1; no byte of a window is searched twice."""
+        """Position of the next magic in the window, or -1; no byte of a window is searched twice."""
         if not self._searched:
             self._searched = self.searchable(self._view[: self.end - self.begin])
         hit = self._hits.get(magic, 0)

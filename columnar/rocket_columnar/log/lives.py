@@ -30,7 +30,7 @@ def life_begins(batch: Requests, names: TopicNames) -> dict[tuple[str, int], int
 
 
 def of_earlier_life(batch: Requests) -> NDArray[np.bool_]:
-    """Which records of a batch precede one with the logical offset 0 of their queue."""
+    """A mask of the records of a batch that precede one with the logical offset 0 of their queue."""
     rows = np.flatnonzero(batch.queued & (batch.queue_offset == 0))
     codes = _codes(batch.topic, batch.queue_id)
     queues, from_end = np.unique(codes[rows][::-1], return_index=True)
@@ -106,7 +106,7 @@ class Lives:
         queue_id: NDArray[np.int32],
         phy_offset: NDArray[np.int64],
     ) -> NDArray[np.bool_]:
-        """Which records, given by columns, are of the last life of their queue."""
+        """A mask of the records, given by columns, that are of the last life of their queue."""
         known = [
             (names.numbers[name], number, begin)
             for (name, number), begin in self.begins.items()

@@ -82,7 +82,7 @@ class Requests:
 
     @property
     def queued(self) -> NDArray[np.bool_]:
-        """Which records go into consume queues (LOG-DSP-7)."""
+        """A mask of the records that go into consume queues (LOG-DSP-7)."""
         queued: NDArray[np.bool_] = (self.transaction == NOT) | (self.transaction == COMMIT)
         return queued & self.dispatched
 

@@ -21,7 +21,7 @@ _ROWS: Final = 1 << 13
 
 
 class KeyRules(NamedTuple):
-    """What a broker reads in the properties of a record, by its release and configuration.
+    """Rules by which a broker reads the properties of a record, by its release and configuration.
 
     Attributes:
         tag_keys: messages are also indexed under their tags, as since 5.4.0.

@@ -149,7 +149,7 @@ class Scan:
             yield Records(window, rows[:count], self._form)
 
     def _room(self, position: int, end: int) -> int:
-        """How many records may be in the window from `position` on."""
+        """Maximum number of records in the window from `position` on."""
         return max(min(self._most, (min(end, self.walk.end) - position) // RECORD_FIXED_V4 + 1), 1)
 
     def _found(self, position: int, end: int, rows: NDArray[np.void]) -> tuple[int, int]:

@@ -28,7 +28,7 @@ _ROUNDS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class OffsetAnswer:
-    """What the index service finds (`QueryOffsetResult`).
+    """The result of the index service (`QueryOffsetResult`).
 
     Attributes:
         offsets: physical offsets in bytes, newest file and newest entry first, repeats kept.
@@ -43,7 +43,7 @@ class OffsetAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a broker answers to a query by key.
+    """A broker's answer to a query by key.
 
     Attributes:
         offsets: physical offsets as the index service finds them in the first round.

@@ -15,7 +15,7 @@ _SHOWN: Final = 1000  # entries with other hashes that are kept of one chain
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What is searched for: first and last ms, and maximum number of hits."""
+    """The query: first and last ms, and maximum number of hits."""
 
     begin: int
     end: int
@@ -24,7 +24,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class FileWalk:
-    """What a query does with one index file.
+    """The steps of a query in one index file.
 
     Attributes:
         file: its name in the store.

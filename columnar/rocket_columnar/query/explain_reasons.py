@@ -41,7 +41,7 @@ def reasons(
 
 
 def _summary(files: Sequence[FileWalk], key_hash: int) -> str:
-    """How many entries have the key's hash, and what they are."""
+    """A sentence on the entries with the key's hash: their number by kind."""
     kinds: dict[str, int] = {}
     for walked in files:
         for step, check in walked.same_hash:
@@ -60,7 +60,7 @@ def _summary(files: Sequence[FileWalk], key_hash: int) -> str:
 
 
 def _of_file(walked: FileWalk, window: Window) -> Iterator[str]:
-    """What became of each entry with the key's hash."""
+    """The reason for each entry with the key's hash."""
     for stop in (step.stop for step in walked.steps if step.read and step.stop and "cycle" in step.stop):
         yield f"{walked.file}: {stop}."
     for step, check in islice(walked.same_hash, _SHOWN):
@@ -103,7 +103,7 @@ def _real(stored: int | None, placed: int, window: Window) -> str:
 
 
 def _of_log(store: OpenStore, files: Sequence[FileWalk], topic: str, key: str) -> Iterator[str]:
-    """What the commit log has, of which the index shows nothing."""
+    """Records of the commit log that the index does not show."""
     if not store.log.files:
         yield "The store has no commit log to search."
         return

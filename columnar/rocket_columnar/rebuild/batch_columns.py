@@ -95,7 +95,7 @@ class Batch(NamedTuple):
 
 
 class KeysAdded(NamedTuple):
-    """What a batch adds to the index: `KEYS` and `RECORDS`."""
+    """The additions of a batch to the index: `KEYS` and `RECORDS`."""
 
     key_hash: NDArray[np.int32]
     phy_offset: NDArray[np.int64]
@@ -111,7 +111,7 @@ class KeysAdded(NamedTuple):
 
 
 def keys_added(batch: Requests) -> KeysAdded | None:
-    """What a batch adds to the index; None if no record of it is dispatched."""
+    """The additions of a batch to the index; None if no record of it is dispatched."""
     chosen = _chosen(batch.dispatched)
     times = batch.store_timestamp[chosen]
     if not times.size:

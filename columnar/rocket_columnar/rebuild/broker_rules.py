@@ -16,7 +16,7 @@ _SAMPLE: Final = 256
 
 
 class BrokerRules(NamedTuple):
-    """What a broker's configuration and release decide.
+    """Rules that depend on a broker's configuration and release.
 
     Attributes:
         light: whether light queues have the number 0 (`enableLmq`).

@@ -73,7 +73,7 @@ def missing_holes(logs: Sequence[StoreFile]) -> Holes:
 
 
 class Gaps:
-    """What a log file has between its records, and after them.
+    """The gaps of a log file between its records, and after them.
 
     Args:
         file: of the log.

@@ -34,7 +34,7 @@ class LogKeys(NamedTuple):
 
 
 def keys_of(plan: IndexPlan, folders: Sequence[Path], dispatched: Sequence[Dispatched]) -> list[LogKeys]:
-    """What `write_index` reads for a file: its keys, and the one before them."""
+    """The input of `write_index` for a file: its keys, and the one before them."""
     found: list[LogKeys] = []
     base = 0
     for folder, part in zip(folders, dispatched, strict=True):

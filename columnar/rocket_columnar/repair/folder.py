@@ -68,7 +68,7 @@ class RepairFolder:
 
     @classmethod
     def newest(cls, root: Root) -> RepairFolder | None:
-        """That of the last repair that was not undone, finished or not."""
+        """The folder of the last repair that was not undone, finished or not."""
         return next((folder for folder in reversed(cls.every(root)) if folder.has_journal), None)
 
     @property

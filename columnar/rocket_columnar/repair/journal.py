@@ -49,7 +49,7 @@ SCHEMA: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """What a repair moves; places are files relative to the store.
+    """The moves of a repair; places are files relative to the store.
 
     Attributes:
         away: places whose files are moved into `old/` of the repair's folder.

@@ -14,7 +14,7 @@ from rocket_columnar.restart import Restart, each_units
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a start would keep, and what an audit found.
+    """The messages that a start would keep, and the findings of an audit.
 
     Attributes:
         refused: why no broker would start, or None.

@@ -45,7 +45,7 @@ _OF_LATER: Final = ("index", "queues")
 
 @dataclass(frozen=True, slots=True)
 class RepairPlan:
-    """What a repair would do, file by file.
+    """The plan of a repair, file by file.
 
     Attributes:
         away: files that are moved into the repair's folder.
@@ -71,7 +71,7 @@ class RepairPlan:
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What a repair did.
+    """The result of a repair.
 
     Attributes:
         plan: what it was to do.
@@ -87,7 +87,7 @@ class Repaired:
 
 
 class _Survey(NamedTuple):
-    """What an audit found: findings to cure, those that are left, and the outlook."""
+    """The result of an audit: findings to cure, those that are left, and the outlook."""
 
     roots: list[Finding]
     left: list[Finding]
@@ -95,7 +95,7 @@ class _Survey(NamedTuple):
 
 
 def plan_repair(target: Target) -> RepairPlan:
-    """What a repair would do; nothing is written to the store. New files are built in a temporary directory.
+    """Plans a repair; nothing is written to the store. New files are built in a temporary directory.
 
     Raises:
         UsageError: a broker runs, an earlier repair was interrupted, or the sizes of new files are unknown.
@@ -179,7 +179,7 @@ def _survey(target: Target) -> _Survey:
 
 
 def _outlook(target: Target, store: Store, report: Report) -> Outlook:
-    """What is predicted of a store; of one of 5.x perhaps nothing."""
+    """The prediction for a store; for one of 5.x there may be none."""
     try:
         found = predicted(store)
     except UsageError:

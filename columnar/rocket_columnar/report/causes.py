@@ -47,7 +47,7 @@ class Cause:
 
     @property
     def severity(self) -> Severity:
-        """That of the worst finding."""
+        """The severity of the worst finding."""
         return self.roots[0].severity
 
     @property
@@ -67,7 +67,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """How one cause is found among findings that no earlier rule took.
+    """A rule that finds one cause among the findings that no earlier rule took.
 
     Attributes:
         title: that of the cause.

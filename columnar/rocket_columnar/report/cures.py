@@ -22,7 +22,7 @@ REPAIRED: Final = ("index", "queues", "aside", "checkpoint", "topics", "offsets"
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What cures depend on beside the findings.
+    """The circumstances that cures depend on beside the findings.
 
     Attributes:
         has_index: whether the store has any index file.

@@ -21,7 +21,7 @@ from rocket_columnar.store import Source, StoreFile, of_usual_size, read_at, siz
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What may be done with the damaged files, and what a start then keeps.
+    """One way to treat the damaged files, and the messages that a start then keeps.
 
     Attributes:
         resized: files that get their usual length, with it; bytes that are added are zeros.
@@ -181,7 +181,7 @@ def _sized(file: StoreFile, size: int) -> StoreFile:
 
 
 def messages_in(file: StoreFile, begin: int, end: int) -> int:
-    """How many records of a file of the log between two physical offsets a consumer can get; an OSError if it cannot be read."""
+    """Number of records of a log file between two physical offsets that a consumer can get; an OSError if it cannot be read."""
     if max(begin, file.base_offset) >= end:
         return 0
     total = 0

@@ -30,7 +30,7 @@ from rocket_columnar.store import (
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an audit of a store found; iterating gives its findings, the worst first.
+    """The findings of an audit of a store; iterating gives them, the worst first.
 
     Attributes:
         causes: the findings by cause, worst first.

@@ -21,7 +21,7 @@ _TAKEN = "an older message has its place in the queue (CQ-PUT-2)"
 
 
 class Dispatched(NamedTuple):
-    """What becomes of the records that a start dispatches.
+    """The fate of the records that a start dispatches.
 
     Attributes:
         stuck: why dispatch never passes one of them, or None.

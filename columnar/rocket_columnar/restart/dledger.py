@@ -94,7 +94,7 @@ def entry_log(files: Sequence[StoreFile], size: int) -> EntryLog:
 
 
 def _number(file: StoreFile) -> int:
-    """What the first entry of a file claims to be its number."""
+    """The number that the first entry of a file claims."""
     with file.open() as reader:
         return int.from_bytes(reader.read(8, min(8, max(reader.size - 8, 0))).tobytes(), signed=True)
 

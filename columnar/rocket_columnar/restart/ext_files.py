@@ -41,7 +41,7 @@ def ext_refusal(store: Store) -> str | None:
 
 
 def _walked(file: StoreFile, size: int) -> int | None:
-    """Where the walk over a file's units ends, None if it throws."""
+    """End of the walk over a file's units, None if it throws."""
     position, begin, window, step = 0, 0, b"", _FIRST_WINDOW
     with file.open() as reader:
         while position + 2 <= size:
@@ -108,7 +108,7 @@ def _last_address(files: Sequence[StoreFile]) -> int | None:
 
 
 def _end_of_last(own: Sequence[StoreFile], address: int | None) -> int | None:
-    """Where the ext unit at a byte of the ext queue ends; None if 4.9.3 finds none."""
+    """End of the ext unit at a byte of the ext queue; None if 4.9.3 finds none."""
     for number, file in enumerate(own):
         size = size_of(file) or 0
         place = -1 if address is None else address - file.base_offset

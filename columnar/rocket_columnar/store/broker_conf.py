@@ -26,7 +26,7 @@ _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 @dataclass(frozen=True, slots=True)
 class BrokerConf:
-    """What the file sets, and 4.9.3's default for what it does not set.
+    """The settings of the file, with 4.9.3's defaults for all others.
 
     Attributes:
         path: the file.

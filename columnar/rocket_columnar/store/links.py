@@ -9,7 +9,7 @@ from rocket_columnar.store.places import entries_of
 from rocket_columnar.store.store_file import MEMBER, shown_name
 
 REPAIRS: Final = "rocketspec-repair-"
-"""What the names of the folders begin with that repairs leave in a store."""
+"""Prefix of the folders that repairs leave in a store."""
 
 _DEPTH: Final = 6
 """Folders inside one another at most: `rocketspec-repair-TIME/new/consumequeue/TOPIC/QUEUE/FILE`."""

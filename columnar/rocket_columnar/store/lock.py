@@ -53,7 +53,7 @@ def lock_holder(store: Path) -> int | None:
 
 
 def lock_text(holder: int) -> str:
-    """Who holds a lock, in words."""
+    """The holder of a lock, in words."""
     return (
         f"process {holder} holds its lock" if holder > 0 else "another machine, or a repair, holds its lock"
     )

@@ -30,12 +30,12 @@ _FOLDERS: Final = ("index", "commitlog", "timerlog")
 _PARTS: Final = ("commitlog", "consumequeue")
 
 _OWN: Final = ("index", "checkpoint", "currterm")
-"""What DLedger keeps for itself in a member's directory."""
+"""DLedger's own files in a member's directory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What follows from a path alone.
+    """Facts about a file that follow from its path alone.
 
     Attributes:
         kind: of the file, or of the files in the directory.

@@ -33,7 +33,7 @@ CONFIG_TABLES: Final = {
 """Names of the files in `config/`, and their tables; beside each may be a `.bak` (CFG-1)."""
 
 MEMBER: Final = "dledger-"
-"""What the names of directories of a DLedger group's members begin with (DLG-1)."""
+"""Prefix of the directories of a DLedger group's members (DLG-1)."""
 
 MEMBER_LOG: Final = "data"
 """The directory of a member that contains its commit log: `dledger-ID/data/` (DLG-1)."""
@@ -69,7 +69,7 @@ class StoreFile:
 
     @property
     def sequence(self) -> tuple[Path, str | None, int | None]:
-        """What the files of one log, one queue or one ext queue have in common."""
+        """The log, queue or ext queue that the file belongs to."""
         return self.log or self.path.parent, self.topic, self.queue_id
 
     @property
@@ -98,7 +98,7 @@ def is_gone(file: StoreFile) -> bool:
 
 
 def while_there(files: Sequence[StoreFile], work: Callable[[Sequence[StoreFile]], _T]) -> _T:
-    """What `work` returns for the files without those that a broker has deleted since they were listed.
+    """The result of `work` for the files without those that a broker has deleted since they were listed.
 
     Raises:
         OSError: none of them is left, or one cannot be read.
@@ -114,7 +114,7 @@ def while_there(files: Sequence[StoreFile], work: Callable[[Sequence[StoreFile]]
 
 
 def while_listed(work: Callable[[], _T]) -> _T:
-    """What `work` returns, which lists files and opens them; called again if a file was deleted in between.
+    """The result of `work`, which lists files and opens them; called again if a file was deleted in between.
 
     Raises:
         OSError: as `work` raises it; for a missing file only after several tries.

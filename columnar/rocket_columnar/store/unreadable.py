@@ -64,7 +64,7 @@ def leaves_out_unreadable(work: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def despite_unreadable(work: Callable[[], _T]) -> _T:
-    """What `work` returns, which lists files and reads them; called again without those that cannot be read.
+    """The result of `work`, which lists files and reads them; called again without those that cannot be read.
 
     The listing reports them with an `Unreadable` reason. Each path causes at most one further call.
 

@@ -72,7 +72,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a check comes to; `passed` of `cases` smoke cases are right."""
+    """The result of a check; `passed` of `cases` smoke cases are right."""
 
     exchanges: int
     broken: int

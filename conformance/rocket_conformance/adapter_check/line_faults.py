@@ -68,7 +68,7 @@ def _about(answer: dict[str, Any], ops: Sequence[Op], place: int) -> Iterator[Br
 
 
 def about_end(fate: str) -> tuple[Broken, ...]:
-    """What is wrong with how a process ended."""
+    """The rule that a process broke by the way it ended."""
     return () if fate.startswith("exited with code 0") else (Broken("rule 13", f"it {fate}"),)
 
 

@@ -39,7 +39,7 @@ class EnoughError(Exception):
 
 
 class _Outcome(NamedTuple):
-    """What misreadings make of a failing case: what was seen, what is expected, and how far from what was seen."""
+    """The effect of misreadings on a failing case: whether they give what was seen or what is expected, and the distance from what was seen."""
 
     exact: bool
     passes: bool
@@ -90,7 +90,7 @@ class Search:
     # --- running ------------------------------------------------------------------------------------------
 
     def outcome(self, misreadings: Iterable[Mutant], failure: Failure) -> _Outcome:
-        """What the reference with these misreadings makes of a failing case."""
+        """The effect of these misreadings on a failing case."""
         key = frozenset(misreadings), failure.id
         if key not in self.outcomes:
             self.outcomes[key] = self._run(key[0], failure)

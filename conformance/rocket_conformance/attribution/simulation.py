@@ -58,7 +58,7 @@ class Simulation:
     def observe(
         self, misreadings: frozenset[Mutant], case: Case, expected: Observation
     ) -> Observation | None:
-        """What the reference does with all these misreadings; None where it breaks, or they cannot be combined."""
+        """The observation of the reference with all these misreadings; None where it breaks, or they cannot be combined."""
         library = _library(misreadings)
         if library is None:
             return None

@@ -13,7 +13,7 @@ SHAPE: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What came of a case: a result per operation, and the files afterwards.
+    """The observation of a case: a result per operation, and the files afterwards.
 
     Attributes:
         results: in the order of the operations.

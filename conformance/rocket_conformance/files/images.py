@@ -140,7 +140,7 @@ class SparseFile:
                 self._chunks.setdefault(number, bytearray(length))[inside] = byte
 
     def image(self) -> FileImage:
-        """What it holds now."""
+        """Its current content."""
         chunks = {number: bytes(chunk) for number, chunk in self._chunks.items() if any(chunk)}
         return FileImage(self.size, chunks)
 

@@ -18,7 +18,7 @@ _MOST_BEYOND: Final = 256 << 10
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What came of one case.
+    """The outcome of one case.
 
     Attributes:
         verdict: of this one run.

@@ -24,7 +24,7 @@ _FEW: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one mutant.
+    """The outcome of one mutant.
 
     Attributes:
         name: the mutant's.

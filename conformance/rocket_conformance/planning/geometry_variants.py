@@ -27,7 +27,7 @@ def variant_of(case: Case, hello: Hello) -> Case | None:
 
 
 def what_lacks(case: Case, hello: Hello) -> str:
-    """What files a case without a variant needs, in words."""
+    """The files that a case without a variant needs, in words."""
     missing = _values(case, _GEOMETRY) - set(hello.geometries or _values(case, _GEOMETRY))
     if missing:
         return f"the geometry {min(missing)}"

@@ -28,7 +28,7 @@ _OTHER_FILE: Final = "20260102030405006"
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How the lists of a property are weighted.
+    """Weights of the lists of a property.
 
     Attributes:
         weights: how often each move comes; `reopen` may flush, close and load.

@@ -37,7 +37,7 @@ class Property:
 
 
 LONE: Final = frozenset({"lone_surrogates"})
-"""What lists with lone surrogates need."""
+"""The features that lists with lone surrogates need."""
 
 
 def operations(

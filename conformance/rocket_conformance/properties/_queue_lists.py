@@ -32,7 +32,7 @@ _PLACES: Final = (("T", 0), ("T", 0), ("T", 3), ("%LMQ%a-b_c", 0), ("%RETRY%g", 
 
 @dataclass(frozen=True, slots=True)
 class QueueProfile:
-    """How the lists of a property are weighted.
+    """Weights of the lists of a property.
 
     Attributes:
         weights: how often each move comes; `reopen` opens again, and mostly loads and recovers.

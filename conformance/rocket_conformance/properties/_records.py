@@ -15,7 +15,7 @@ _HOST_V4: Final = b"\x7f\0\0\1"
 
 @dataclass(slots=True)
 class RecordParts:
-    """What a record is made of; None leaves a length or the checksum to be the true one.
+    """The parts of a record; None leaves a length or the checksum to be the true one.
 
     Attributes:
         more: added to the true total size.

@@ -29,7 +29,7 @@ _NUMBERS: Final = tuple(name for name in _ODD_NAMES if name.lstrip("+-").isdecim
 
 @dataclass(frozen=True, slots=True)
 class ServiceProfile:
-    """How the lists of a property are weighted.
+    """Weights of the lists of a property.
 
     Attributes:
         weights: how often each move comes; `reopen` opens the service again.

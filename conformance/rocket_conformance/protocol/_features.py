@@ -11,7 +11,7 @@ LIMITS: Final = {
     "no_tags_code": "`tags_code` of `log.read` is always null: it is what a dispatch computes, not what a record holds",
     "non_null_keys": "`keys`, `uniq_key` and `tags` are never null; results hold an empty text instead",
 }
-"""What an implementation cannot be asked, by feature: cases that ask for it are not applicable."""
+"""By feature, the requests that an implementation cannot serve: cases that make them are not applicable."""
 
 FEATURES: Final = {
     "lone_surrogates": "keys, tags and unique keys may hold a lone surrogate, sent in hexadecimal",

@@ -56,7 +56,7 @@ def suite_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What an adapter declares about itself.
+    """An adapter's declaration about itself.
 
     Attributes:
         name: name of the implementation under test.

@@ -62,4 +62,4 @@ READ_HANDLERS: Final[Mapping[str, Callable[[Path, Op, Library], Result]]] = {
     "queue.read": _queue,
     "log.read": _log,
 }
-"""What each operation runs."""
+"""The function of each operation."""

@@ -62,7 +62,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What a run comes to.
+    """The conclusion of a run.
 
     Attributes:
         items: crashes and hangs by operation, then causes, clauses without a cause as one rests on another, and those that may follow.

@@ -97,7 +97,7 @@ def baseline_text(cases: Iterable[CaseLine], known: Baseline) -> str:
 
 
 def _reason(case: CaseLine) -> str:
-    """What the report states first about a failure."""
+    """The first statement of the report about a failure."""
     text = f"{case.clauses[0]}: {case.divergence[0]['field']}" if case.divergence else case.detail
     return printable(text.partition("\n")[0], limit=_LONGEST_REASON) or case.verdict
 

@@ -56,7 +56,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ReportDiff:
-    """What changed from one report to another, each list in the order of the case ids.
+    """Changes from one report to another, each list in the order of the case ids.
 
     Attributes:
         broken: passed, and does not pass now: it fails, or it is not run any more although the suite has it.
@@ -105,7 +105,7 @@ def read_whole_report(path: Path) -> Report:
 
 
 def compare_reports(old: Report, new: Report) -> ReportDiff:
-    """What changed from `old` to `new`; a case that the baseline excuses counts as the failure it is."""
+    """Changes from `old` to `new`; a case that the baseline excuses still counts as a failure."""
     before, after = ({line.id: line for line in report.cases} for report in (old, new))
     found: dict[str, list[Change]] = {name: [] for name in ("broken", "fixed", "changed", "added", "removed")}
     for case in sorted(before.keys() | after.keys()):

@@ -36,7 +36,7 @@ class Differs:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What one release does.
+    """The behaviour of one release.
 
     Attributes:
         version: of the release.

@@ -20,7 +20,7 @@ Failing = tuple["Case", "Observation", "Judgement"]
 
 @dataclass(slots=True)
 class CaseState:
-    """What is known of one planned case while it runs.
+    """The state of one planned case while it runs.
 
     Attributes:
         planned: the case or property.

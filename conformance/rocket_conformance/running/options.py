@@ -20,7 +20,7 @@ DEFAULT_RESTARTS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a run is asked for.
+    """Options of a run.
 
     Attributes:
         select: globs on case ids; none for all.

@@ -63,7 +63,7 @@ def _operation_validators() -> dict[str, _Validator]:
 
 
 def problems(name: str, value: Any) -> list[str]:
-    """What a schema finds wrong with a value, each with its place; empty when nothing."""
+    """The violations of a schema by a value, each with its place; empty if there are none."""
     if name == "suite_message" and isinstance(value, dict):
         message = cast("dict[str, Any]", value)
         ops = message.get("ops")

@@ -23,7 +23,7 @@ Outcome = Literal["held", "broken", "not exercised"]
 
 @dataclass(frozen=True, slots=True)
 class StoreVerdict:
-    """What a store shows of the clauses.
+    """The verdict on a store, clause by clause.
 
     Attributes:
         store: its path, as given.

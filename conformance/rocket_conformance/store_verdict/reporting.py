@@ -128,7 +128,7 @@ def _plain(value: object) -> object:
 
 
 def verdict_lines(judged: StoreVerdict, report: Report) -> list[str]:
-    """What a terminal shows: the broken clauses with their first places, notes, and the verdict last."""
+    """The output on a terminal: the broken clauses with their first places, notes, and the verdict last."""
     seen = judged.observations
     found: list[str] = []
     for line in report.cases:

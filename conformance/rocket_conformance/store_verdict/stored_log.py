@@ -74,7 +74,7 @@ class StoredLog:
 
     @property
     def begin(self) -> int:
-        """Where the log begins, bytes."""
+        """Physical offset at which the log begins."""
         return self.files[0].base if self.files else 0
 
     def at(self, offset: int) -> StoredRecord | None:

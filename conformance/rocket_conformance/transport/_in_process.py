@@ -19,7 +19,7 @@ from rocket_conformance.transport._job import AdapterError, Answered, Failed, Jo
 
 
 class Handler(Protocol):
-    """What the in-process transport needs of an implementation."""
+    """The interface that the in-process transport needs."""
 
     def handle(self, message: dict[str, Any]) -> Mapping[str, Any] | None:
         """The answer to a message of the protocol."""

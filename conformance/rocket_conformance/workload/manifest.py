@@ -56,7 +56,7 @@ class Sent:
 
 @dataclass
 class Manifest:
-    """What a workload did.
+    """The record of a workload.
 
     Attributes:
         seed: of the actions.

@@ -34,7 +34,7 @@ class TableSummary:
 
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
-    """What became of one store.
+    """The result for one store.
 
     Attributes:
         store: its name.
@@ -61,7 +61,7 @@ class StoreStatus:
 
 @dataclass(frozen=True, slots=True)
 class DecodeSummary:
-    """What a decode job did.
+    """The result of a decode job.
 
     Attributes:
         stores: the number of stores decoded.

@@ -7,12 +7,12 @@ from typing import Final, TypedDict
 from rocket_spec.errors import UsageError
 
 PARTITIONS: Final = ("store", "topic", "date")
-"""What `partition_by` takes: the store, a column `topic`, and the day (UTC) of a column `store_timestamp`."""
+"""The values of `partition_by`: the store, a column `topic`, and the day (UTC) of a column `store_timestamp`."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecodeOptions:
-    """How a decode job lays out its output.
+    """The layout of a decode job's output.
 
     Attributes:
         fail_fast: fails the job at the first store that cannot be decoded, instead of listing it.

@@ -18,7 +18,7 @@ from rocket_spark.tasks import is_last_attempt
 
 @dataclass(slots=True)
 class PartDone:
-    """What a task did.
+    """The result of a task.
 
     Attributes:
         parts: by table and path in the table's folder, the attempt's file and its rows.

@@ -26,7 +26,7 @@ _PLANNERS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class PartTask:
-    """What one task decodes: parts, in the order of their tables and stores, to a file in each table."""
+    """The work of one task: parts, in the order of their tables and stores, to a file in each table."""
 
     number: int
     parts: tuple[FilePart, ...]
@@ -45,7 +45,7 @@ class StorePlan:
 
 @dataclass(frozen=True, slots=True)
 class DecodePlan:
-    """What a decode job will do: the request has been checked, nothing is written.
+    """The plan of a decode job: the request has been checked, nothing is written.
 
     Attributes:
         out: the output folder.

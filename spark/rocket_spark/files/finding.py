@@ -35,7 +35,7 @@ _PLACES: Final = {
 }
 
 _MARKS: Final = frozenset(_PLACES) - {"config"}
-"""What a store is known by."""
+"""Names that show a store."""
 
 _HEAD: Final = 4096
 """Bytes that tell a file's kind where its place does not."""
@@ -165,7 +165,7 @@ def find_files(
 
 
 def _below(storage: Storage, top: FileInfo, kinds: Collection[str]) -> Iterator[FileInfo]:
-    """What is below, without the folders of a store that hold other kinds."""
+    """The content below, without the folders of a store that hold other kinds."""
     children = storage.list(top.uri)
     yield from children
     in_store = any(child.name in _MARKS for child in children)

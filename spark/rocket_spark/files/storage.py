@@ -93,7 +93,7 @@ class Storage:
         return whole.rstrip("/")
 
     def stat(self, uri: str) -> FileInfo:
-        """What is at `uri`; FileNotFoundError where nothing is."""
+        """The file or directory at `uri`; FileNotFoundError if there is none."""
         from pyarrow.fs import FileType
 
         with _named(uri):
@@ -103,7 +103,7 @@ class Storage:
         return FileInfo(uri, info.size or 0, info.type == FileType.Directory)
 
     def list(self, uri: str, *, recursive: bool = False) -> list[FileInfo]:
-        """What is in the directory `uri`, or with `recursive` below it, in order; only files and directories."""
+        """The content of the directory `uri`, or with `recursive` below it, in order; only files and directories."""
         from pyarrow.fs import FileSelector, FileType
 
         path, prefix = self._path(uri), uri.rstrip("/")

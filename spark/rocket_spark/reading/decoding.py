@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Problem = Gap | FormatError | OSError | str
-"""What cannot be decoded: a gap of a log, a file or its rest; or the reason that the planner found."""
+"""A decoding problem: a gap of a log, a file that cannot be decoded or its rest, or the reason that the planner found."""
 
 _RANGED: Final = frozenset({"index_entries", "consume_queue"})
 

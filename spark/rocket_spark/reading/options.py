@@ -103,7 +103,7 @@ def positive(options: Mapping[str, str], name: str, most: int = _INT_MAX) -> int
 
 
 def geometry_option(options: Mapping[str, str]) -> Geometry | None:
-    """That of `hashSlotNum` and `indexNum`; UsageError for one without the other."""
+    """The geometry of `hashSlotNum` and `indexNum`; UsageError for one without the other."""
     hash_slot_num = positive(options, "hashSlotNum")
     index_num = positive(options, "indexNum")
     if hash_slot_num is None and index_num is None:

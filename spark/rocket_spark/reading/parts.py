@@ -25,7 +25,7 @@ PART_BYTES: Final = 128 << 20
 """Bytes on disk that a task takes at most: small files share one, a large log is divided."""
 
 FILE_COST: Final = 256 << 10
-"""What a file costs beside its bytes, in bytes: a task has at most 512 files."""
+"""Cost of a file beside its bytes, in bytes: a task has at most 512 files."""
 
 PART_ROWS: Final = 2_500_000
 """Rows of an index file or a queue that a task takes at most."""
@@ -75,7 +75,7 @@ class FilePart:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How files are cut.
+    """The division of files into parts.
 
     Attributes:
         rows: of a part at most; of a commit log approximately.

@@ -61,7 +61,7 @@ class StoreTails:
                 self._tails[store.path] = kind(store.name, files)
 
     def first(self) -> Offsets:
-        """Where each store begins."""
+        """The first offset of each store."""
         return {path: tail.first() for path, tail in self._tails.items()}
 
     def ends(self) -> Offsets:

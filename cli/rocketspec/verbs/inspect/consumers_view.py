@@ -49,7 +49,7 @@ def summary(seen: Progress) -> str:
 
 
 def chosen(seen: Progress, group: str | None, topic: str | None) -> dict[str, Any]:
-    """What concerns groups and topics that match two globs, as plain values; without a topic also what has none."""
+    """Plain values of the groups and topics that match two globs; without a topic also values that belong to none."""
     row = seen.row()
     row["groups"] = [
         lag

@@ -32,7 +32,7 @@ def _geometry_as_json(guess: GeometryGuess) -> dict[str, Any]:
 
 
 def index_as_json(file: StoreFile, guess: GeometryGuess, filled: Occupancy) -> dict[str, Any]:
-    """What `index_lines` has, as one object."""
+    """The content of `index_lines`, as one object."""
     facts = asdict(filled)
     del facts["times"], facts["slot_shares"]
     chains = [{"length": length, "chains": number} for length, number in facts.pop("chains")]
@@ -47,7 +47,7 @@ def index_as_json(file: StoreFile, guess: GeometryGuess, filled: Occupancy) -> d
 
 
 def byte_as_json(file: StoreFile, meaning: ByteMeaning, guess: GeometryGuess | None) -> dict[str, Any]:
-    """What `byte_lines` has, as one object; `field` is the name of the field that holds the byte."""
+    """The content of `byte_lines`, as one object; `field` is the name of the field that holds the byte."""
     facts = asdict(meaning)
     facts["field"] = None if meaning.field is None else meaning.fields[meaning.field].name
     geometry = {} if guess is None else {"geometry": _geometry_as_json(guess)}
