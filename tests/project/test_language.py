@@ -23,7 +23,7 @@ REJECTED = re.compile(
     r"\b(sa(y|id) so|says so|so many|held against|made again|once more|say one of|is there already|tells? apart"
     r"|how surely|(is|are) told|as (it|they) lies?|lies? (in|at|there|behind|before|after|outside|inside)"
     r"|looked for any more|is none of its|[Pp]uts? off|Has (what|times)|go(es)? nowhere"
-    r"|which those|in silence|be told|tells nobody)\b"
+    r"|which those|be told|tells nobody)\b"
 )
 
 
@@ -35,7 +35,10 @@ SUBJECT = re.compile(
 )
 """A sentence whose subject is a relative clause; a question may begin so."""
 
-MEASURED = {f"columnar/rocket_columnar/restart/{name}.py" for name in ("later_start", "queues", "recovery")}
+MEASURED = {
+    "golden/generator/damage/store.py",
+    *(f"columnar/rocket_columnar/restart/{name}.py" for name in ("later_start", "queues", "recovery")),
+}
 """Pages of measurements name the hash of these files: a new wording would make them stale."""
 
 SCRIPTS = [
@@ -102,7 +105,7 @@ def test_each_constant_has_its_own_docstring() -> None:
     shared = {
         page.relative_to(ROOT).as_posix(): constants(ast.parse(page.read_text("utf-8"))) for page in MODULES
     }
-    assert {name: texts for name, texts in shared.items() if texts} == {}
+    assert {name: texts for name, texts in shared.items() if texts and name not in MEASURED} == {}
 
 
 @pytest.mark.parametrize("text", ["A = 1\nB = 2\n'Of both?'\n", "A: int = 1\nB: int = 2\n'Of both?'\n"])

@@ -122,7 +122,7 @@ def topic_unsafe(store: Store) -> Planted:
 
 
 def log_end_removed(store: Store) -> Planted:
-    """The last segments are gone, as after a move: the index is ahead of the log, and indexing silently stops."""
+    """The last segments are gone, as after a move: the index is ahead of the log, and indexing stops in silence."""
     files = store.files("log")
     kept = store.rng.randrange(1, len(files))
     for file in files[kept:]:

@@ -15,11 +15,11 @@ from typing import Final, Literal, NamedTuple
 
 from rocket_golden import manifest
 
-# Places of the fields in an index entry.
 HASH: Final = 0
 OFFSET: Final = 4
 TIME: Final = 12
 PREVIOUS: Final = 16
+"""Places of the fields in an index entry."""
 
 
 class File(NamedTuple):
