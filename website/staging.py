@@ -29,13 +29,26 @@ PAGES: Final = (
 """Glob patterns of the pages, relative to the checkout; a pattern may match nothing."""
 
 OFF_THE_MENU: Final = {
+    "benchmarks/SPARK.md",
+    "columnar/README.md",
     "conformance/CAUSES.md",
+    "conformance/README.md",
     "docs/broken-stores.md",
     "docs/licences.md",
     "docs/releases.md",
+    "gate-action/README.md",
+    "packages/go/README.md",
+    "packages/java/README.md",
+    "packages/javascript/README.md",
+    "packages/rust/README.md",
+    "release/README.md",
+    "spec/README.md",
     "spec/REVIEW.md",
+    "tests/README.md",
+    "tools/README.md",
+    "website/README.md",
 }
-"""Records that only links lead to."""
+"""Records, and pages of contributors and of single packages: only links lead to them."""
 
 _FENCE: Final = re.compile(r"^(```+|~~~+).*?^\1", re.MULTILINE | re.DOTALL)
 _LINK: Final = re.compile(r"(?<!!)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^()\s]+)\)")
