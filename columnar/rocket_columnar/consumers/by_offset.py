@@ -120,7 +120,7 @@ def _unit_at(store: Store, topic: str, queue_id: int, offset: int) -> UnitAt:
         return UnitAt(bounds, offset, *place, problems=(blank if size > 0 else "no unit was written here",))
     tags = int(real_tags(ExtUnits(store.exts), (topic, queue_id), found)[0])
     with ExitStack() as stack:
-        log = CommitLog(store.path or Path(), stack, store.commitlog, store.logs)
+        log = CommitLog(store, stack)
         row = log.row(phy_offset)
     problems = (
         _missing(store, phy_offset)

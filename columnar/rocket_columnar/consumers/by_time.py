@@ -66,7 +66,7 @@ def offset_at(store: Store | Path | str, topic: str, queue_id: int, time: int, *
     modified = (file for file in files if file.path.stat().st_mtime_ns // 1_000_000 >= time)
     file = next(modified, files[-1])
     with ExitStack() as stack:
-        search = _Search(file, view, CommitLog(path, stack, store.commitlog, store.logs), time)
+        search = _Search(file, view, CommitLog(store, stack), time)
         position, why = search.run()
     number, found = 0, None
     if position is not None:

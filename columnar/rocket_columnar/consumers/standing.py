@@ -178,7 +178,7 @@ def _progress(store: Store, *, sizes: bool) -> Progress:
         reading = _Reading(
             bounds,
             by_queue(store.queues),
-            CommitLog(store.path or Path(), stack, store.commitlog, store.logs),
+            CommitLog(store, stack),
             ExtUnits(store.exts),
             sizes=sizes,
         )

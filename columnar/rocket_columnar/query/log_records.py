@@ -1,7 +1,7 @@
 """Records of the commit log by physical offset, as a broker looks them up for a query."""
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +12,7 @@ from rocket_spec.tables import TABLES
 from rocket_columnar import arrow
 from rocket_columnar.arrow import SCHEMAS
 from rocket_columnar.decode import record_columns
+from rocket_columnar.facts import Store
 from rocket_columnar.formats import Bad, Record, parse_record, topic_length_size
 from rocket_columnar.store import Reader, StoreFile, file_at, find_files, is_gone
 
@@ -37,20 +38,27 @@ class CommitLog:
 
     def __init__(
         self,
-        root: Path,
+        root: Store | Path,
         stack: ExitStack,
         commitlog: Sequence[Path | str] = (),
         files: Sequence[StoreFile] | None = None,
     ) -> None:
-        """Takes the store's directory, further ones of its log, or the log's files wherever they are."""
+        """Takes a store; or its directory, further ones of its log, or the log's files wherever they are."""
         self._given = files
         self._root = root
         self._commitlog = commitlog
         self._stack = stack
         self._readers: dict[StoreFile, Reader] = {}
-        self._list()
+        if isinstance(root, Store):
+            self.files, self.skipped = list(root.logs), _of_log(root.skipped)
+        else:
+            self._list()
 
     def _list(self) -> None:
+        if isinstance(self._root, Store):
+            if self._root.path is not None:
+                self.files = list(self._root.present_tail().files)
+            return
         skipped: list[tuple[str, str]] = []
         try:
             self.files = list(self._given or ()) or find_files(
@@ -58,7 +66,7 @@ class CommitLog:
             )
         except UsageError:
             self.files = []
-        self.skipped = [skip for skip in skipped if not skip[0].startswith(("index/", "consumequeue"))]
+        self.skipped = _of_log(skipped)
 
     def _reader(self, file: StoreFile) -> Reader:
         if file not in self._readers:
@@ -155,6 +163,10 @@ class CommitLog:
         (decoded,) = batch.to_pylist()
         decoded["properties"] = dict(decoded["properties"])
         return row | decoded
+
+
+def _of_log(skipped: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [skip for skip in skipped if not skip[0].startswith(("index/", "consumequeue"))]
 
 
 def keys_of(row: Row) -> set[str]:

@@ -132,9 +132,7 @@ def query(
     settings = read_settings(store, commitlog, geometry, broker_conf)
     facts = settings.open()
     warn(settings, facts)
-    with OpenStore(
-        settings.store, facts.given_geometry or settings.shape, commitlog=settings.commitlog
-    ) as opened:
+    with OpenStore(facts) as opened:
         for name, reason in (*opened.indexes.skipped, *opened.log.skipped):
             skipped(name, reason)
         for name, problem in opened.indexes.damaged:
