@@ -61,7 +61,7 @@ class CommitLog:
             return
         skipped: list[tuple[str, str]] = []
         try:
-            self.files = list(self._given or ()) or find_files(
+            self.files = [file for file in self._given or () if not is_gone(file)] or find_files(
                 self._root, "log", commitlog=self._commitlog, on_skip=lambda *listed: skipped.append(listed)
             )
         except UsageError:
