@@ -30,7 +30,7 @@ def check_checkpoint(
         newest: store timestamp of the log's last record, ms; None if it is not known.
         indexes: the index files that two others follow: full, and flushed for long (the roll itself only starts it).
         report: takes findings.
-        live: whether a broker may be writing: one that has just begun has flushed none of its times yet.
+        live: whether a broker runs or was killed: one that had just begun has flushed none of its times yet.
     """
     times = dict(zip((field.name for field in CHECKPOINT.fields), found, strict=True))
     if newest is None:

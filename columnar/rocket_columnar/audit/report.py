@@ -107,7 +107,7 @@ def _check_files(store: Store, newest: int | None, report: _Report, *, quick: bo
     check_index_files(store.indexes, end if store.logs else None, report, quick=quick)
     for file, found_times in times:
         flushed = [pair for pair in store.indexes if pair[0].name in store.sound_indexes][:-2]
-        check_checkpoint(file, found_times, newest, flushed, report, live=store.live)
+        check_checkpoint(file, found_times, newest, flushed, report, live=not store.clean)
     for found in store.once(planned):
         report(found)
 

@@ -138,7 +138,8 @@ def _delays(
     """A warning if messages are lost: those that were due after the file was written were not delivered."""
     taken = config.taken
     delayed = [queue for (topic, _), queue in queues.items() if topic == SCHEDULE and queue.messages]
-    if delayed and config.main.modified is None and config.backup.modified is None:
+    missing = config.main.modified is None and config.backup.modified is None
+    if delayed and missing and not store.live:  # a running broker first writes it after 10 s
         text = f"the file and its .bak are missing: {_LOST[config.table]}"
         cure = "restore the file from a backup or a slave while the broker is down"
         yield finding("config.unreadable", _name(config.main), None, text, severity="warning", cure=cure)
