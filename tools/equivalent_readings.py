@@ -59,13 +59,5 @@ EQUIVALENT: Final = (
         "self.max_physic_offset = max(self.max_physic_offset, to_i64(offset + size))",
         "a record that ends at or before the greatest is left out before (CQ-PUT-1)",
     ),
-    Equivalent(
-        "a property with an empty name kept, as before 4.9.1",
-        "LOG-PROP-2",
-        "properties",
-        "if name and separator and value:",
-        "if separator and value:",
-        "no field of a dispatch request comes from a property without a name",
-    ),
 )
 """Tried and dropped."""
