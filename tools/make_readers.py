@@ -34,7 +34,7 @@ def compiler() -> tuple[Path, Path]:
     for tool in ("node", "npm"):
         if shutil.which(tool) is None:
             raise UsageError(f"{tool} is missing; the Kaitai compiler needs Node.js with npm")
-    ksy = find_data("spec/rocketmq_4_indexfile.ksy").parent
+    ksy = find_data("spec/indexfile.ksy").parent
     if not (ksy / "kaitai").is_dir():
         raise UsageError(f"{ksy} is no checkout: the compiler's lock file is missing")
     source, folder = ksy / "kaitai", ksy.parent / "build" / "kaitai"

@@ -63,16 +63,17 @@ const importer = { importYaml: (name) => Promise.resolve(load(name)) };
 mkdirSync(target, { recursive: true });
 for (const file of readdirSync(source).filter((name) => name.endsWith(".ksy") && !/_(lenient|default)\.ksy$/.test(name)).sort()) {
   const spec = load(file.replace(/\.ksy$/, ""));
+  const imported = (spec.meta.imports ?? []).map((other) => load(other).meta.id);
   const made = await compiler.compile("python", spec, importer, false);
   for (const [name, text] of Object.entries(made)) {
-    const local = (spec.meta.imports ?? []).reduce(
+    const local = imported.reduce(
       (changed, other) => changed.replace(`\nimport ${other}\n`, `\nfrom rocket_spec.kaitai._generated import ${other}\n`), text);
     writeFileSync(join(target, name), local.trimEnd() + "\n");
   }
   const name = camel(spec.meta.id);
   const body = stub(name, spec, name, 0).join("\n");
   const enums = body.includes("IntEnum") ? "from enum import IntEnum\n" : "";
-  const imports = (spec.meta.imports ?? []).map((other) => `\nfrom rocket_spec.kaitai._generated.${other} import ${camel(other)}\n`);
+  const imports = imported.map((other) => `\nfrom rocket_spec.kaitai._generated.${other} import ${camel(other)}\n`);
   const head = `${enums}from typing import Any${body.includes("Self") ? ", Self" : ""}\n${imports.join("")}`;
   const note = `# Made from ${file} by spec/kaitai/compile.mjs; do not edit.\n`;
   writeFileSync(join(target, `${spec.meta.id}.pyi`), `${note}${head}\n${body}\n`);

@@ -1,4 +1,4 @@
-# Made from rocketmq_4_checkpoint.ksy by spec/kaitai/compile.mjs; do not edit.
+# Made from checkpoint.ksy by spec/kaitai/compile.mjs; do not edit.
 from typing import Any, Self
 
 class Rocketmq4Checkpoint:

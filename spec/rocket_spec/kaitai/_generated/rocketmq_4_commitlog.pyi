@@ -1,4 +1,4 @@
-# Made from rocketmq_4_commitlog.ksy by spec/kaitai/compile.mjs; do not edit.
+# Made from commitlog.ksy by spec/kaitai/compile.mjs; do not edit.
 from enum import IntEnum
 from typing import Any, Self
 

@@ -1,4 +1,4 @@
-# Made from rocketmq_4_consumequeue.ksy by spec/kaitai/compile.mjs; do not edit.
+# Made from consumequeue.ksy by spec/kaitai/compile.mjs; do not edit.
 from typing import Any, Self
 
 class Rocketmq4Consumequeue:

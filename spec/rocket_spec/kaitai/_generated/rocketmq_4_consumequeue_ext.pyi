@@ -1,4 +1,4 @@
-# Made from rocketmq_4_consumequeue_ext.ksy by spec/kaitai/compile.mjs; do not edit.
+# Made from consumequeue_ext.ksy by spec/kaitai/compile.mjs; do not edit.
 from typing import Any, Self
 
 class Rocketmq4ConsumequeueExt:

@@ -1,4 +1,4 @@
-# Made from rocketmq_4_dledger.ksy by spec/kaitai/compile.mjs; do not edit.
+# Made from dledger.ksy by spec/kaitai/compile.mjs; do not edit.
 from typing import Any, Self
 
 from rocket_spec.kaitai._generated.rocketmq_4_commitlog import Rocketmq4Commitlog

@@ -1,4 +1,4 @@
-# Made from rocketmq_4_dledger_index.ksy by spec/kaitai/compile.mjs; do not edit.
+# Made from dledger_index.ksy by spec/kaitai/compile.mjs; do not edit.
 from typing import Any, Self
 
 class Rocketmq4DledgerIndex:

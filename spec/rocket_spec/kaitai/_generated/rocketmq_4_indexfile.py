@@ -15,7 +15,7 @@ class Rocketmq4Indexfile(KaitaiStruct):
     
     The file does not record how many slots and entries it has room for; a broker takes both numbers from its configuration
     (`maxHashSlotNum` and `maxIndexNum`, 5000000 and 20000000 by default), and so they are parameters here. A viewer that cannot
-    pass parameters opens `rocketmq_4_indexfile_default.ksy`.
+    pass parameters opens `indexfile_default.ksy`.
     
     .. seealso::
        IDX-FILE-1 - https://github.com/apache/rocketmq/blob/rocketmq-all-4.9.3/store/src/main/java/org/apache/rocketmq/store/index/IndexFile.java#L44-L48

@@ -1,4 +1,4 @@
-# Made from rocketmq_4_indexfile.ksy by spec/kaitai/compile.mjs; do not edit.
+# Made from indexfile.ksy by spec/kaitai/compile.mjs; do not edit.
 from typing import Any
 
 class Rocketmq4Indexfile:

@@ -1,4 +1,4 @@
-# Made from rocketmq_5_timerwheel.ksy by spec/kaitai/compile.mjs; do not edit.
+# Made from timerwheel.ksy by spec/kaitai/compile.mjs; do not edit.
 from typing import Any, Self
 
 class Rocketmq5Timerwheel:

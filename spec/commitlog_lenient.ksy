@@ -10,7 +10,7 @@ meta:
   license: Apache-2.0
   ks-version: '0.10'
   imports:
-    - rocketmq_4_commitlog
+    - commitlog
   endian: be
 doc: |
   The records of a commit-log file that a damage keeps `commitlog` from reading: wherever the magic of a record is

@@ -10,7 +10,7 @@ meta:
   license: Apache-2.0
   ks-version: '0.11'
   imports:
-    - rocketmq_4_indexfile
+    - indexfile
   endian: be
 doc: |
   An index file of 420,000,040 bytes, for viewers that cannot pass parameters. For a broker with other settings of `maxHashSlotNum` and

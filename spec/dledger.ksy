@@ -10,7 +10,7 @@ meta:
   license: Apache-2.0
   ks-version: '0.11'
   imports:
-    - rocketmq_4_commitlog
+    - commitlog
   endian: be
 doc: |
   One file of the commit log of a RocketMQ broker in DLedger mode, `store/dledger-SELF_ID/data/BYTE_OFFSET`: entries one
