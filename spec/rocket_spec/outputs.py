@@ -1,7 +1,7 @@
 """Writes a file whole, or leaves what was there."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from rocket_spec.errors import UsageError
 
 
 @contextmanager
-def output_folder(folder: Path, *, name: Path | None = None) -> Iterator[None]:
+def output_folder(folder: Path, *, name: Path | None = None) -> Generator[None]:
     """Makes a folder for what a block writes into it; removes it afterwards if it is new and empty.
 
     Args:

@@ -17,13 +17,21 @@ def _bit_map_size(context: Any) -> int:
     return len(context.bit_map) or min(0, context.get("bit_map_size") or 0)
 
 
+def _bytes_of_bit_map(context: Any) -> int:
+    return max(0, context.bit_map_size)
+
+
+def _adds_up(context: Any) -> bool:
+    return context.size == 20 + _bytes_of_bit_map(context)
+
+
 _unit: Any = c.Struct(
     "size" / c.Rebuild(c.Int16sb, 20 + len_(this.bit_map)),
     "tags_code" / c.Int64sb,
     "store_timestamp" / c.Int64sb,
     "bit_map_size" / c.Rebuild(c.Int16sb, _bit_map_size),
-    c.Check(lambda context: context.size == 20 + max(0, context.bit_map_size)),
-    "bit_map" / c.Bytes(lambda context: max(0, context.bit_map_size)),
+    c.Check(_adds_up),
+    "bit_map" / c.Bytes(_bytes_of_bit_map),
 )
 
 

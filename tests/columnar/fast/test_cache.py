@@ -23,12 +23,13 @@ HASHES = "[10606476, 10606476]"
 
 
 def run(script: str, folder: Path, **variables: str) -> list[str]:
-    """The lines that a script prints, started in a folder."""
+    """The lines that a script prints, started in a folder; it does not get the cache folder that this process has set for itself."""
+    inherited = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     home = {"HOME": str(folder), "XDG_CACHE_HOME": "", "LOCALAPPDATA": str(folder)}
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=folder,
-        env=os.environ | home | variables,
+        env=inherited | home | variables,
         capture_output=True,
         text=True,
         check=False,
