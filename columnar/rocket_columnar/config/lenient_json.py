@@ -7,7 +7,7 @@ suffix F or D or without a digit before the point, names that are numbers with a
 """
 
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final, NoReturn
 
 from rocket_spec.errors import MalformedError
@@ -95,15 +95,22 @@ class _Parser:
             return self._string()
         number = _NUMBER.match(self._text, self._at)
         if number is not None and number.end() - self._at <= _DIGITS:
-            self._at = number.end()
-            if self._text[self._at : self._at + 1] in ("L", "S", "B"):  # a Java literal's suffix
-                self._at += 1
-            return Decimal(number[1]) if set(number[1]) & set(".eE") else int(number[1])
+            return self._number(number)
         word = _WORD.match(self._text, self._at)
         if word is None or word[0] not in _WORDS:
             self._fail("a value")
         self._at = word.end()
         return _WORDS[word[0]]
+
+    def _number(self, found: re.Match[str]) -> int | Decimal:
+        try:
+            value = Decimal(found[1]) if set(found[1]) & set(".eE") else int(found[1])
+        except InvalidOperation:
+            self._fail("an exponent of 18 digits or fewer")
+        self._at = found.end()
+        if self._text[self._at : self._at + 1] in ("L", "S", "B"):  # a Java literal's suffix
+            self._at += 1
+        return value
 
     def _object(self, depth: int) -> dict[str | int, Any]:
         self._at += 1
