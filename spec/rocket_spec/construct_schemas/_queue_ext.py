@@ -18,11 +18,13 @@ def _bit_map_size(context: Any) -> int:
 
 
 def _bytes_of_bit_map(context: Any) -> int:
-    return max(0, context.bit_map_size)
+    size: int = context.bit_map_size
+    return max(0, size)
 
 
 def _adds_up(context: Any) -> bool:
-    return context.size == 20 + _bytes_of_bit_map(context)
+    size: int = context.size
+    return size == 20 + _bytes_of_bit_map(context)
 
 
 _unit: Any = c.Struct(
