@@ -264,10 +264,15 @@ def _check_queues(
 ) -> None:
     """Findings on units, file by file; units of zeros that no record explains are gaps."""
     files = {file.name: file for file in store.queues}
-    last = {(file.topic, file.queue_id): file.name for file in store.queues}
+    filled = {
+        (files[survey.file].topic, files[survey.file].queue_id): survey.file
+        for survey in surveys
+        if survey.count
+    }
     for survey in surveys:
-        if not (survey.count or store.live) and survey.file in last.values():
-            report(_empty_file(files[survey.file]))
+        file = files[survey.file]
+        if not store.live and survey.file > filled.get((file.topic, file.queue_id), ""):
+            report(_empty_file(file))
         for what in ("unit.invalid", "unit.lost", "unit.strange", "unit.size", "unit.moved", "unit.tags",
                      "unit.address", "unit.time", "unit.recovered"):  # fmt: skip
             for mark in marks.runs.get((what, survey.file), ()):
