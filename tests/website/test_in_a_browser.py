@@ -26,7 +26,7 @@ def serious(browser: Browser, axe: str, page: Path, view: dict[str, Any]) -> lis
 
 
 @pytest.mark.node
-@pytest.mark.parametrize("page", ["index", "docs/query", "structures", "results"])
+@pytest.mark.parametrize("page", ["index", "docs/query", "structures", "docs/findings"])
 @pytest.mark.parametrize("view", [PHONE_DARK, DESKTOP], ids=["phone, dark", "desktop"])
 def test_axe_finds_no_serious_violation(
     page: str, view: dict[str, Any], browser: Browser, axe: str, site: Path
