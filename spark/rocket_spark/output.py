@@ -146,6 +146,9 @@ class Output:
             if self.folder.is_near:
                 # The slower copy of a task that ran twice may still write, and would keep what is removed from going.
                 Path(self.folder.uri).rename(f"{self._temporary}/{uuid4().hex}")
+                # Its one call that was under way during the rename may still make something behind a removal.
+                for _ in range(3):
+                    self.storage.remove(self._temporary)
             self.storage.remove(self._temporary)
             for path in self._made if kind is not None else ():
                 path.rmdir()

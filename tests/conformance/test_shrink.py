@@ -19,7 +19,7 @@ from rocket_conformance.running import Options, run, run_planned
 from rocket_conformance.schema import problems
 from rocket_conformance.transport import open_handler
 
-REPLAYS = sorted((Path(__file__).parents[2] / "docs").glob("findings-*/*.json"))
+REPLAYS = sorted((Path(__file__).parents[2] / "docs").glob("findings/*.json"))
 
 
 class ForgetsEmoji(ReferenceAdapter):
