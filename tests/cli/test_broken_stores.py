@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from broken_stores import INCIDENTS, Incident
-from incident_run import PAGE, audited, look, page, recorded, stage, worse
+from incident_run import PAGE, audited, look, page, recorded, run, stage, worse
 
 LOST = {"log.gap", "queue.dangling", "index.entry_dangling"}
 LEFT = {
@@ -64,6 +64,22 @@ def test_a_row_is_of_the_store_and_of_what_is_printed_now(incident: Incident, tm
             lines = audited(incident, "--json").splitlines()
         found = [json.loads(line) for line in lines if line.startswith("{")]
         assert {one["code"] for one in found if one["severity"] != "note"} == LEFT[incident.name]
+
+
+@pytest.mark.parametrize(("multi_dispatch", "starts"), [("true", False), ("false", True)])
+def test_a_repair_does_not_hide_a_record_that_stops_every_start(
+    multi_dispatch: str, *, starts: bool, tmp_path: Path
+) -> None:
+    """CQ-LMQ-5: 4.9.3's broker starts on the killed store, and on the repaired one, only if the setting is off."""
+    (incident,) = (one for one in INCIDENTS if one.name.startswith("dispatch stayed at a record"))
+    staged = stage(incident, tmp_path / "it")
+    with (staged.folder / "broker.conf").open("a") as conf:
+        conf.write(f"enableMultiDispatch={multi_dispatch}\n")
+    with chdir(staged.folder):
+        for _ in range(2):
+            assert ("stops the dispatch" in audited(incident)) != starts
+            assert ("a broker starts" in audited(incident, "--restart")) == starts
+            run("repair", "store", "--broker-conf", "broker.conf", "--apply")
 
 
 def test_no_advice_leaves_clients_less_than_doing_nothing() -> None:

@@ -236,24 +236,46 @@ def check_begin(store: Store, queues: Sequence[QueueSurvey], report: Callable[[F
             report(finding("log.gap", name, None, text, severity="warning"))
 
 
-def lag_finding(store: Store, due: int, due_at: int, last: int) -> Finding:
-    """The finding on records that are not dispatched, with the reason if the last one that was, at `last`, shows it."""
-    text = f"{due:,} records at the log's end are not in a queue or the index yet"
-    file = store.log_at(last)
-    assert file is not None  # noqa: S101 - the record was read
-    at = last - file.base_offset
-    size = max(int.from_bytes(read_at(file, at, 4), signed=True), 0)
+def lag_finding(store: Store, late: Sequence[tuple[int, int]], suspects: Sequence[int]) -> Finding | None:
+    """The finding on records that are not dispatched, or at which the next start stays; None if there are none.
+
+    Args:
+        store: the store.
+        late: numbers of records that are not dispatched, and the physical offset of the first of each.
+        suspects: physical offsets of records that may stop the dispatch: the last one that was dispatched, or those that
+            the next start dispatches again. Its recovery notifies nobody (LOG-DSP-18): only enableMultiDispatch stops it.
+    """
     light = any((queue.topic or "").startswith("%LMQ%") for queue in store.queues)
-    stop = dispatch_stop(read_at(file, at, size), light=light)
-    if stop is None:
-        return finding("store.lag", *store.at(due_at), text)
-    text += f"; the last one that is, at physical offset {last:,}, stops the dispatch: {stop}; a start that dispatches it again never returns"
+    multi = light if store.conf is None else store.conf.multi_dispatch
+    again = store.dispatched_again_from is not None
+    stop = next(((at, why) for at in suspects if (why := _stop_at(store, at, light=light))), None)
+    text = f"{sum(count for count, _ in late):,} records at the log's end are not in a queue or the index yet"
+    if stop is None or (again and not multi):
+        return finding("store.lag", *store.at(late[0][1]), text) if late else None
+    if again and not late:
+        text = "the next start dispatches the log's end again"
+    at, why = stop
+    which = (
+        f"the record at physical offset {at:,}"
+        if again
+        else f"the last one that is, at physical offset {at:,},"
+    )
+    text += f"; {which} stops the dispatch: {why}; a start that dispatches it again never returns"
     return finding(
         "store.lag",
-        *store.at(due_at),
+        *store.at(late[0][1] if late else at),
         text,
         severity="warning",
         clause="LOG-DSP-14",
         cure="start the broker once with these settings; then stop it, take them back, and have the light queues repaired",
         settings=(("longPollingEnable", "false"), ("enableMultiDispatch", "false")),
     )
+
+
+def _stop_at(store: Store, at: int, *, light: bool) -> str | None:
+    file = store.log_at(at)
+    assert file is not None  # noqa: S101 - the record was read
+    at -= file.base_offset
+    size = int.from_bytes(read_at(file, at, 4), signed=True)
+    data = read_at(file, at, max(size, 0))
+    return dispatch_stop(data, light=light) if 0 < size == len(data) else None  # else it was cut meanwhile

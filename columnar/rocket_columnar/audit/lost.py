@@ -29,9 +29,15 @@ def what_is_missing(
         for number, part in enumerate(parts)
     ]
     late = [part.due for part, is_behind in zip(parts, behind, strict=True) if is_behind and part.due[0]]
-    if late:
-        last = max(part.dispatched or 0 for part in parts)
-        report(lag_finding(store, sum(count for count, _ in late), late[0][1], last))
+    if again is None:
+        stops = [max(part.dispatched or 0 for part in parts)] if late else []
+    else:
+        stops = [
+            at for part, is_behind in zip(parts, behind, strict=True) if is_behind for at in part.uncopied
+        ]
+    lag = lag_finding(store, late, stops)
+    if lag is not None:
+        report(lag)
     units: dict[tuple[str, int], list[UnitRun]] = {}
     for part, is_behind in zip(parts, behind, strict=True):
         for unit in part.units:

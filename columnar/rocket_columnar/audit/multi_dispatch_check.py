@@ -56,6 +56,8 @@ def read_copies(store: Store, range_: Range, frames: Frames, result: RangeResult
     try:
         for place, found in batch_copies(store.logs[range_.log], every, light=light):
             named = copies.of_place.setdefault(place, {})
+            if not found:
+                result.uncopied.append(int(every.phy_offset[place]))
             for name, queue_id, logical in found:
                 if not is_safe(name):
                     result.unsafe.setdefault(name, int(every.phy_offset[place]))

@@ -82,6 +82,7 @@ class RangeResult:
         dispatched: physical offset of the last record that is in a queue or the index; None if none is.
         indexed: whether any record is in the index.
         due: number of records after `dispatched` that should be in a queue or the index, and the first one's offset.
+        uncopied: physical offsets of records that name queues for multi-dispatch and get no copy.
         units: missing units.
         key_runs: missing keys.
         hashes: hashes of some missing keys.
@@ -110,6 +111,7 @@ class RangeResult:
     dispatched: int | None = None
     indexed: bool = False
     due: tuple[int, int] = (0, 0)
+    uncopied: list[int] = field(default_factory=list)
     units: list[UnitRun] = field(default_factory=list)
     key_runs: list[KeyRun] = field(default_factory=list)
     hashes: frozenset[int] = frozenset()

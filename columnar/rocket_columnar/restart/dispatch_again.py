@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.facts import Store
@@ -43,36 +44,46 @@ def dispatched_again(
         position: the greatest end of a queue: physical offset from which dispatch begins, unless a recovery dispatches.
         end: of the log.
         recovered_from: physical offset from which a recovery dispatches. It notifies nobody: what can stop the dispatch
-            (LOG-DSP-18) is after the last record with a unit.
+            (LOG-DSP-18) is after the last record with a unit. With enableMultiDispatch any record can, here as there.
 
     Raises:
         OSError: the log cannot be read.
     """
     puts = _Puts(position if recovered_from is None else recovered_from)
+    multi = store.conf is not None and store.conf.multi_dispatch
     for queue in queues:
         place = queue.end // QUEUE_UNIT.size if queue.files else None
         puts.places[queue.topic, queue.queue_id] = _Place(place, queue.max_phy_offset, _Kept(queue))
     names, stuck = TopicNames(), -1
     for reader, base, batch in _batches(store, min(position, puts.begin), end, names):
         puts.add(batch, names)
-        first = 0
-        if recovered_from is not None:
-            units = np.flatnonzero(batch.queued & (batch.phy_offset >= recovered_from))
-            first = int(units[-1]) + 1 if units.size else 0
-            stuck = -1 if first else stuck
-        light = np.flatnonzero(batch.copied & batch.dispatched & (batch.phy_offset >= position))
-        for place in light[light >= first].tolist() if stuck < 0 else ():
-            at = int(batch.phy_offset[place])
-            if dispatch_stop(reader.read(at - base, int(batch.size[place])).tobytes(), light=False):
-                stuck = at
-                break
-    return Dispatched(_stuck_text(stuck) if stuck >= 0 else None, tuple(puts.lost))
+        put = batch.queued & (batch.phy_offset >= puts.begin)
+        at = _first_stop(reader, base, batch, put) if multi else -1
+        if at >= 0:
+            return Dispatched(_stuck_text(at, "enableMultiDispatch is off (CQ-LMQ-5)"), tuple(puts.lost))
+        notified = batch.dispatched & (batch.phy_offset >= position)
+        if recovered_from is not None and put.any():
+            notified[: np.flatnonzero(put)[-1] + 1] = False
+            stuck = -1
+        if stuck < 0:
+            stuck = _first_stop(reader, base, batch, notified)
+    why = "the broker is a slave or has longPollingEnable off (LOG-DSP-18)"
+    return Dispatched(_stuck_text(stuck, why) if stuck >= 0 else None, tuple(puts.lost))
 
 
-def _stuck_text(at: int) -> str:
+def _first_stop(reader: Reader, base: int, batch: Requests, chosen: NDArray[np.bool_]) -> int:
+    """Physical offset of the first of the chosen records whose offsets in light queues are not numbers; -1 if there is none."""
+    for place in np.flatnonzero(batch.copied & chosen).tolist():
+        at = int(batch.phy_offset[place])
+        if dispatch_stop(reader.read(at - base, int(batch.size[place])).tobytes(), light=False):
+            return at
+    return -1
+
+
+def _stuck_text(at: int, unless: str) -> str:
     return (
         f"the record at physical offset {at:,} has an INNER_MULTI_QUEUE_OFFSET that is not a number: dispatch stays there, "
-        "and a start never returns, unless the broker is a slave or has longPollingEnable off (LOG-DSP-18)"
+        f"and a start never returns, unless {unless}"
     )
 
 
