@@ -6,16 +6,18 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 import pytest
+from judged_stores import judge_store
+from rocket_columnar.facts import Store
 from rocket_conformance.misreadings import MISREADINGS, OF_STORES, Mutant
 from rocket_conformance.reference_adapter import REFERENCE, Library
 from rocket_conformance.store_verdict import (
     Observations,
     judge_restart,
-    judge_store,
 )
 from rocket_conformance.store_verdict.restart_judge import start_over
 from rocket_conformance.workload import Manifest
@@ -275,6 +277,6 @@ def test_a_start_that_misreads_one_clause(name: str, tmp_path: Path) -> None:
     mutant = next(mutant for mutant in (*MISREADINGS, *OF_STORES) if mutant.name == name)
     start_over(after, geometry, mutant.library())
     seen = Observations()
-    judge_restart(before, after, seen, geometry=geometry)
+    judge_restart(before, after, seen, partial(Store, geometry=geometry))
     assert list(seen.broken) == [mutant.clause]
     assert f"as with {mutant.words}" in str(seen.broken[mutant.clause][0])

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 import rocket_golden
+from judged_stores import judge_store
+from rocket_columnar.facts import Store
 from rocket_conformance.planning import plan
 from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.rocketmq import read_survey
 from rocket_conformance.running import Options, run
-from rocket_conformance.store_verdict import Observations, StoreVerdict, judge_store
+from rocket_conformance.store_verdict import Observations, StoreVerdict
 from rocket_conformance.store_verdict.log_reading import read_log
 from rocket_conformance.transport import open_handler, open_jar
 from rocket_conformance.workload import Manifest, Sent
@@ -129,7 +131,7 @@ def test_it_does_not_conform_to_4_9_3(later: Path) -> None:
 
 
 def test_the_end_of_its_properties_is_that_of_other_releases(later: Path) -> None:
-    log = read_log(later, Observations())
+    log = read_log(Store(later), Observations())
     first = next(iter(log.records))
     row, request = log.row_of(first), first.request
     sent = Sent(

@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from judged_stores import judge_store
 from rocket_conformance.report import Baseline, Excuse
 from rocket_conformance.store_verdict import (
     StoreVerdict,
-    judge_store,
     store_report,
     verdict_lines,
 )

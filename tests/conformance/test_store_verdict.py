@@ -3,14 +3,17 @@
 import os
 import shutil
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from judged_stores import judge_store
+from rocket_columnar.store import BrokerConf, read_broker_conf
 from rocket_conformance.store_verdict import (
-    judge_store,
     store_report,
 )
 from rocket_golden import damaged, manifest, open_damaged, open_store, stores
+from rocket_reference import DELAY_LEVELS, QueueTable, StoreCheckpoint, dispatch_requests, encode_record
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import MESSAGE_MAGIC, Geometry
 from store_bytes import BEGIN, overwrite, record
@@ -271,3 +274,100 @@ def test_the_time_of_the_log_after_half_a_second_a_record(
     times = struct.pack(">qqq", physic, BEGIN + 1000 * seconds, 0)
     (tmp_path / "checkpoint").write_bytes(times.ljust(4096, b"\0"))
     assert judge_store(tmp_path).outcome("CKP-6") == outcome
+
+
+def configured(folder: Path, **settings: object) -> BrokerConf:
+    """The configuration of a broker with these settings."""
+    path = folder / "broker.conf"
+    path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    return read_broker_conf(path)
+
+
+def own_store(store: Path, log: bytes, *, delays: Sequence[int] = DELAY_LEVELS) -> Path:
+    """The store of a broker that stopped cleanly: log and queues as the reference makes them, without an index."""
+    (store / "commitlog").mkdir(parents=True)
+    (store / "commitlog" / f"{0:020}").write_bytes(log.ljust(1 << 16, b"\0"))
+    times, queues = StoreCheckpoint(store / "checkpoint"), QueueTable(store / "consumequeue", 2000)
+    for request in dispatch_requests(log, delay_levels=delays):
+        if request.success and request.msg_size > 0:
+            queues.dispatch(request, times)
+    times.flush()
+    queues.close()
+    return store
+
+
+def test_delays_of_its_own(tmp_path: Path) -> None:
+    """The broker's messageDelayLevel is taken from its units, or from its configuration where no unit shows it."""
+    log = b""
+    for number in range(4):
+        due = {"DELAY": str(number % 2 + 1), "REAL_TOPIC": "T", "REAL_QID": "0"}
+        options = {"queue_id": number % 2, "queue_offset": number // 2, "store_timestamp": BEGIN + number}
+        log += encode_record("SCHEDULE_TOPIC_XXXX", b"x", due, phy_offset=len(log), **options)
+    store = own_store(tmp_path / "store", log, delays=(7_000, 20_000))
+    conf = configured(tmp_path, messageIndexEnable="false", messageDelayLevel="7s 20s")
+    assert judge_store(store, conf=conf).with_outcome("broken") == []
+    assert judge_store(store).with_outcome("broken") == ["IDX-SVC-7"]
+    for queue in (store / "consumequeue" / "SCHEDULE_TOPIC_XXXX").iterdir():
+        unit = queue / f"{0:020}"
+        overwrite(unit, 32, (int.from_bytes(unit.read_bytes()[32:40]) + 1).to_bytes(8))
+    seen = judge_store(store, conf=conf).observations
+    assert [place.offset for place in seen.broken["CQ-TAGS-2"]] == [32, 32]
+
+
+def test_an_index_that_is_switched_off(tmp_path: Path) -> None:
+    """From the beginning, or since a restart: keys of later messages are in no file."""
+    store = open_store("small-roll", tmp_path)
+    off = configured(tmp_path, messageIndexEnable="false")
+    *_, before, last = sorted((store / "index").iterdir())
+    last.unlink()
+    overwrite(store / "checkpoint", 16, before.read_bytes()[8:16])
+    assert "IDX-SVC-2" in judge_store(store).with_outcome("broken")
+    assert judge_store(store, conf=off).with_outcome("broken") == ["IDX-SVC-18"]  # which a roll flushes
+    shutil.rmtree(store / "index")
+    assert judge_store(store).with_outcome("broken") == ["IDX-SVC-7"]
+    assert judge_store(store, conf=off).with_outcome("broken") == []
+
+
+def test_further_queues_that_are_no_light_ones(tmp_path: Path) -> None:
+    """Their number is that of the message's own queue (CQ-LMQ-2)."""
+    log, store = b"", tmp_path / "store"
+    for number in range(8):
+        further = {"INNER_MULTI_DISPATCH": "Further", "INNER_MULTI_QUEUE_OFFSET": str(number // 2)}
+        options = {"queue_id": number % 2, "queue_offset": number // 2, "store_timestamp": BEGIN + number}
+        log += encode_record("T", b"x", further, phy_offset=len(log), **options)
+    own_store(store, log)
+    for queue in ("0", "1"):
+        shutil.copytree(store / "consumequeue" / "T" / queue, store / "consumequeue" / "Further" / queue)
+    conf = configured(tmp_path, messageIndexEnable="false")
+    judged = judge_store(store, conf=conf)
+    assert judged.with_outcome("broken") == []
+    assert judged.observations.held["CQ-LMQ-2"] == 8
+
+
+def test_light_queues_without_files_or_units(tmp_path: Path) -> None:
+    """A broker that stopped cleanly has put every message into its light queues."""
+    store = open_store("lmq", tmp_path)
+    light = sorted(store.glob("consumequeue/%LMQ%*"))
+    files = sorted(light[0].glob("0/*"))
+    data = files[-1].read_bytes()
+    used = len(data.rstrip(b"\0")) // 20 * 20
+    overwrite(files[-1], used - 20, bytes(20 + used % 20))
+    assert judge_store(store).with_outcome("broken") == ["CQ-LMQ-1"]
+    for folder in light:
+        shutil.rmtree(folder)
+    judged = judge_store(store)
+    assert judged.with_outcome("broken") == ["CQ-LMQ-1"]
+    assert judged.observations.kinds["CQ-LMQ-1"].total() == len(light)
+
+
+def test_offsets_of_light_queues_in_steps_of_two(tmp_path: Path) -> None:
+    store = open_store("lmq", tmp_path)
+    path = min((store / "commitlog").iterdir())
+    data, name = path.read_bytes(), b"INNER_MULTI_DISPATCH\1%LMQ%device-2\2"
+    at = data.index(b"INNER_MULTI_QUEUE_OFFSET\1", data.index(name)) + 25
+    assert data[at : at + 1] == b"3"
+    overwrite(path, at, b"4")
+    broken = judge_store(store).observations.broken
+    place = broken["CQ-LMQ-4"][0]
+    assert (place.field, place.found, place.expected) == ("INNER_MULTI_QUEUE_OFFSET of %LMQ%device-2", 4, 3)
+    assert broken.keys() == {"CQ-LMQ-4"}

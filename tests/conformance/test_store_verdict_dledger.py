@@ -4,10 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from judged_stores import judge_store
+from rocket_columnar.facts import Store
 from rocket_conformance.store_verdict import (
     Observations,
     judge_restart,
-    judge_store,
 )
 from rocket_golden import open_store, stores, truth
 from rocket_spec.errors import MalformedError
@@ -106,7 +107,7 @@ def test_stores_of_two_dledger_members_are_refused(tmp_path: Path) -> None:
 def test_a_start_in_dledger_mode(tmp_path: Path) -> None:
     before, after = open_store("dledger", tmp_path / "before"), open_store("dledger", tmp_path / "after")
     seen = Observations()
-    judge_restart(before, after, seen)
+    judge_restart(before, after, seen, Store)
     assert seen.broken == {}
     assert seen.held["DLG-17"] == sum(len(entries_of(file)) for file in data_files(before))
     assert seen.held["IDX-SVC-6"] == len(list((before / "index").iterdir()))
@@ -121,7 +122,7 @@ def test_a_start_in_dledger_mode_that_keeps_an_index_file_and_loses_an_entry(tmp
         file.unlink()
     overwrite(first, entries_of(first)[1], bytes(8))
     seen = Observations()
-    judge_restart(before, after, seen)
+    judge_restart(before, after, seen, Store)
     place = seen.broken["DLG-17"][0]
     assert (place.field, place.found) == ("record 1", "no record")
     assert [place.found for place in seen.broken["IDX-SVC-6"]] == ["kept"] * seen.kinds["IDX-SVC-6"].total()

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rocket_conformance.store_verdict import Observations, judge_store
+from judged_stores import judge_store
+from rocket_columnar.facts import Store
+from rocket_conformance.store_verdict import Observations
 from rocket_conformance.store_verdict.log_reading import read_log
 from rocket_conformance.store_verdict.record_table import StoredRecord
 from rocket_conformance.store_verdict.stored_log import StoredLog
@@ -29,7 +31,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def log(store: Path) -> StoredLog:
-    return read_log(store, Observations())
+    return read_log(Store(store), Observations())
 
 
 def after(log: StoredLog) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from fuzz_inputs import Target, mutated
 from fuzz_parsers import MANIFEST
 from fuzz_stores import ERRORS, GEOMETRY, Verb, change, check, inputs, small, write
+from judged_stores import judge_store
 from rocket_columnar import repair
 from rocket_columnar.audit import audit
 from rocket_columnar.consumers import offset_at, progress
@@ -23,7 +24,6 @@ from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import audit as report
 from rocket_columnar.restart import restarts
 from rocket_columnar.store import StoreFile, find_files
-from rocket_conformance.store_verdict import judge_store
 from rocket_conformance.workload import read_manifest
 from rocket_spec.layout import Geometry
 from rocketspec import find

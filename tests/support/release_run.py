@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from judged_stores import judge_store
 from kill_cycle import QUEUES, TOPIC, Kill, Load, kill, make_topics, start_load
 from real_broker import NAME, RealBroker, broker_jars
 from rocket_columnar.query import OpenStore, find_by_unique_key
@@ -23,7 +24,7 @@ from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import audit
 from rocket_columnar.restart import restart
 from rocket_conformance.running import Options, run
-from rocket_conformance.store_verdict import Observations, judge_store
+from rocket_conformance.store_verdict import Observations
 from rocket_conformance.transport import open_jar
 from rocket_conformance.workload import Client, Manifest, run_workload
 from rocket_spec.errors import UsageError

@@ -9,10 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from judged_stores import judge_store
 from planted_faults import Fault, overlay
 from real_broker import RealBroker, generator_jars
-from rocket_conformance.store_verdict import StoreVerdict, judge_crashes, judge_store
+from rocket_columnar.facts import Store
+from rocket_conformance.store_verdict import StoreVerdict, judge_crashes
 from rocket_conformance.workload import Broker, Client, Manifest, make_actions, read_manifest, run_workload
+from rocket_spec.profiles import Profile
 
 COUNT: Final = 600
 """Plain messages of a run."""
@@ -76,8 +79,9 @@ class WorkloadRuns(ExitStack):
             partial(self._send, seed=seed),
             broker.store,
             kills=kills,
-            geometry=None,
+            look=Store,
             on_step=lambda _step, _manifest: None,
+            profile=Profile(),
         )
 
 

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from rocketspec import _options as option
-from rocketspec._settings import note_release
+from rocketspec._settings import Settings, read_settings, warn
 from rocketspec._terminal import note, progress, say
 
 if TYPE_CHECKING:
     from rocket_conformance.report import CaseLine, Report
     from rocket_conformance.running import Options
     from rocket_conformance.transport import Transport
-    from rocket_spec.layout import Geometry
 
 
 _FAMILIES = ("index", "service", "queue", "log", "checkpoint")
@@ -34,6 +33,7 @@ def conform(
     ] = None,
     geometry: option.GeometryText = None,
     commitlog: option.CommitLogPaths = None,
+    broker_conf: option.BrokerConfFile = None,
     workload: Annotated[
         Path | None,
         typer.Option(
@@ -112,7 +112,7 @@ def conform(
       rocketspec conform --select 'IDX-PUT-*' -- ./adapter
       rocketspec conform --rocketmq 4.7.0 --report out
       rocketspec conform --rocketmq-profile 5.5.1 -- ./adapter
-      rocketspec conform --store ~/store --report out
+      rocketspec conform --store ~/store --broker-conf broker.conf --report out
       rocketspec conform --baseline known.txt -- ./adapter
 
     Exit codes:
@@ -143,6 +143,8 @@ def conform(
     known = Baseline() if baseline is None else read_baseline(baseline)
     if commitlog and store is None:
         raise UsageError("--commitlog requires --store")
+    if broker_conf is not None and store is None:
+        raise UsageError("--broker-conf requires --store")
     _refuse_outputs(report, write_baseline, baseline, [*filter(None, (store, *(commitlog or ())))])
     if store is not None and (command or rocketmq or oracle):
         raise UsageError("--store and COMMAND, --rocketmq or --oracle are mutually exclusive")
@@ -160,9 +162,8 @@ def conform(
         profile=profile(rocketmq_profile or GROUND),
     )
     if store is not None:
-        result, summary = _judge(
-            store, option.read_geometry(geometry), commitlog or (), workload, options, report
-        )
+        settings = read_settings(store, commitlog, geometry, broker_conf)
+        result, summary = _judge(settings, workload, options, report)
         _finish(result, options, write_baseline, report, as_json=as_json, summary=summary)
     with stop_on_signals(), adapter_errors(), contextlib.ExitStack() as stack:
         opened = stack.enter_context(
@@ -211,24 +212,19 @@ def _refuse_outputs(
 
 
 def _judge(
-    store: Path,
-    geometry: Geometry | None,
-    commitlog: Sequence[str],
-    workload: Path | None,
-    options: Options,
-    folder: Path | None,
+    settings: Settings, workload: Path | None, options: Options, folder: Path | None
 ) -> tuple[Report, list[str]]:
     """The verdict on a store: its report, which is written to `folder` if one is given, and its summary in lines."""
     from rocket_conformance.store_verdict import Observations, judge_store, store_report, verdict_lines
     from rocket_conformance.workload import read_manifest
     from rocket_spec.profiles import GROUND
 
-    with contextlib.suppress(ModuleNotFoundError):  # the base install has no engine to read with
-        if options.profile.version == GROUND:
-            note_release(store, [Path(path) for path in commitlog])
+    release = options.profile.version
+    facts = settings.open(None if release == GROUND else release)
+    if release == GROUND:
+        warn(settings, facts)
     manifest = None if workload is None else read_manifest(workload)
-    seen = Observations(profile=options.profile)
-    judged = judge_store(store, geometry=geometry, manifest=manifest, commitlog=commitlog, seen=seen)
+    judged = judge_store(facts, manifest=manifest, seen=Observations(profile=options.profile))
     report = store_report(
         judged, level=options.level, require=options.require, baseline=options.baseline, folder=folder
     )

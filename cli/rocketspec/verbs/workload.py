@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rocketspec import _options as option
+from rocketspec._settings import Settings, read_settings
 from rocketspec._terminal import note
 
 if TYPE_CHECKING:
+    from rocket_columnar.facts import Store
     from rocket_conformance.workload import Manifest
 
 
@@ -45,6 +49,8 @@ def workload(
         Path | None, typer.Option(metavar="DIR", help="Write the report of --start to DIR, as conform does.")
     ] = None,
     geometry: option.GeometryText = None,
+    broker_conf: option.BrokerConfFile = None,
+    rocketmq_profile: option.ReleaseProfile = None,
     baseline: option.BaselineFile = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite MANIFEST.")] = False,
 ) -> None:
@@ -74,14 +80,15 @@ def workload(
     from rocket_conformance.store_verdict import judge_crashes, store_report, verdict_lines
     from rocket_conformance.workload import Broker, Client, ClientError, require_name_server, run_workload
     from rocket_spec.errors import UsageError
-    from rocket_spec.printable import printable
+    from rocket_spec.profiles import GROUND, profile
 
     from rocketspec.verbs.conform import show_report
 
     if output.exists() and not force:
         raise UsageError(f"{output}: already exists; --force overwrites it")
-    if start is None and (kills or report is not None or baseline is not None):
-        raise UsageError("--kills, --report and --baseline need --start")
+    of_start = (kills or None, report, baseline, broker_conf, rocketmq_profile)
+    if start is None and any(value is not None for value in of_start):
+        raise UsageError("--kills, --report, --baseline, --broker-conf and --rocketmq-profile need --start")
     if start is not None and store is None:
         raise UsageError("--start needs --store")
     known = Baseline() if baseline is None else read_baseline(baseline)
@@ -99,9 +106,18 @@ def workload(
 
     try:
         if start is not None and store is not None:
-            given = option.read_geometry(geometry)
+            settings = read_settings(store, None, geometry, broker_conf)
+            look = partial(_look, settings, release=rocketmq_profile)
+            rules = profile(rocketmq_profile or GROUND)
             judged = judge_crashes(
-                Broker(start), open_client, send, store, kills=kills, geometry=given, on_step=stepped
+                Broker(start),
+                open_client,
+                send,
+                store,
+                kills=kills,
+                look=look,
+                on_step=stepped,
+                profile=rules,
             )
             result = store_report(judged, baseline=known, folder=report)
             show_report(result, report, summary=verdict_lines(judged, result))
@@ -113,8 +129,20 @@ def workload(
         note(str(error))
         raise typer.Exit(option.UNREADABLE) from None
     manifest.write(output)
+    _show(manifest, output)
+    raise typer.Exit(1 if manifest.refused else 0)
+
+
+def _show(manifest: Manifest, output: Path) -> None:
+    """Prints what was acknowledged, and what was refused."""
+    from rocket_spec.printable import printable
+
     typer.echo(f"{len(manifest.sent):,} messages acknowledged, {len(manifest.refused)} actions refused")
     for refused in manifest.refused[:5]:
         typer.echo(f"  {refused['do']} to {refused['topic']}: {printable(refused['error'])}")
     typer.echo(f"manifest: {output}")
-    raise typer.Exit(1 if manifest.refused else 0)
+
+
+def _look(settings: Settings, path: Path, *, release: str | None) -> Store:
+    """A store, or a copy of it."""
+    return replace(settings, store=path).open(release)

@@ -6,7 +6,7 @@ from typing import Final
 
 from rocket_columnar.audit.log_check import lag_finding
 from rocket_columnar.audit.range_result import AFTER, NEWEST, KeyRun, RangeResult, UnitRun
-from rocket_columnar.facts import Store, is_deleted
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
 
 _ON_THE_WAY: Final = 60_000
@@ -96,9 +96,7 @@ def _of_last_life(
     with_files = {(file.topic, file.queue_id) for file in store.queues}
     for (topic, queue_id), runs in left.items():
         # All queues of a topic go with it; those that got no message since have no files.
-        gone = is_deleted(topic, store.kept_topics) or all(
-            run.phy_offset < again.get(topic, 0) for run in runs
-        )
+        gone = store.is_deleted(topic) or all(run.phy_offset < again.get(topic, 0) for run in runs)
         if gone and (topic, queue_id) not in with_files:
             earlier.add(topic)
             left[topic, queue_id] = []

@@ -22,7 +22,7 @@ from rocket_columnar.audit.range_result import AFTER, Frames, RangeResult, UnitR
 from rocket_columnar.audit.ranges import Range
 from rocket_columnar.facts import Store
 from rocket_columnar.formats import LONG_MAX, UNIT_DTYPE
-from rocket_columnar.log import batch_copies, goes_to, has_light_queues
+from rocket_columnar.log import batch_copies, goes_to
 from rocket_columnar.store import StoreFile, by_queue, is_safe, read_at
 
 Queue = tuple[str, int]
@@ -52,7 +52,7 @@ def read_copies(store: Store, range_: Range, frames: Frames, result: RangeResult
     every, copies = frames.all, RangeCopies()
     if range_.log is None or not every.copied.any():
         return copies
-    light = has_light_queues(store.queues)
+    light = store.light
     try:
         for place, found in batch_copies(store.logs[range_.log], every, light=light):
             named = copies.of_place.setdefault(place, {})
@@ -183,4 +183,4 @@ class _Units:
             return not sound[place]
         file = store.log_at(offset)
         data = b"" if file is None else read_at(file, offset - file.base_offset, size)
-        return not goes_to(data, *queue, light=has_light_queues(store.queues))
+        return not goes_to(data, *queue, light=store.light)

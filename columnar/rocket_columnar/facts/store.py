@@ -8,7 +8,7 @@ such as the prediction of a start, is kept here too (`Store.once`), so that it i
     index       geometry, geometry_fault, sound_indexes, content_indexes
     release     signs, keys
     state       holder, state, live, clean
-    settings    conf, config(table), config_refusal, listed_topics, kept_topics, delays
+    settings    conf, config(table), config_refusal, listed_topics, kept_topics, is_deleted(topic), light, delays
     a start     checkpoint_times, dispatched_again_from
 """
 
@@ -27,7 +27,7 @@ from rocket_columnar.facts.delays import shown_delays
 from rocket_columnar.facts.files import Files
 from rocket_columnar.facts.recovery import recovery_start
 from rocket_columnar.formats import DELAYS
-from rocket_columnar.log import KeyRules
+from rocket_columnar.log import KeyRules, has_light_queues
 from rocket_columnar.store import (
     CONFIG_TABLES,
     Sign,
@@ -100,6 +100,18 @@ class Store(Files):
         """The topics of the list, and those that have a queue file; None where a start would not have the list."""
         return None if self.listed_topics is None else self.listed_topics | self.has_queue
 
+    def is_deleted(self, topic: str) -> bool:
+        """Whether a topic of the log was deleted: it is in neither the list of topics nor `consumequeue/`."""
+        return is_deleted(topic, self.kept_topics)
+
+    @cached_property
+    def light(self) -> bool:
+        """Whether light queues have the number 0 (`enableLmq`): as their files show, or the configuration without any."""
+        named = any(topic.startswith("%LMQ%") for topic in self.has_queue)
+        return (
+            self.conf.light_queues if self.conf is not None and not named else has_light_queues(self.queues)
+        )
+
     @cached_property
     def delays(self) -> tuple[int, ...]:
         """Ms of each delay level: what most of its units wait, else of the configuration, else the default."""
@@ -125,7 +137,7 @@ class Store(Files):
 
 
 def is_deleted(topic: str, kept: frozenset[str] | None) -> bool:
-    """Whether a topic of the log was deleted: it is in neither the list of topics nor `consumequeue/` (`Store.kept_topics`)."""
+    """Whether a topic is none of the `kept` ones (`Store.kept_topics`), and one that has to be listed."""
     return kept is not None and topic not in kept and not topic.startswith(NOT_LISTED)
 
 

@@ -12,7 +12,7 @@ from rocket_spec.layout import DEFAULT_GEOMETRY, QUEUE_UNIT, Geometry
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, check_log_files, unread_findings
 from rocket_columnar.index import plain
-from rocket_columnar.log import KeyRules, has_light_queues
+from rocket_columnar.log import KeyRules
 from rocket_columnar.rebuild.broker_rules import BrokerRules, has_tag_keys
 from rocket_columnar.rebuild.dispatched_columns import Dispatched
 from rocket_columnar.store import KINDS, StoreFile, usual_size
@@ -81,9 +81,8 @@ def plan_rebuild(store: Store, queue_file_size: int | None = None) -> RebuildPla
     files = store.of(*KINDS)
     release = store.release
     keys = KeyRules(has_tag_keys(files, shape)) if release is None else KeyRules.of(release)
-    light = has_light_queues(files) if conf is None or store.queues else conf.light_queues
     batched = frozenset(file.topic or "" for file in store.batches)
-    rules = BrokerRules(light, keys._replace(delays=store.delays), batched, store.kept_topics)
+    rules = BrokerRules(store.light, keys._replace(delays=store.delays), batched, store.kept_topics)
     return RebuildPlan(files, store.skipped, logs, shape, size, buckets, rules)
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from rocket_reference import IndexFile, IndexHeader, MappedFile, java
-from rocket_spec.layout import INDEX_HEADER, INDEX_SLOT, Geometry
+from rocket_spec.layout import INDEX_HEADER, INDEX_SLOT
 
+from rocket_conformance.store_verdict.facts import StoreFacts
 from rocket_conformance.store_verdict.index_bytes import ENTRY, Entry, StoredIndex, geometry_of, read_index
 from rocket_conformance.store_verdict.index_sequence import TORN, EntryJudge, Put
 from rocket_conformance.store_verdict.misread import reading_that_builds
@@ -34,7 +35,7 @@ _HEADER: Final = {
 """The clauses of the header's fields; IDX-PUT-1 is about the count."""
 
 
-def judge_indexes(log: StoredLog, seen: Observations, *, geometry: Geometry | None) -> list[StoredIndex]:
+def judge_indexes(facts: StoreFacts, log: StoredLog, seen: Observations) -> list[StoredIndex]:
     """Judges the files of `index/`, whose geometry is inferred if none is given; the files in the order of their names.
 
     Raises:
@@ -42,10 +43,12 @@ def judge_indexes(log: StoredLog, seen: Observations, *, geometry: Geometry | No
         MalformedError: when a file is shorter than its slots.
     """
     paths = [path for _, path in numbered_files(log.store / "index")]
+    enabled = facts.conf is None or facts.conf.index_enabled
     if not paths:
-        _judge_no_index(log, seen)
+        if enabled:
+            _judge_no_index(log, seen)
         return []
-    geometry = geometry or geometry_of(paths, log)
+    geometry = facts.given_geometry or geometry_of(paths, log)
     files = [read_index(path, f"index/{path.name}", geometry) for path in paths]
     for file in files:
         seen.compare("IDX-FILE-1", Place(file.name, None, "length", file.size, geometry.file_size))
@@ -54,7 +57,7 @@ def judge_indexes(log: StoredLog, seen: Observations, *, geometry: Geometry | No
     own = Observations(profile=seen.profile)
     _compare_files(files, log, own)
     puts = (Put(file, number, entry) for file in files for number, entry in enumerate(file.entries, 1))
-    EntryJudge(log, own).judge(puts)
+    EntryJudge(log, own, enabled).judge(puts)
     is_wrong = any(clause.startswith("IDX-") for clause in own.broken)
     reading = reading_that_builds(files, log, own.broken) if is_wrong else None
     if reading is not None:

@@ -83,12 +83,14 @@ class EntryJudge:
     Attributes:
         log: what was stored.
         seen: takes what is observed.
+        enabled: whether the broker still makes an index.
         following: end of the last record that was indexed, bytes; None before the first.
         repeated: files in which a message was indexed twice within the file: a restart explains one, no more.
     """
 
     log: StoredLog
     seen: Observations
+    enabled: bool = True
     following: int | None = None
     repeated: set[str] = field(default_factory=set[str])
 
@@ -132,7 +134,7 @@ class EntryJudge:
             if skipped.transaction == ROLLBACK and skipped.hashes:
                 seen.hold("IDX-SVC-9")
         lost = self._missing(begin, stored.position)
-        if lost is None:
+        if lost is None or not self.enabled:
             return
         if log.dledger and first.number == 1:
             seen.hold("DLG-13")
@@ -150,7 +152,7 @@ class EntryJudge:
         """Judges that the records after the last entry's are not to be indexed, unless the broker may have been on its way."""
         log = self.log
         lost = self._missing(self.following, log.end) if log.whole else None
-        if lost is None:
+        if lost is None or not self.enabled:
             return
         if not log.stopped or put is None or log.dledger:
             self.seen.note(_DELETED if log.stopped and log.dledger else _LAG)

@@ -1,18 +1,15 @@
 """A whole store: log, index files, consume queues and checkpoint, clause by clause."""
 
-import os
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from rocket_spec.clauses import clauses
-from rocket_spec.errors import MalformedError, UsageError
-from rocket_spec.layout import Geometry
+from rocket_spec.errors import MalformedError
 
 from rocket_conformance.store_verdict.checkpoint_judge import judge_checkpoint
+from rocket_conformance.store_verdict.facts import StoreFacts
 from rocket_conformance.store_verdict.index_judge import judge_indexes
-from rocket_conformance.store_verdict.log_reading import dledger_member, read_log
+from rocket_conformance.store_verdict.log_reading import dledger_member, read_log, store_of
 from rocket_conformance.store_verdict.observations import Observations
 from rocket_conformance.store_verdict.queue_judge import judge_queues
 from rocket_conformance.store_verdict.workload_judge import first_undisturbed, judge_workload
@@ -49,12 +46,7 @@ class StoreVerdict:
 
 
 def judge_store(
-    path: str | os.PathLike[str],
-    *,
-    geometry: Geometry | None = None,
-    manifest: Manifest | None = None,
-    seen: Observations | None = None,
-    commitlog: Sequence[str | os.PathLike[str]] = (),
+    facts: StoreFacts, *, manifest: Manifest | None = None, seen: Observations | None = None
 ) -> StoreVerdict:
     """Judges a store by its own commit log, plain or of DLedger mode.
 
@@ -62,42 +54,34 @@ def judge_store(
     4.9.3 makes of it. What a crash leaves open is accepted either way and noted.
 
     Args:
-        path: the store's directory, the one that holds `commitlog/` or `dledger-SELFID/`.
-        geometry: of its index files; None infers it.
+        facts: of the store, as the engine's `Store` has them.
         manifest: of a workload that was sent to its broker; each acknowledged message and each answer is judged too.
         seen: earlier observations, such as those of starts after crashes; it is added to.
-        commitlog: directories of the commit log, in addition to `commitlog/`.
 
     Raises:
-        UsageError: no such directory, or a geometry that cannot be inferred.
+        UsageError: a geometry that cannot be inferred.
         MalformedError: no commit log to judge by, one beyond 64 bits, or those of several DLedger members.
         OSError: when a file cannot be read, or the disk has no room for temporary files.
     """
-    store = Path(path)
-    if not store.is_dir():
-        raise UsageError(f"{path}: not a directory")
-    directories = [Path(directory) for directory in commitlog]
-    for directory in directories:
-        if not directory.is_dir():
-            raise UsageError(f"{directory}: not a directory")
-    if not (directories or (store / "commitlog").is_dir() or dledger_member(store)):
+    store = store_of(facts)
+    if not facts.logs and not dledger_member(store) and not (store / "commitlog").is_dir():
         raise MalformedError(
-            file=str(path),
+            file=facts.name,
             found="no folder commitlog",
             expected="commitlog/ or dledger-*/data/, which hold what was stored",
         )
     seen = Observations() if seen is None else seen
-    log = read_log(store, seen, directories=directories)
+    log = read_log(facts, seen)
     if not log.records:
         seen.held.clear()  # a log without records exercises nothing
-        return StoreVerdict(str(path), log.stopped, 0, seen)
+        return StoreVerdict(facts.name, log.stopped, 0, seen)
     if seen.broken.keys() & {"LOG-REC-7", "DLG-4"} and not seen.held["LOG-REC-7"]:
         seen.note("index, queues and checkpoint are not judged: no record has its own phy_offset")
-        return StoreVerdict(str(path), log.stopped, len(log.records), seen)
-    indexes = judge_indexes(log, seen, geometry=geometry)
+        return StoreVerdict(facts.name, log.stopped, len(log.records), seen)
+    indexes = judge_indexes(facts, log, seen)
     undisturbed = None if manifest is None else first_undisturbed(manifest)
-    judge_queues(log, seen, undisturbed_from=undisturbed)
+    judge_queues(facts, log, seen, undisturbed_from=undisturbed)
     judge_checkpoint(log, indexes, seen)
     if manifest is not None:
         judge_workload(manifest, log, indexes, seen)
-    return StoreVerdict(str(path), log.stopped, len(log.records), seen)
+    return StoreVerdict(facts.name, log.stopped, len(log.records), seen)

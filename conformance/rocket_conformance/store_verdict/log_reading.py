@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rocket_reference import (
-    RULES_4_9_3,
     DispatchRequest,
     JavaFatalError,
     Rules,
@@ -18,7 +17,7 @@ from rocket_reference import (
     file_name,
     record,
 )
-from rocket_spec.errors import FormatError, MalformedError
+from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import (
     BLANK,
     BLANK_MAGIC,
@@ -30,8 +29,9 @@ from rocket_spec.layout import (
 )
 
 from rocket_conformance.files import read_input
+from rocket_conformance.store_verdict.facts import StoreFacts
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.record_table import RecordTable
+from rocket_conformance.store_verdict.record_table import LIGHT, Queue, RecordTable
 from rocket_conformance.store_verdict.sparse import Window, parts_on_disk
 from rocket_conformance.store_verdict.stored_log import LogFile, StoredLog, numbered_files
 
@@ -44,35 +44,32 @@ _LARGEST_CHECKPOINT: Final = 1 << 16
 _NUMBER: Final = re.compile(r"(?P<name>\w+) *= *(?P<value>-?[0-9]{1,19})")
 
 
-def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = ()) -> StoredLog:
+def read_log(facts: StoreFacts, seen: Observations) -> StoredLog:
     """The log of a store, with what its bytes show of the LOG clauses, and of the DLG clauses in DLedger mode.
 
     Args:
-        store: the store's directory.
+        facts: of the store.
         seen: takes what is observed.
-        directories: of the commit log, in addition to `commitlog/` (STORE-17).
 
     Raises:
         MalformedError: the files are those of several DLedger members, one is not a regular file, or ends beyond 64 bits.
         OSError: a file cannot be read.
     """
+    store = store_of(facts)
     member = dledger_member(store)
-    log = StoredLog(
-        store,
-        RecordTable(seen.rules),
-        stopped=not (store / "abort").exists(),
-        dledger=member is not None,
-    )
-    folders = (store / "commitlog", *directories)
-    items = (item for folder in folders for item in _log_files(folder))
-    plain = sorted(items, key=lambda item: item[1].name)
-    entries = [] if member is None else _log_files(member / "data")
-    for base, path in (*plain, *entries):
-        name = path.relative_to(store).as_posix() if path.is_relative_to(store) else str(path)
-        log.files.append(LogFile(path, name, base, path.stat().st_size))
+    table = RecordTable(seen.rules, light=facts.light)
+    log = StoredLog(store, table, stopped=facts.clean, dledger=member is not None)
+    for name, reason in facts.skipped:
+        if name.startswith("commitlog/") and name.rpartition("/")[2].isdecimal():
+            raise MalformedError(file=name, found=reason, expected="a regular file of the commit log")
+    for file in facts.logs:
+        if file.path.is_symlink():
+            raise MalformedError(file=file.name, found="a link", expected="a regular file of the commit log")
+        log.files.append(LogFile(file.path, file.name, file.base_offset, file.path.stat().st_size))
     _check_files(log, seen)
-    own, rest = log.files[: len(plain)], log.files[len(plain) :]
-    stopped_at = _read_files(own, partial(_read_file, log, seen))
+    plain = sum(not file.framed for file in facts.logs)
+    own, rest = log.files[:plain], log.files[plain:]
+    stopped_at = _read_files(own, partial(_read_file, log, seen, facts.delays))
     if stopped_at and (rest or _is_written(own, stopped_at)):
         log.whole = False
         place = ("end of the file", "no blank", "a blank before the next file")
@@ -80,7 +77,7 @@ def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = (
     if rest:
         log.dledger_begin = rest[0].base
     if member is not None and stopped_at is None:
-        reading = _Reading(log, member, seen)
+        reading = _Reading(log, member, seen, facts.delays)
         stopped_at = _read_files(rest, reading.read_file)
         if stopped_at and _is_written(rest, stopped_at):
             log.whole = False
@@ -92,13 +89,11 @@ def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = (
     return log
 
 
-def _log_files(folder: Path) -> list[tuple[int, Path]]:
-    """The numbered files of a directory of the log; MalformedError for a link, a directory, a pipe or a device among them."""
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if path.name.isdecimal() and (path.is_symlink() or not path.is_file()):
-            kind = "a link" if path.is_symlink() else "a directory" if path.is_dir() else "not a regular file"
-            raise MalformedError(file=str(path), found=kind, expected="a regular file of the commit log")
-    return numbered_files(folder)
+def store_of(facts: StoreFacts) -> Path:
+    """The directory of a store; UsageError if its files are elsewhere."""
+    if facts.path is None:
+        raise UsageError(f"{facts.name}: not a directory of this machine")
+    return facts.path
 
 
 def dledger_member(store: Path) -> Path | None:
@@ -153,7 +148,9 @@ def _is_written(files: Sequence[LogFile], last: LogFile) -> bool:
 # --- records ----------------------------------------------------------------------------------------------
 
 
-def _read_file(log: StoredLog, seen: Observations, file: LogFile, descriptor: int) -> bool:
+def _read_file(
+    log: StoredLog, seen: Observations, delays: Sequence[int], file: LogFile, descriptor: int
+) -> bool:
     """Reads the records of one file of a plain log; whether it ended in a blank or at its last byte."""
     window = Window(descriptor)
     position = 0
@@ -173,7 +170,7 @@ def _read_file(log: StoredLog, seen: Observations, file: LogFile, descriptor: in
             return True
         length = claimed if 0 < claimed <= min(_LARGEST_RECORD, rest) else BLANK.size
         data, at = window.at(position, length)
-        request = _record_at(data, at, seen.rules)
+        request = _record_at(data, at, seen.rules, delays)
         if request is None or request.msg_size <= 0:
             log.whole = False
             place = Place(file.name, position, "record", "bytes that are no record", "a record or zeros")
@@ -187,10 +184,12 @@ def _read_file(log: StoredLog, seen: Observations, file: LogFile, descriptor: in
     return position == file.size
 
 
-def _record_at(data: bytes, at: int, rules: Rules = RULES_4_9_3) -> DispatchRequest | None:
+def _record_at(data: bytes, at: int, rules: Rules, delays: Sequence[int]) -> DispatchRequest | None:
     """What a dispatch makes of the record at a place of `data`; None where 4.9.3 fails, or its memory does (LOG-DSP-16)."""
     try:
-        request = dispatch_request(data, at, check_crc=False, read_body=False, rules=rules)
+        request = dispatch_request(
+            data, at, check_crc=False, read_body=False, delay_levels=delays, rules=rules
+        )
     except JavaFatalError:
         return None
     return request if request.success else None
@@ -231,12 +230,23 @@ def _check_room(clause: str, what: str, file: LogFile, position: int, size: int,
 
 
 def _check_queue_offsets(log: StoredLog, seen: Observations) -> None:
-    """Whether the records of a queue count up by one (LOG-REC-6); a deleted queue may begin again at 0."""
-    following: dict[tuple[str, int], int] = {}
+    """Whether the records of a queue count up by one (LOG-REC-6); a deleted queue may begin again at 0.
+
+    So do those that name a light queue (CQ-LMQ-4), from 0 after a restart.
+    """
+    following: dict[Queue, int] = {}
+    named: dict[Queue, int] = {}
     for stored in log.records:
         found, expected, queue = stored.request.consume_queue_offset, 0, stored.queue
         if stored.request.topic in log.batched:
             continue
+        where = f"commitlog position {stored.position:,}"
+        for further, asked in log.records.further(stored):
+            wanted = named.get(further, asked)
+            named[further] = asked + 1
+            if asked != wanted and (asked > wanted or (asked and further[0].startswith(LIGHT))):
+                what = f"INNER_MULTI_QUEUE_OFFSET of {further[0]}"
+                seen.breaks("CQ-LMQ-4", Place(where, None, what, asked, wanted, stored))
         if queue is not None:
             expected = following.get(queue, found)
             following[queue] = found + 1
@@ -246,7 +256,6 @@ def _check_queue_offsets(log: StoredLog, seen: Observations) -> None:
                 )
                 seen.note(text)
                 continue
-        where = f"commitlog position {stored.position:,}"
         seen.compare("LOG-REC-6", Place(where, None, "queue_offset", found, expected, stored))
 
 
@@ -274,8 +283,9 @@ class _Reading:
     committed, and remains of truncated ones (DLG-18).
     """
 
-    def __init__(self, log: StoredLog, member: Path, seen: Observations) -> None:
+    def __init__(self, log: StoredLog, member: Path, seen: Observations, delays: Sequence[int]) -> None:
         self._log = log
+        self._delays = delays
         self._member = member
         self._seen = seen
         self._last: _Entry | None = None
@@ -300,7 +310,7 @@ class _Reading:
             data, at = window.at(position, entry.size)
             at += _HEADER.size
             body = position + _HEADER.size
-            request = _record_at(data, at, seen.rules)
+            request = _record_at(data, at, seen.rules, self._delays)
             if request is None or request.msg_size != entry.body_size:
                 log.whole = False
                 seen.breaks("DLG-4", Place(file.name, body, "body", "bytes that are no record", "one record"))

@@ -2,7 +2,7 @@
 
 import itertools
 import os
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +22,7 @@ from rocket_reference import (
 from rocket_spec.errors import FormatError
 from rocket_spec.layout import EXT_END_MARK, QUEUE_UNIT
 
+from rocket_conformance.store_verdict.facts import StoreFacts
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.record_table import Queue, StoredRecord
 from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
@@ -41,29 +42,45 @@ class _Expected:
         light: whether records of other queues belong to it (CQ-LMQ-1).
         next: the first record that no unit has come for yet, and its offset; None after the last.
         first: whether `next` is the first of all.
+        end: logical offset after the last unit.
+        missing: the first record of a light queue that was skipped, though its put was to be made.
     """
 
-    def __init__(self, log: StoredLog, queue: Queue, queues: Container[Queue]) -> None:
+    def __init__(self, log: StoredLog, queue: Queue) -> None:
         self._queue = queue
-        any_number = queue[1] == 0
-        self.light = log.records.is_further(queue[0]) and (any_number or (queue[0], 0) not in queues)
-        self._rest = log.records.of_queue(queue, further=self.light, any_number=any_number)
+        self._table = log.records
+        self.light = log.records.is_further(queue)
+        self._rest = log.records.of_queue(queue)
         self.next = next(self._rest, None)
         self.first = True
+        self.end: int | None = None
+        self.missing: StoredRecord | None = None
 
     def has(self, record: StoredRecord) -> bool:
         """Whether a record belongs to the queue."""
-        further = record.further_queues() if self.light else ()
-        return record.queue == self._queue or any(name == self._queue[0] for name, _ in further)
+        further = self._table.further(record) if self.light else ()
+        return record.queue == self._queue or any(queue == self._queue for queue, _ in further)
 
     def take(self, record: StoredRecord) -> int:
         """Goes on after a record of the queue; the logical offset that it asks for."""
         asked = 0
+        self.missing = self.skip(record.position)
         while self.next is not None and self.next[0].position <= record.position:
             asked = self.next[1]
             self.next = next(self._rest, None)
         self.first = False
         return asked
+
+    def skip(self, position: int) -> StoredRecord | None:
+        """Goes on to a position, bytes; of a light queue the first record before it whose put appends a unit (CQ-PUT-2)."""
+        lost: StoredRecord | None = None
+        while self.next is not None and self.next[0].position < position:
+            stored, asked = self.next
+            known = self.end is not None
+            if self.light and lost is None and (asked == 0 or (known and asked >= (self.end or 0))):
+                lost = stored
+            self.next = next(self._rest, None)
+        return lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +97,13 @@ class _Stored:
         return Place(self.file, self.position + at, f"unit {self.logical} {name}", found, expected, record)
 
 
-def judge_queues(log: StoredLog, seen: Observations, *, undisturbed_from: int | None = None) -> None:
+def judge_queues(
+    facts: StoreFacts, log: StoredLog, seen: Observations, *, undisturbed_from: int | None = None
+) -> None:
     """Judges the files of `consumequeue/` and the ext units that they lead to.
 
     Args:
+        facts: of the store.
         log: what was stored.
         seen: takes what is observed.
         undisturbed_from: offset of the first record since which the broker has not been restarted; None where that is
@@ -95,7 +115,7 @@ def judge_queues(log: StoredLog, seen: Observations, *, undisturbed_from: int | 
     queues = {(topic.name, number): folder for topic in folders(root) for number, folder in _numbered(topic)}
     sizes: dict[int, str] = {}
     for queue, folder in sorted(queues.items()):
-        _Queue(folder, _Expected(log, queue, queues), log, seen, undisturbed_from).judge(sizes)
+        _Queue(folder, _Expected(log, queue), log, seen, undisturbed_from).judge(sizes)
     if len(sizes) > 1:
         (size, first), (other, name) = sorted(sizes.items())[:2]
         seen.breaks("CQ-FILE-1", Place(name, None, "length", other, f"{size}, that of {first}"))
@@ -104,9 +124,13 @@ def judge_queues(log: StoredLog, seen: Observations, *, undisturbed_from: int | 
     for topic, number in sorted(
         queue for queue in log.records.queues() if queue not in queues and queue[0] not in log.batched
     ):
+        if facts.is_deleted(topic):
+            seen.note(f"topic {topic} was deleted: its messages are in no queue")
+            continue
         lost, _ = next(log.records.of_queue((topic, number)))
         place = Place(f"consumequeue/{topic}/{number}", None, "queue", "no files", "a unit", lost)
-        seen.breaks("LOG-DSP-7" if lost.transaction else "CQ-FILE-3", place)
+        clause = "CQ-LMQ-1" if log.records.is_further((topic, number)) else "CQ-FILE-3"
+        seen.breaks("LOG-DSP-7" if lost.transaction else clause, place)
 
 
 def folders(path: Path) -> list[Path]:
@@ -207,7 +231,12 @@ class _Queue:
         if expected is not None and expected.position < offset and not self._may_lack_first():
             place = stored.place("phy_offset", offset, expected.position, expected)
             self.seen.breaks(_clause_of_missing(expected), place)
-        self._judge_unit(stored, record, wanted.take(record))
+        asked = wanted.take(record)
+        if wanted.missing is not None:
+            place = stored.place("phy_offset", offset, wanted.missing.position, wanted.missing)
+            self.seen.breaks("CQ-LMQ-1", place)
+        wanted.end = stored.logical + 1
+        self._judge_unit(stored, record, asked)
 
     def _may_lack_first(self) -> bool:
         """Whether units may be missing: light queues lose some to restarts (CQ-LMQ-4).
@@ -218,15 +247,19 @@ class _Queue:
         return self.wanted.light or (not self.begun and begins and not self.late)
 
     def _judge_end(self, last: _Stored | None) -> None:
-        if self.wanted.next is None or self.wanted.light or not self.log.whole:
+        if self.wanted.next is None or not self.log.whole:
             return
-        lost, _ = self.wanted.next
+        lost: StoredRecord | None = self.wanted.next[0]
+        if self.wanted.light:
+            lost = self.wanted.skip(self.log.end)
+        if lost is None:
+            return
         if not self.log.stopped:
             self.seen.note("messages at the log's end that have no unit yet")
             return
         name = last.file if last else f"consumequeue/{self.folder.parent.name}/{self.folder.name}"
         place = Place(name, None, "unit", "none", f"one for {lost.position:,}", lost)
-        self.seen.breaks(_clause_of_missing(lost), place)
+        self.seen.breaks("CQ-LMQ-1" if self.wanted.light else _clause_of_missing(lost), place)
 
     def _judge_unit(self, stored: _Stored, record: StoredRecord, asked: int) -> None:
         request, unit, seen = record.request, stored.unit, self.seen

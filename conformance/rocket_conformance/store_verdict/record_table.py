@@ -17,6 +17,7 @@ from rocket_reference import RULES_4_9_3, DispatchRequest, JavaError, Rules, ind
 Queue = tuple[str, int]
 """Topic and queue number."""
 
+LIGHT: Final = "%LMQ%"
 PREPARED: Final = 4
 ROLLBACK: Final = 12
 _TRANSACTION_TYPE: Final = 12
@@ -61,8 +62,12 @@ class StoredRecord:
         has_unit = self.transaction not in (PREPARED, ROLLBACK)
         return (self.request.topic, self.request.queue_id) if has_unit else None
 
-    def further_queues(self) -> Iterator[tuple[str, int]]:
-        """Names of further queues that it is put into, and the logical offsets that it asks for there (CQ-LMQ-1)."""
+    def further_queues(self, *, light: bool) -> Iterator[tuple[Queue, int]]:
+        """Further queues that it is put into, and the logical offsets that it asks for there (CQ-LMQ-1, CQ-LMQ-2).
+
+        Args:
+            light: whether light queues have the number 0.
+        """
         properties = self.request.properties or {}
         if "INNER_MULTI_DISPATCH" not in properties or self.queue is None:
             return
@@ -71,9 +76,11 @@ class StoredRecord:
         if len(names) == len(offsets) and names != [""]:
             for name, text in zip(names, offsets, strict=True):
                 try:
-                    yield name, java.parse_long(text)
+                    asked = java.parse_long(text)
                 except JavaError:
                     return
+                is_light = light and name.startswith(LIGHT)
+                yield (name, 0 if is_light else self.request.queue_id), asked
 
     def __str__(self) -> str:
         return f"record at {self.position:,}, topic {self.request.topic}"
@@ -84,16 +91,18 @@ class RecordTable:
 
     Attributes:
         rules: of the release that the store is judged by.
+        light: whether light queues have the number 0.
     """
 
-    def __init__(self, rules: Rules = RULES_4_9_3) -> None:
+    def __init__(self, rules: Rules = RULES_4_9_3, *, light: bool = True) -> None:
         self.rules = rules
+        self.light = light
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
         self._positions = array("q")
         self._rows = array("q")  # where each begins in the file
         self._sizes = array("q")
         self._own: defaultdict[Queue, array[int]] = defaultdict(lambda: array("q"))
-        self._further: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+        self._further: defaultdict[Queue, array[int]] = defaultdict(lambda: array("q"))
         self._end = 0
 
     def __len__(self) -> int:
@@ -126,7 +135,7 @@ class RecordTable:
         self._rows.insert(number, self._end)
         self._sizes.insert(number, len(row))
         self._end += len(row)
-        lists = [self._further[name] for name in {name for name, _ in stored.further_queues()}]
+        lists = [self._further[queue] for queue in {queue for queue, _ in self.further(stored)}]
         if stored.queue is not None:
             lists.append(self._own[stored.queue])
         for positions in lists:
@@ -146,33 +155,30 @@ class RecordTable:
         for positions in (*self._own.values(), *self._further.values(), self._positions):
             del positions[bisect_left(positions, position) :]
 
+    def further(self, stored: StoredRecord) -> list[tuple[Queue, int]]:
+        """The further queues of a record, and the logical offsets that it asks for there."""
+        return list(stored.further_queues(light=self.light))
+
     def queues(self) -> list[Queue]:
-        """The queues that records have as their own."""
-        return [queue for queue, positions in self._own.items() if positions]
+        """The queues that records have as their own, and those that they name as further ones."""
+        return [
+            queue for queues in (self._own, self._further) for queue, positions in queues.items() if positions
+        ]
 
-    def of_queue(
-        self, queue: Queue, *, further: bool = False, any_number: bool = False
-    ) -> Iterator[tuple[StoredRecord, int]]:
-        """The records of a queue in their order, with the logical offsets that they ask for.
-
-        Args:
-            queue: topic and number.
-            further: whether records that name it as a further queue belong to it.
-            any_number: of those, the ones of queues with other numbers, too.
-        """
-        name, number = queue
+    def of_queue(self, queue: Queue) -> Iterator[tuple[StoredRecord, int]]:
+        """The records of a queue in their order, its own and those that name it, with the logical offsets that they ask for."""
         own = ((position, False) for position in self._own.get(queue, ()))
-        named = ((position, True) for position in (self._further.get(name, ()) if further else ()))
+        named = ((position, True) for position in self._further.get(queue, ()))
         for position, is_named in heapq.merge(own, named):
             (stored,) = self.between(position, position + 1)
-            if not is_named:
+            if is_named:
+                yield from ((stored, asked) for other, asked in self.further(stored) if other == queue)
+            else:
                 yield stored, stored.request.consume_queue_offset
-            elif any_number or stored.request.queue_id == number:
-                yield from ((stored, asked) for other, asked in stored.further_queues() if other == name)
 
-    def is_further(self, name: str) -> bool:
-        """Whether a record names a further queue of that name."""
-        return bool(self._further.get(name))
+    def is_further(self, queue: Queue) -> bool:
+        """Whether a record names it as a further queue."""
+        return bool(self._further.get(queue))
 
     def _row(self, number: int) -> StoredRecord:
         self._file.flush()

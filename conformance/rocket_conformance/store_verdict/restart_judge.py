@@ -12,11 +12,13 @@ from typing import Final
 
 from rocket_reference import IndexService, StoreCheckpoint
 from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
+from rocket_spec.profiles import Profile
 
 from rocket_conformance.reference_adapter import REFERENCE, Library
+from rocket_conformance.store_verdict.facts import StoreFacts
 from rocket_conformance.store_verdict.index_bytes import Entries, Entry, geometry_of, read_index
 from rocket_conformance.store_verdict.judgement import StoreVerdict, judge_store
-from rocket_conformance.store_verdict.log_reading import dledger_member, read_log
+from rocket_conformance.store_verdict.log_reading import read_log, store_of
 from rocket_conformance.store_verdict.misread import reading_that_starts
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.queue_judge import folders, units_of
@@ -27,7 +29,11 @@ from rocket_conformance.workload import Broker, Client, Manifest, run_crashes, s
 _PARTS: Final = ("commitlog", "consumequeue", "consumequeue_ext", "index", "checkpoint", "abort")
 
 
-def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Geometry | None = None) -> None:
+Look = Callable[[Path], StoreFacts]
+"""Looks at the store in a directory."""
+
+
+def judge_restart(before: Path, after: Path, seen: Observations, look: Look) -> None:
     """Judges a start over a store, crashed or not, followed by a clean stop.
 
     The reference starts over a copy of the store. What it has then, the broker must have too, and may have more:
@@ -40,15 +46,16 @@ def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Ge
         before: the store as the crash or the stop left it; it is not changed.
         after: the store after the broker started over it and stopped cleanly.
         seen: takes what is observed.
-        geometry: of the index files; None infers it.
+        look: looks at a store.
 
     Raises:
         UsageError: the geometry cannot be inferred.
     """
-    log, log_after = (read_log(store, Observations()) for store in (before, after))
-    geometry = geometry or _geometry(before, log)
+    facts = look(before)
+    log, log_after = read_log(facts, Observations()), read_log(look(after), Observations())
+    geometry = facts.given_geometry or _geometry(before, log)
     sides = _Side(before, geometry), _Side(after, geometry)
-    if dledger_member(before) is not None:
+    if log.dledger:
         _judge_log(log, log_after, seen, clause="DLG-17", where="the log of DLedger")
         with _copy(before) as expected:
             _load_indexes(expected, geometry)
@@ -58,7 +65,7 @@ def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Ge
     else:
 
         def judged(library: Library) -> Observations:
-            return _judge_start(*sides, log_after, library)
+            return _judge_start(*sides, log_after, library, look, seen.profile)
 
         own = judged(REFERENCE)
         reading = reading_that_starts(lambda library: not judged(library).broken) if own.broken else None
@@ -107,13 +114,15 @@ def _copy(store: Path) -> Generator[Path]:
         yield Path(folder)
 
 
-def _judge_start(before: _Side, after: _Side, log: StoredLog, library: Library) -> Observations:
+def _judge_start(
+    before: _Side, after: _Side, log: StoredLog, library: Library, look: Look, profile: Profile
+) -> Observations:
     """What is observed if the reference, or one that misreads a clause, starts over a copy of a plain store."""
-    seen, crashed = Observations(), (before.store / "abort").exists()
+    seen, crashed = Observations(profile=profile), (before.store / "abort").exists()
     with _copy(before.store) as folder:
         start_over(folder, before.geometry, library)
         expected = _Side(folder, before.geometry)
-        kept, clause = read_log(folder, Observations()), "STORE-12" if crashed else "STORE-6"
+        kept, clause = read_log(look(folder), Observations()), "STORE-12" if crashed else "STORE-6"
         _judge_log(kept, log, seen, clause=clause, where="commitlog")
         last = before.names[-1:]
         if not crashed and any(
@@ -241,15 +250,16 @@ def _judge_queues(after: _Side, expected: _Side, seen: Observations) -> bool:
     return True
 
 
-def judge_continuation(store: Path, starts: Sequence[int], seen: Observations) -> None:
+def judge_continuation(facts: StoreFacts, starts: Sequence[int], seen: Observations) -> None:
     """Judges that queues went on where they were: the logical offsets, and the places of the units.
 
     Args:
-        store: after all starts.
+        facts: of the store after all starts.
         starts: where the log ended at each start, bytes.
         seen: takes what is observed.
     """
-    log = read_log(store, Observations())
+    store = store_of(facts)
+    log = read_log(facts, Observations())
     last: dict[tuple[str, int], tuple[int, int]] = {}
     for stored in log.records:
         request = stored.request
@@ -285,8 +295,9 @@ def judge_crashes(
     store: Path,
     *,
     kills: int,
-    geometry: Geometry | None,
+    look: Look,
     on_step: Callable[[str, Manifest], object],
+    profile: Profile,
 ) -> StoreVerdict:
     """Starts a broker, sends to it, kills and restarts it; the verdict on its store and on each start.
 
@@ -296,13 +307,14 @@ def judge_crashes(
         send: carries the workload out.
         store: its store's directory.
         kills: number of crashes.
-        geometry: of the index files; None infers it.
+        look: looks at the store, or a copy of it.
+        profile: of the release that the broker is judged by.
         on_step: called after the workload, and after each restart, with what was done and all that was acknowledged.
 
     Raises:
         ClientError: when the client ends, or the broker does not stop.
     """
-    seen = Observations()
+    seen = Observations(profile=profile)
     starts: list[int] = []
     with ExitStack() as ended:
         copies = Path(ended.enter_context(tempfile.TemporaryDirectory(prefix="rocketspec-")))
@@ -313,22 +325,22 @@ def judge_crashes(
         if kills:
             send_for_the_bound(client, manifest)
         broker.stop()
-        judge_store(store, geometry=geometry, manifest=manifest, seen=seen)
+        judge_store(look(store), manifest=manifest, seen=seen)
         on_step("workload", manifest)
 
         def stopped(number: int) -> None:
             copy_sparse(store, copies / str(number))
-            starts.append(read_log(store, Observations()).end)
+            starts.append(read_log(look(store), Observations()).end)
 
         def restarted(number: int) -> None:
-            judge_restart(copies / str(number), store, seen, geometry=geometry)
+            judge_restart(copies / str(number), store, seen, look)
             on_step(f"kill {number}" if number <= kills else "clean restart", manifest)
 
         manifest.answers.clear()
         manifest.kills = kills
         run_crashes(broker, client, manifest, kills=kills, on_crash=stopped, on_restart=restarted)
-        judge_continuation(store, starts, seen)
-    verdict = judge_store(store, geometry=geometry, manifest=manifest)
+        judge_continuation(look(store), starts, seen)
+    verdict = judge_store(look(store), manifest=manifest, seen=Observations(profile=seen.profile))
     for of_starts, heads in _FOLLOWING:
         if seen.broken.keys() & of_starts:
             verdict.observations.leave_out(
