@@ -110,10 +110,13 @@ def test_a_full_disk_leaves_no_torn_report(tmp_path: Path, verb: Verb) -> None:
 @pytest.mark.parametrize(
     ("put", "found"),
     [
-        (os.mkfifo, "not a regular file"),
-        (lambda path: path.symlink_to("/dev/zero"), "a link"),
-        (lambda path: path.symlink_to(path.name), "a link"),
-        (Path.mkdir, "a directory"),
+        (os.mkfifo, "found not a regular file, expected a regular file of the commit log"),
+        (
+            lambda path: path.symlink_to("/dev/zero"),
+            "found not a regular file, expected a regular file of the commit log",
+        ),
+        (lambda path: path.symlink_to(path.name), "too many levels of symbolic links"),
+        (Path.mkdir, "found a directory, expected a regular file of the commit log"),
     ],
     ids=["FIFO", "/dev/zero", "a link to itself", "directory"],
 )
@@ -129,4 +132,4 @@ def test_a_first_log_file_that_is_none_is_one_line(
     put(first)
     ended = verb("conform", "--store", store)
     assert (ended.code, ended.out) == (3, "")
-    assert ended.err == f"rocketspec: {first}: found {found}, expected a regular file of the commit log\n"
+    assert ended.err == f"rocketspec: {first}: {found}\n"

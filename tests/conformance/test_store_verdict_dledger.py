@@ -11,7 +11,7 @@ from rocket_conformance.store_verdict import (
     judge_restart,
 )
 from rocket_golden import open_store, stores, truth
-from rocket_spec.errors import MalformedError
+from rocket_spec.errors import MalformedError, UsageError
 from store_bytes import overwrite
 
 DLEDGER = [*stores(log="dledger"), *stores(unclean=True, log="dledger")]
@@ -100,7 +100,7 @@ def test_records_with_the_position_of_their_entries(tmp_path: Path) -> None:
 def test_stores_of_two_dledger_members_are_refused(tmp_path: Path) -> None:
     store = open_store("dledger", tmp_path)
     (store / "dledger-n1" / "data").mkdir(parents=True)
-    with pytest.raises(MalformedError, match="several DLedger logs: dledger-n0, dledger-n1"):
+    with pytest.raises(UsageError, match="several DLedger members: dledger-n0, dledger-n1"):
         judge_store(store)
 
 

@@ -1,4 +1,4 @@
-"""What the judge asks of a store beside its bytes: facts that the engine's `Store` has computed."""
+"""The facts of a store that the judge takes from the engine's `Store`: files, state, configuration."""
 
 from collections.abc import Sequence
 from pathlib import Path

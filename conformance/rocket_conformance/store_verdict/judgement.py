@@ -9,7 +9,7 @@ from rocket_spec.errors import MalformedError
 from rocket_conformance.store_verdict.checkpoint_judge import judge_checkpoint
 from rocket_conformance.store_verdict.facts import StoreFacts
 from rocket_conformance.store_verdict.index_judge import judge_indexes
-from rocket_conformance.store_verdict.log_reading import dledger_member, read_log, store_of
+from rocket_conformance.store_verdict.log_reading import read_log, store_of
 from rocket_conformance.store_verdict.observations import Observations
 from rocket_conformance.store_verdict.queue_judge import judge_queues
 from rocket_conformance.store_verdict.workload_judge import first_undisturbed, judge_workload
@@ -59,12 +59,12 @@ def judge_store(
         seen: earlier observations, such as those of starts after crashes; it is added to.
 
     Raises:
-        UsageError: a geometry that cannot be inferred.
-        MalformedError: no commit log to judge by, one beyond 64 bits, or those of several DLedger members.
+        UsageError: a geometry that cannot be inferred, or several DLedger members.
+        MalformedError: no commit log to judge by, or one beyond 64 bits.
         OSError: when a file cannot be read, or the disk has no room for temporary files.
     """
     store = store_of(facts)
-    if not facts.logs and not dledger_member(store) and not (store / "commitlog").is_dir():
+    if not facts.logs and not (store / "commitlog").is_dir():
         raise MalformedError(
             file=facts.name,
             found="no folder commitlog",

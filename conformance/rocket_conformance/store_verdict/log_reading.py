@@ -41,6 +41,7 @@ _LARGEST_RECORD: Final = 16 << 20
 _HEADER: Final = struct.Struct(ENTRY.struct_format)
 _UNIT: Final = struct.Struct(ENTRY_INDEX_UNIT.struct_format)
 _LARGEST_CHECKPOINT: Final = 1 << 16
+_REGULAR: Final = "a regular file of the commit log"
 _NUMBER: Final = re.compile(r"(?P<name>\w+) *= *(?P<value>-?[0-9]{1,19})")
 
 
@@ -52,19 +53,19 @@ def read_log(facts: StoreFacts, seen: Observations) -> StoredLog:
         seen: takes what is observed.
 
     Raises:
-        MalformedError: the files are those of several DLedger members, one is not a regular file, or ends beyond 64 bits.
+        MalformedError: a file is not a regular file, or ends beyond 64 bits.
         OSError: a file cannot be read.
     """
     store = store_of(facts)
-    member = dledger_member(store)
+    member = next((file.path.parents[1] for file in facts.logs if file.framed), None)
     table = RecordTable(seen.rules, light=facts.light)
     log = StoredLog(store, table, stopped=facts.clean, dledger=member is not None)
     for name, reason in facts.skipped:
         if name.startswith("commitlog/") and name.rpartition("/")[2].isdecimal():
-            raise MalformedError(file=name, found=reason, expected="a regular file of the commit log")
+            raise MalformedError(file=str(store / name), found=reason, expected=_REGULAR)
     for file in facts.logs:
         if file.path.is_symlink():
-            raise MalformedError(file=file.name, found="a link", expected="a regular file of the commit log")
+            raise MalformedError(file=str(file.path), found="a link", expected=_REGULAR)
         log.files.append(LogFile(file.path, file.name, file.base_offset, file.path.stat().st_size))
     _check_files(log, seen)
     plain = sum(not file.framed for file in facts.logs)
@@ -94,21 +95,6 @@ def store_of(facts: StoreFacts) -> Path:
     if facts.path is None:
         raise UsageError(f"{facts.name}: not a directory of this machine")
     return facts.path
-
-
-def dledger_member(store: Path) -> Path | None:
-    """The directory of a store's DLedger log, `dledger-SELFID`; None for a plain store.
-
-    Raises:
-        MalformedError: there are several.
-    """
-    found = sorted(path for path in store.glob("dledger-*") if (path / "data").is_dir())
-    if len(found) > 1:
-        names = ", ".join(path.name for path in found)
-        raise MalformedError(
-            file=str(store), found=f"several DLedger logs: {names}", expected="the store of one member"
-        )
-    return found[0] if found else None
 
 
 def _check_files(log: StoredLog, seen: Observations) -> None:
