@@ -1,11 +1,15 @@
 """The packages of vectors in fresh projects of their languages, and the real store in the JUnit runners."""
 
+import json
 import os
 import shutil
+import zipfile
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from java_programs import fetched
+from one_at_a_time import BUILD
 from rocket_golden import vectors
 from rocket_spec.data import find_data
 from transcript import block
@@ -15,6 +19,8 @@ from packages.trial import try_cases, try_package
 
 HERE = Path(__file__).parent
 ADAPTER = "conformance/adapters/rocketmq"
+CASES = "rocketspec/vectors/cases.json"
+GSON = "com.google.code.gson:gson:2.11.0"
 TOOLS = {"go": "go", "rust": "cargo", "javascript": "npm"}
 
 
@@ -29,6 +35,37 @@ def test_a_fresh_project(language: str, tmp_path: Path) -> None:
 
 
 LEADING_OUT = ("../led-out", "a/../../led-out", "/led-out", "a//b", "..", "", "C:led-out", "a\\..\\led-out")
+JAVA_RUNNER = """
+import rocketspec.vectors.IndexFileUnderTest;
+import rocketspec.vectors.Vector;
+import rocketspec.vectors.Vectors;
+
+public class Runner {
+    public static void main(String[] none) throws Exception {
+        for (final Vector one : Vectors.all()) {
+            try {
+                one.check(new IndexFileUnderTest() { });
+            } catch (final AssertionError refused) {
+                System.out.println(refused.getMessage());
+            }
+        }
+    }
+}
+"""
+
+
+def _with_names_that_lead_out(place: str) -> list[dict[str, object]]:
+    return [
+        {
+            "id": f"IDX-HASH-1/{number}",
+            "description": "",
+            "files": {name: {"length": 1, "runs": []}} if place == "files" else {},
+            "ops": [{"op": "key.hash", "key": "k", **({} if place == "files" else {"file": name})}],
+            "results": [{"hash": 1}],
+            "left": {},
+        }
+        for number, name in enumerate(LEADING_OUT)
+    ]
 
 
 @pytest.mark.network
@@ -42,19 +79,8 @@ def test_a_name_that_leads_out_is_refused(
         if os.environ.get("CI") == "true":
             pytest.fail(f"{TOOLS[language]} is missing, and with CI=true nothing is skipped", pytrace=False)
         pytest.skip(f"{TOOLS[language]} is missing")
-    cases = [
-        {
-            "id": f"IDX-HASH-1/{number}",
-            "description": "",
-            "files": {name: {"length": 1, "runs": []}} if place == "files" else {},
-            "ops": [{"op": "key.hash", "key": "k", **({} if place == "files" else {"file": name})}],
-            "results": [{"hash": 1}],
-            "left": {},
-        }
-        for number, name in enumerate(LEADING_OUT)
-    ]
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    output = try_cases(language, cases, tmp_path)
+    output = try_cases(language, _with_names_that_lead_out(place), tmp_path)
     assert output.count("is not a relative path without ..") >= len(LEADING_OUT)
     assert not list(tmp_path.rglob("*led-out"))
 
@@ -64,6 +90,24 @@ def jar(maven: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Maven artifact."""
     assert maven
     return build("java", tmp_path_factory.mktemp("dist"))
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("place", ["files", "ops"])
+def test_a_name_that_leads_out_is_refused_in_java(place: str, java: str, jar: Path, tmp_path: Path) -> None:
+    """The changed cases.json is before the jar on the class path."""
+    with zipfile.ZipFile(jar) as packed:
+        data = json.loads(packed.read(CASES))
+    changed = tmp_path / "changed" / CASES
+    changed.parent.mkdir(parents=True)
+    changed.write_text(json.dumps({**data, "cases": _with_names_that_lead_out(place)}), "utf-8")
+    (tmp_path / "Runner.java").write_text(JAVA_RUNNER, "ascii")
+    gson = fetched(BUILD / "gson", "copy", f"-Dartifact={GSON}")
+    class_path = os.pathsep.join([str(tmp_path / "changed"), str(jar), f"{gson}/*"])
+    output = run([java, f"-Djava.io.tmpdir={tmp_path}", "-cp", class_path, "Runner.java"], tmp_path)
+    assert output.count("is not a relative path without ..") == len(LEADING_OUT)
+    assert not list(tmp_path.rglob("*led-out"))
+    assert not list(tmp_path.glob("rocketmq-vector*"))
 
 
 @pytest.mark.java
