@@ -4,18 +4,20 @@ import contextlib
 import json
 import os
 import resource
-import signal
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
-_SECONDS = 60
+_SECONDS: Final = 60
+"""Of processor time: a run that never ends is ended by SIGXCPU."""
+_ROOMY: Final = {"size": "64m", "nr_inodes": "100000"}
 
 
 class DiskRun(NamedTuple):
-    """A run: the option of the disk, exit code or minus the signal, what it printed, and the files on the disk afterwards."""
+    """A run: the limit, exit code or minus the signal, what it printed, and what is new, changed or gone on the disk afterwards."""
 
     limit: int
     code: int
@@ -24,35 +26,50 @@ class DiskRun(NamedTuple):
     left: list[str]
 
 
-def run_on_disks(folder: Path, option: str, limits: Sequence[int], *arguments: object) -> list[DiskRun]:
-    """Runs `rocketspec ARGUMENTS` for each limit, up to the first success, on an empty disk that is mounted at `folder`.
+def run_on_disks(
+    folder: Path,
+    option: str,
+    limits: Sequence[int],
+    *arguments: object,
+    store: Path | None = None,
+    then: Sequence[object] = (),
+) -> list[DiskRun]:
+    """Runs `rocketspec ARGUMENTS` for each limit, up to the first success, on a disk that is mounted at `folder`.
 
     Args:
         folder: gets the disk.
         option: what the limits are: `size` in KiB, `nr_inodes`, or `files`, the descriptors of the process.
-        limits: one for each run.
+        limits: one for each run; beside what the store takes.
         arguments: of the command.
+        store: copied to `folder / "store"` before each run.
+        then: arguments of one more run after the success, on what is there, with nothing left of the disk.
     """
     folder.mkdir()
-    mounted = ["unshare", "--mount", "--map-root-user", sys.executable, __file__, str(folder), option]
-    command = [*mounted, json.dumps(list(limits)), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
+    mounted = ["unshare", "--mount", "--map-root-user", sys.executable, __file__]
+    given = [str(folder), option, list(limits), [str(one) for one in arguments], store and str(store)]
+    command = [*mounted, json.dumps([*given, [str(one) for one in then]])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=3600)
     assert done.returncode == 0, done.stderr
     return [DiskRun(*json.loads(line)) for line in done.stdout.splitlines()]
 
 
-def _in_a_child(work: Callable[[], object]) -> tuple[int, str, str]:
-    """Exit code of the work in a child process, or minus the signal that ended it, and what it printed."""
+def _in_a_child(files: int | None, arguments: Sequence[str]) -> tuple[int, str, str]:
+    """Exit code of the command in a child process, or minus the signal that ended it, and what it printed."""
+    from rocketspec import __main__ as command
+
     pipes = [os.pipe(), os.pipe()]
     child = os.fork()
     if not child:
         for number, (_, end) in enumerate(pipes, 1):
             os.dup2(end, number)
         os.closerange(3, 1 << 12)
-        signal.alarm(_SECONDS)  # a run that never ends is ended by SIGALRM
+        resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
+        if files is not None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+        sys.argv = ["rocketspec", *arguments]
         code = 70
         try:
-            work()
+            command.run()
         except SystemExit as stop:
             code = stop.code if isinstance(stop.code, int) else 1
         with contextlib.suppress(OSError):
@@ -68,36 +85,58 @@ def _in_a_child(work: Callable[[], object]) -> tuple[int, str, str]:
     return os.waitstatus_to_exitcode(status), texts[0], texts[1]
 
 
-def _main(folder: Path, option: str, limits: Sequence[int], arguments: Sequence[str]) -> None:
-    import rocket_columnar.decode
-    import rocket_columnar.rebuild
-    import rocket_columnar.report  # noqa: F401 - once, not in each child
-    from rocketspec import __main__ as command
-
-    sys.argv = ["rocketspec", *arguments]
-    options: Mapping[str, Callable[[int], str]] = {
-        "size": lambda limit: f"size={limit}k",
-        "nr_inodes": lambda limit: f"nr_inodes={limit}",
-        "files": lambda _limit: "size=64m",
+def _content(folder: Path) -> dict[str, bytes | None]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
     }
 
-    def limited(limit: int) -> None:
-        if option == "files":
-            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
-        command.run()
 
-    for limit in limits:
-        subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", options[option](limit), "none", str(folder)], check=True
-        )
-        code, out, err = _in_a_child(lambda: limited(limit))  # noqa: B023 - it is called at once
-        left = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-        subprocess.run(["umount", str(folder)], check=True)
+def _limit(folder: Path, option: str, more: int) -> None:
+    """Leaves the disk so much more than is used."""
+    found = os.statvfs(folder)
+    used = {
+        "size": (found.f_blocks - found.f_bfree) * found.f_frsize // 1024,
+        "nr_inodes": found.f_files - found.f_ffree,
+    }
+    value = f"{used[option] + more}{'k' if option == 'size' else ''}"
+    subprocess.run(["mount", "-o", f"remount,{option}={value}", str(folder)], check=True)
+
+
+def _main(
+    folder: Path, option: str, limits: Sequence[int], arguments: Sequence[str], store: str | None, then: Any
+) -> None:
+    import rocket_columnar.decode
+    import rocket_columnar.rebuild
+    import rocket_columnar.repair
+    import rocket_columnar.report  # noqa: F401 - once, not in each child
+
+    of_disk = option in _ROOMY
+    options = ",".join(f"{name}={value}" for name, value in _ROOMY.items())
+
+    def run(limit: int, before: dict[str, bytes | None], what: Sequence[str]) -> int:
+        if of_disk:
+            _limit(folder, option, limit)
+        code, out, err = _in_a_child(None if of_disk else limit, what)
+        after = _content(folder)
+        left = sorted(name for name in before | after if before.get(name, 0) != after.get(name, 0))
         sys.stdout.write(json.dumps([limit, code, out, err, left]) + "\n")
         sys.stdout.flush()
+        return code
+
+    for limit in limits:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", str(folder)], check=True)
+        if store is not None:
+            shutil.copytree(store, folder / "store")
+        before = _content(folder)
+        code = run(limit, before, arguments)
+        if code == 0 and then:
+            run(0, before, then)
+        subprocess.run(["umount", str(folder)], check=True)
         if code == 0:
             break
 
 
 if __name__ == "__main__":
-    _main(Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3]), sys.argv[4:])
+    _folder, *_rest = json.loads(sys.argv[1])
+    _main(Path(_folder), *_rest)

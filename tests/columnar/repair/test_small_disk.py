@@ -1,52 +1,40 @@
 """A repair on a disk that is full, at each size from nothing to success: one line, exit 3, and the store as it was."""
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any, Final
 
 import pytest
+from limited_disk import run_on_disks
 from rocket_golden import open_store
 
-SCRIPT: Final = Path(__file__).parents[2] / "support" / "small_disk.py"
+LIMITS = [
+    pytest.param("size", range(0, 10_000, 25), id="room"),
+    pytest.param("nr_inodes", range(0, 4_000, 9), id="inodes"),
+    pytest.param("size", range(0, 10_000, 5), id="room, small steps", marks=pytest.mark.soak),
+    pytest.param("nr_inodes", range(4_000), id="inodes, one by one", marks=pytest.mark.soak),
+]
 
 
-def runs(folder: Path, limit: str, step: int) -> list[dict[str, Any]]:
-    """Of repairs of a small store with a damaged index file, a cut queue file, and one that is gone."""
-    store = open_store("small-roll", folder).rename(folder / "store")
+@pytest.mark.parametrize(("option", "limits"), LIMITS)
+def test_a_repair_on_a_small_disk(tmp_path: Path, option: str, limits: range) -> None:
+    """Of a small store with a damaged index file, a cut queue file, and one that is gone."""
+    store, disk = open_store("small-roll", tmp_path), tmp_path / "disk"
     (store / "lock").touch()
     index = min((store / "index").iterdir())
     index.write_bytes(index.read_bytes()[:50].ljust(index.stat().st_size, b"\x7f"))
     first, *_, last = sorted((store / "consumequeue").rglob("0??*"))
     os.truncate(first, 40)
     last.unlink()
-    work = [sys.executable, str(SCRIPT), limit, str(folder), str(step), "repair", "--apply"]
-    private = (
-        ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
+    on_disk = disk / "store"
+    undo = ["repair", on_disk, "--undo"]
+    *failed, repaired, undone = run_on_disks(
+        disk, option, limits, "repair", on_disk, "--apply", store=store, then=undo
     )
-    done = subprocess.run([*private, *work], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr[-2000:]
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-@pytest.mark.parametrize(
-    ("limit", "step"),
-    [
-        ("bytes", 25 << 10),
-        ("inodes", 9),
-        pytest.param("bytes", 5 << 10, marks=pytest.mark.soak),
-        pytest.param("inodes", 1, marks=pytest.mark.soak),
-    ],
-)
-def test_a_repair_on_a_small_disk(tmp_path: Path, limit: str, step: int) -> None:
-    *failed, repaired, undone = runs(tmp_path, limit, step)
     assert len(failed) > 3
     for run in failed:
-        assert run["status"] == 3, run
-        assert run["errors"].count("\n") == 1, run
-        assert "no space left on device" in run["errors"], run
-        assert (run["kept"], run["litter"]) == (True, []), run
-    assert (repaired["status"], repaired["errors"], len(repaired["litter"])) == (0, "", 1)
-    assert undone == {"undo": 0, "errors": "", "kept": True}, "an undo needs no free space"
+        assert (run.code, run.out, run.left) == (3, "", []), run
+        assert run.err.count("\n") == 1, run
+        assert "no space left on device" in run.err, run
+    assert (repaired.code, repaired.err) == (0, "")
+    assert len({name.split("/")[1] for name in repaired.left if "/rocketspec-repair-" in name}) == 1
+    assert (undone.code, undone.err, undone.left) == (0, "", []), "an undo needs no free space"
