@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,7 @@ from rocket_columnar.audit.fault_runs import Marks
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.formats import UNIT_DTYPE
-from rocket_columnar.log import Gap, RequestScan, TopicNames
+from rocket_columnar.log import Gap, TopicNames, requests_before_gap, units_taken
 from rocket_columnar.store import StoreFile, by_queue
 
 _MOVED: Final = "unit.moved"
@@ -70,16 +71,13 @@ class _Puts:
     def put(self, offsets: NDArray[np.int64], starts: NDArray[np.int64]) -> None:
         """Puts the records of a batch: their logical and physical offsets, in the order of the log."""
         chosen = starts >= self.first[1]
-        taken = []
-        for offset, start in zip(offsets[chosen].tolist(), starts[chosen].tolist(), strict=True):
-            if 0 < offset < self.next:
-                self.repeats.append((start, offset))
-                continue
-            if offset > self.next:
-                self.skips.append(self.next)
-            taken.append(start)
-            self.next += 1
-        self.placed.append(np.array(taken, np.int64))
+        offsets, starts = offsets[chosen], starts[chosen]
+        taken = units_taken(offsets, self.next)
+        self.repeats += zip(starts[~taken].tolist(), offsets[~taken].tolist(), strict=True)
+        units = self.next + np.arange(np.count_nonzero(taken))
+        self.skips += units[offsets[taken] > units].tolist()
+        self.placed.append(starts[taken])
+        self.next += units.size
 
     @property
     def agrees(self) -> bool:
@@ -123,23 +121,17 @@ def take_own_puts(store: Store, marks: Marks, report: Callable[[Finding], None])
 
 def _put_all(store: Store, puts: dict[Queue, _Puts]) -> bool:
     """Puts the log's records of some queues; whether the log has no gap, across which nothing is known."""
+    files = tuple(zip(store.logs, store.log_sizes, strict=True))
+    if any(file.base_offset + size != after.base_offset for (file, size), (after, _) in pairwise(files)):
+        return False
     names, gaps = TopicNames(), list[Gap]()
-    previous = store.begin
-    for file, size in zip(store.logs, store.log_sizes, strict=True):
-        if file.base_offset != previous:
-            return False
-        previous = file.base_offset + size
-        stop = min(store.end - file.base_offset, size)
-        with file.open() as reader:
-            scan = RequestScan(reader, file.base_offset, names, keys=store.keys)
-            for batch in scan.run(0, max(stop, 0), exact=True, on_gap=gaps.append):
-                for (topic, queue_id), one in puts.items():
-                    rows = batch.queued & (batch.topic == names.numbers.get(topic, -1))
-                    rows &= batch.queue_id == queue_id
-                    one.put(batch.queue_offset[rows], batch.phy_offset[rows])
-        if gaps:
-            return False
-    return True
+    bounds = store.begin, store.end
+    for _, _, batch in requests_before_gap(files, names, bounds=bounds, on_gap=gaps.append, keys=store.keys):
+        for (topic, queue_id), one in puts.items():
+            rows = batch.queued & (batch.topic == names.numbers.get(topic, -1))
+            rows &= batch.queue_id == queue_id
+            one.put(batch.queue_offset[rows], batch.phy_offset[rows])
+    return not gaps
 
 
 def _findings(store: Store, queue: str, puts: _Puts) -> list[Finding]:

@@ -4,7 +4,7 @@ Read beside `ConsumeQueue.putMessagePositionInfo` 481-513 and `ReputMessageServi
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -14,9 +14,9 @@ from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.facts import Store
 from rocket_columnar.formats import UNIT_DTYPE
-from rocket_columnar.log import Gap, Requests, RequestScan, TopicNames, dispatch_stop
+from rocket_columnar.log import Requests, TopicNames, dispatch_stop, requests_before_gap, units_taken
 from rocket_columnar.restart.queues import LostUnits, QueueStart
-from rocket_columnar.store import Reader, StoreFile, read_at, size_of
+from rocket_columnar.store import StoreFile, read_at, size_of
 
 _TAKEN = "an older message has its place in the queue (CQ-PUT-2)"
 
@@ -55,7 +55,9 @@ def dispatched_again(
         place = queue.end // QUEUE_UNIT.size if queue.files else None
         puts.places[queue.topic, queue.queue_id] = _Place(place, queue.max_phy_offset, _Kept(queue))
     names, stuck = TopicNames(), -1
-    for reader, base, batch in _batches(store, min(position, puts.begin), end, names):
+    files = zip(store.logs, store.log_sizes, strict=True)
+    bounds = min(position, puts.begin), end
+    for reader, base, batch in requests_before_gap(files, names, bounds=bounds, keys=store.keys):
         puts.add(batch, names)
         put = batch.queued & (batch.phy_offset >= puts.begin)
         at = _first_stop(reader, base, batch, put) if multi else -1
@@ -85,23 +87,6 @@ def _stuck_text(at: int, unless: str) -> str:
         f"the record at physical offset {at:,} has an INNER_MULTI_QUEUE_OFFSET that is not a number: dispatch stays there, "
         f"and a start never returns, unless {unless}"
     )
-
-
-def _batches(store: Store, begin: int, end: int, names: TopicNames) -> Iterator[tuple[Reader, int, Requests]]:
-    """The records from `begin` up to `end`, or to the first gap, with the reader and the start of their file."""
-    for file, size in zip(store.logs, store.log_sizes, strict=True):
-        first, stop = max(begin - file.base_offset, 0), min(end - file.base_offset, size)
-        if first >= stop:
-            continue
-        gaps: list[Gap] = []
-        with file.open() as reader:
-            for batch in RequestScan(reader, file.base_offset, names).run(
-                first, stop, exact=True, on_gap=gaps.append
-            ):
-                if not gaps:
-                    yield reader, file.base_offset, batch
-        if gaps:
-            return
 
 
 @dataclass(slots=True)
@@ -161,13 +146,9 @@ class _Puts:
     def _put(self, queue: tuple[str, int], place: _Place, offsets: np.ndarray, starts: np.ndarray) -> None:
         if place.next is None:
             place.next = int(offsets[0])
-        if offsets[0] >= place.next and (np.diff(offsets) > 0).all():
-            place.next += offsets.size
-            return
-        for offset, start in zip(offsets.tolist(), starts.tolist(), strict=True):
-            if offset == 0 or offset >= place.next:
-                place.next += 1
-                continue
+        taken = units_taken(offsets, place.next)
+        place.next += np.count_nonzero(taken)
+        for offset, start in zip(offsets[~taken].tolist(), starts[~taken].tolist(), strict=True):
             if place.kept is not None and place.kept.has(offset, start):
                 continue
             last = self.lost[-1] if self.lost else None
