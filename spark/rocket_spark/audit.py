@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from rocket_columnar.audit import Level
 from rocket_columnar.facts import Store
-from rocket_columnar.report import Facts, Report, Shell, audit, report_on
+from rocket_columnar.report import Report, Shell, audit, report_on
 
 from rocket_spark.files import is_remote
 from rocket_spark.near import near
@@ -52,5 +52,5 @@ def audit_task(level: Level, release: str | None, task: StoreTask) -> Report:
         store = Store(path, geometry=task.geometry, commitlog=folders, conf=task.conf, release=release)
         report = audit(store, level, threads=1)
     if is_remote(task.path):  # without cures, whose commands name the copy
-        return report_on(report.findings, Shell(task.path), Facts, report.signs)
+        return report_on(report.findings, Shell(task.path), None, report.signs)
     return report

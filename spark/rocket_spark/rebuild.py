@@ -243,7 +243,7 @@ class _Running:
         ]
         for task, (folder, done) in self._outcomes(dispatch_task, tasks, "commit logs"):
             self.logs[task.store].append(folder)
-            self.dispatched[task.store].append(Dispatched.from_plain(done))
+            self.dispatched[task.store].append(done)
 
     def make_files(self) -> None:
         """The second phase: index file by index file, and bucket of queues by bucket, which need not wait for each other."""

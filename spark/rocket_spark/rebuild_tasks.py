@@ -13,6 +13,7 @@ from rocket_columnar.rebuild import (
     RECORDS,
     UNIT,
     BrokerRules,
+    Dispatched,
     Holes,
     IndexPlan,
     LeftOut,
@@ -98,11 +99,11 @@ class OwnFiles(NamedTuple):
     queues: list[StoreFile]
 
 
-def dispatch_task(task: LogTask, attempts: Folder) -> tuple[str, dict[str, Any]]:
+def dispatch_task(task: LogTask, attempts: Folder) -> tuple[str, Dispatched]:
     """In a task: one log file. The outcome begins with a name in `attempts`."""
     with attempt(attempts, "log") as folder:
         done = dispatch_log(task.file, folder, last=task.last, buckets=task.buckets, rules=task.rules)
-    return folder.name, done.as_plain()
+    return folder.name, done
 
 
 def file_task(task: IndexTask | QueueTask, attempts: Folder, own: OwnFiles) -> Any:

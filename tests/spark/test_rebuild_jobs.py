@@ -1,6 +1,5 @@
 """`rebuild_stores` against the single-machine rebuild, byte for byte."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -8,8 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from rocket_columnar.log import RULES_4_9_3
-from rocket_columnar.rebuild import BrokerRules, Dispatched, dispatch_log, rebuild
-from rocket_columnar.store import find_files
+from rocket_columnar.rebuild import BrokerRules, rebuild
 from rocket_spark import plan_rebuilds, rebuild_stores
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
@@ -62,18 +60,3 @@ def test_what_is_wrong_is_said_before_spark_starts(golden: dict[str, Path], tmp_
         plan_rebuilds([golden["mixed"], golden["mixed"] / "commitlog"], tmp_path / "out")
     with pytest.raises(UsageError, match="named twice"):
         plan_rebuilds([golden["mixed"], golden["mixed"]], tmp_path / "out")
-
-
-def test_what_a_log_gave_survives_json(golden: dict[str, Path], tmp_path: Path) -> None:
-    """Of golden logs, and of one with a gap."""
-    store = Path(shutil.copytree(golden["mixed"], tmp_path / "store"))
-    first = min((store / "commitlog").iterdir())
-    data = first.read_bytes()
-    first.write_bytes(data[:4] + bytes(4) + data[8:])
-    for path in (store, golden["lmq"]):
-        for file in find_files(path, "log"):
-            done = dispatch_log(
-                file, tmp_path / f"{path.name}-{file.path.name}", last=False, buckets=2, rules=RULES
-            )
-            assert Dispatched.from_plain(json.loads(json.dumps(done.as_plain()))) == done
-            assert bool(done.gaps) == (file.path == first)

@@ -245,7 +245,7 @@ def lag_finding(store: Store, late: Sequence[tuple[int, int]], suspects: Sequenc
         suspects: physical offsets of records that may stop the dispatch: the last one that was dispatched, or those that
             the next start dispatches again. Its recovery notifies nobody (LOG-DSP-18): only enableMultiDispatch stops it.
     """
-    light = any((queue.topic or "").startswith("%LMQ%") for queue in store.queues)
+    light = any(queue.light for queue in store.queues)
     multi = light if store.conf is None else store.conf.multi_dispatch
     again = store.dispatched_again_from is not None
     stop = next(((at, why) for at in suspects if (why := _stop_at(store, at, light=light))), None)

@@ -291,8 +291,8 @@ def _empty_file(file: StoreFile) -> Finding:
     """The finding on a queue's last file without units: a truncation takes its first unit unchecked (CQ-TRUNC-3)."""
     first = file.base_offset // QUEUE_UNIT.size
     text = f"found no units: a start takes the zeros at logical offset {first:,} for a unit, and the next message goes in after it"
-    light = (file.topic or "").startswith("%LMQ%")  # where a skipped put leaves such a file (CQ-PUT-2)
-    return finding("queue.empty", file.name, None, text, severity="note" if light else None)
+    severity: Severity | None = "note" if file.light else None  # a skipped put leaves such a file (CQ-PUT-2)
+    return finding("queue.empty", file.name, None, text, severity=severity)
 
 
 def _left(begin: int, end: int, runs: Sequence[UnitRun]) -> Iterator[tuple[int, int]]:

@@ -45,8 +45,8 @@ def require_whole_units(reader: Reader, form: UnitForm) -> None:
         raise MalformedError(
             file=reader.name,
             offset=reader.size // width * width if reader.size else None,
-            found=f"{reader.size % width} trailing bytes" if reader.size else "an empty file",
-            expected=f"units of {width} bytes",
+            found=f"{reader.size:,} bytes" if reader.size else "an empty file",
+            expected=f"{'a whole number of ' if reader.size else ''}units of {width} bytes",
             clause=form.clause,
         )
 

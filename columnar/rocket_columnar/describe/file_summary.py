@@ -16,11 +16,11 @@ from rocket_columnar.store import StoreFile, read_at
 
 _Progress = Callable[[int, int], None] | None
 
-Facts = dict[str, Any]
+Summary = dict[str, Any]
 """Names to numbers, texts, lists and such dictionaries; times in ms, offsets in bytes unless named otherwise."""
 
 
-def summarise(file: StoreFile, *, on_progress: Callable[[int, int], None] | None = None) -> Facts:
+def summarise(file: StoreFile, *, on_progress: Callable[[int, int], None] | None = None) -> Summary:
     """Facts about one file: `size` in bytes, and those of its kind.
 
     Args:
@@ -37,14 +37,14 @@ def summarise(file: StoreFile, *, on_progress: Callable[[int, int], None] | None
     return {"size": file.path.stat().st_size} | _KINDS[file.kind](file, on_progress)
 
 
-def _ends(rows: Sequence[dict[str, Any]]) -> Facts:
+def _ends(rows: Sequence[dict[str, Any]]) -> Summary:
     return {"first": rows[0] if rows else None, "last": rows[-1] if rows else None}
 
 
-def _queue(file: StoreFile, on_progress: _Progress) -> Facts:
+def _queue(file: StoreFile, on_progress: _Progress) -> Summary:
     columns = ("logical_offset", "phy_offset", "size", "tags_code", "pre_blank")
     pre_blank = invalid = written = 0
-    ends: list[Facts] = []
+    ends: list[Summary] = []
     for _, batch in decode([file], tables=["consume_queue"], columns=columns, on_progress=on_progress):
         rows = batch.to_pylist()
         pre_blank += sum(row["pre_blank"] for row in rows)
@@ -68,9 +68,9 @@ def _queue(file: StoreFile, on_progress: _Progress) -> Facts:
     } | _ends(ends)
 
 
-def _ext(file: StoreFile, on_progress: _Progress) -> Facts:
+def _ext(file: StoreFile, on_progress: _Progress) -> Summary:
     columns = ("address", "size", "tags_code", "store_timestamp")
-    rows: list[Facts] = []
+    rows: list[Summary] = []
     units = used = 0
     for _, batch in decode([file], tables=["consume_queue_ext"], columns=columns, on_progress=on_progress):
         some = batch.to_pylist()
@@ -86,13 +86,13 @@ def _ext(file: StoreFile, on_progress: _Progress) -> Facts:
     } | _ends(rows)
 
 
-def _log(file: StoreFile, on_progress: _Progress) -> Facts:
+def _log(file: StoreFile, on_progress: _Progress) -> Summary:
     topics: Counter[str] = Counter()
     columns = ("phy_offset", "size", "topic", "store_timestamp", "crc_ok")
     gaps: list[Gap] = []
     records = bad_crc = 0
     times: list[int] = []
-    ends: list[Facts] = []
+    ends: list[Summary] = []
     batches = decode(
         [file], tables=["commit_log"], columns=columns, on_gap=gaps.append, on_progress=on_progress
     )
@@ -129,7 +129,7 @@ def _blank(file: StoreFile, end: int) -> int:
     return room if len(head) == BLANK.size and is_blank(head, 0, room) else 0
 
 
-def checkpoint_times(file: StoreFile, _on_progress: _Progress = None) -> Facts:
+def checkpoint_times(file: StoreFile, _on_progress: _Progress = None) -> Summary:
     """The three times of a checkpoint, ms; errors as of `summarise`."""
     names = [field.name for field in CHECKPOINT.fields]
     ((_, batch),) = decode([file], tables=["checkpoint"], columns=names)
@@ -137,7 +137,7 @@ def checkpoint_times(file: StoreFile, _on_progress: _Progress = None) -> Facts:
     return dict(row)
 
 
-_KINDS: Final[dict[str, Callable[[StoreFile, _Progress], Facts]]] = {
+_KINDS: Final[dict[str, Callable[[StoreFile, _Progress], Summary]]] = {
     "queue": _queue,
     "ext": _ext,
     "log": _log,

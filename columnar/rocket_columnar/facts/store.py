@@ -30,6 +30,7 @@ from rocket_columnar.formats import DELAYS
 from rocket_columnar.log import KeyRules, has_light_queues
 from rocket_columnar.store import (
     CONFIG_TABLES,
+    LIGHT,
     Sign,
     find_files,
     folder_signs,
@@ -38,7 +39,7 @@ from rocket_columnar.store import (
 )
 
 NOT_LISTED: Final = (
-    "%LMQ%",
+    LIGHT,
     "RMQ_SYS_",
     "rmq_sys_",
     "SCHEDULE_TOPIC_XXXX",

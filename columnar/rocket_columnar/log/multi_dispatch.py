@@ -8,11 +8,10 @@ from rocket_spec.layout import RECORD_FIXED_V4
 
 from rocket_columnar.formats import Bad, clean_utf8, parse_long, parse_properties, parse_record
 from rocket_columnar.log.request_columns import Requests
-from rocket_columnar.store import StoreFile
+from rocket_columnar.store import LIGHT, StoreFile
 
 _QUEUES: Final = b"INNER_MULTI_DISPATCH"
 _OFFSETS: Final = b"INNER_MULTI_QUEUE_OFFSET"
-_LIGHT: Final = "%LMQ%"
 
 
 class Copy(NamedTuple):
@@ -57,7 +56,7 @@ def _copies(data: bytes, *, light: bool) -> list[Copy]:
         return []
     queue_id = record.fixed.queue_id
     return [
-        Copy(name, 0 if light and name.startswith(_LIGHT) else queue_id, number)
+        Copy(name, 0 if light and name.startswith(LIGHT) else queue_id, number)
         for name, number in zip(names, numbers, strict=True)
         if number is not None and None not in numbers
     ]
@@ -106,6 +105,4 @@ def goes_to(data: bytes, topic: str, queue_id: int, *, light: bool) -> bool:
 
 def has_light_queues(files: Sequence[StoreFile]) -> bool:
     """Whether the broker had `enableLmq`, which gives light queues the number 0, as far as its files show."""
-    return not any(
-        file.kind == "queue" and file.queue_id and (file.topic or "").startswith(_LIGHT) for file in files
-    )
+    return not any(file.kind == "queue" and file.queue_id and file.light for file in files)

@@ -7,8 +7,8 @@ each batch.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 from zlib import crc32
@@ -87,24 +87,6 @@ class Dispatched:
     holes: tuple[tuple[int, int], ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     lives: tuple[Life, ...] = ()
-
-    def as_plain(self) -> dict[str, Any]:
-        """The same as dicts and lists, for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Dispatched:
-        """What `as_plain` gave, also by way of JSON."""
-        return cls(
-            tuple(
-                Batch(records, keys, first, tail, tuple(units))
-                for records, keys, first, tail, units in plain["batches"]
-            ),
-            tuple(Finding(**one | {"settings": tuple(map(tuple, one["settings"]))}) for one in plain["gaps"]),
-            tuple((begin, end) for begin, end in plain["holes"]),
-            tuple(LeftOut(*one) for one in plain["left_out"]),
-            tuple(Life(*one) for one in plain["lives"]),
-        )
 
     @property
     def records(self) -> int:

@@ -32,15 +32,12 @@ from rocket_columnar.repair.journal import can_move
 from rocket_columnar.repair.outlook import Outlook
 from rocket_columnar.repair.root import Root
 from rocket_columnar.repair.target import Target
-from rocket_columnar.report import REPAIRED, Report, audit
+from rocket_columnar.report import REPAIRED, REPAIRED_LATER, Report, audit
 from rocket_columnar.restart import predicted
 from rocket_columnar.store import hold_lock, links_in, lock_holder
 
 _TOPICS: Final = "config/topics.json"
 _OFFSETS: Final = "config/consumerOffset.json"
-
-_OF_LATER: Final = ("index", "queues")
-"""Remedies for stores of 5.x: what a rebuild writes can be put in place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +163,7 @@ def _survey(target: Target) -> _Survey:
     store = target.look()
     report = audit(store)
     outlook = _outlook(target, store, report)
-    remedies = _OF_LATER if report.signs else REPAIRED
+    remedies = REPAIRED_LATER if report.signs else REPAIRED
     roots: list[Finding] = []
     left: list[Finding] = []
     for cause in report.causes:

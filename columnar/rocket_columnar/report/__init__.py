@@ -6,7 +6,7 @@ from rocket_columnar.report.configured import (
     mismatches,
     rebuild_warnings,
 )
-from rocket_columnar.report.cures import REPAIRED, Facts
+from rocket_columnar.report.cures import REPAIRED, REPAIRED_LATER
 from rocket_columnar.report.log_choices import LogChoices, messages_in
 from rocket_columnar.report.shell import Shell
 from rocket_columnar.report.store_report import Report, audit, report_on

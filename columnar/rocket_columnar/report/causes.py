@@ -9,8 +9,9 @@ from typing import Final
 
 from rocket_spec.layout import CHECKPOINT
 
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, Remedy, Severity
-from rocket_columnar.report.cures import Cures, Facts, is_missing
+from rocket_columnar.report.cures import Cures, has, is_missing
 from rocket_columnar.report.shell import Shell
 
 _GRAVITY: Final = {"error": 0, "warning": 1, "note": 2}
@@ -20,6 +21,9 @@ _SHORT: Final = ("index.ahead_of_log", "checkpoint.ahead", "queue.dangling")
 """Findings that show that the log was once longer."""
 
 _LOG_DAMAGE: Final = ("log.gap", "log.magic", "log.length", "log.position", "log.crc")
+
+
+_Roots = Callable[[Sequence[Finding], "Store | None"], list[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,10 @@ class Cause:
         """Number of consequences by code."""
         return Counter(finding.code for finding in self.consequences)
 
-    def without_cure(self) -> Cause:
-        """The findings and what follows from them alone."""
+    def cured_by(self, remedies: Sequence[str] | None) -> Cause:
+        """This cause; without a cure if that is not one of these remedies, of which None are all."""
+        if remedies is None or all(root.remedy in remedies and not root.foreign for root in self.roots):
+            return self
         return Cause(self.title, self.roots, self.consequences, "")
 
 
@@ -80,14 +86,14 @@ class _Rule:
 
     title: str
     cure: str
-    roots: Callable[[Sequence[Finding], Facts], list[Finding]]
+    roots: _Roots
     follows: Callable[[Finding, Sequence[Finding]], bool] = lambda _finding, _roots: False
     commands: Callable[[Cures, Sequence[Finding]], tuple[str, ...]] = lambda cures, _: cures.repaired()
     otherwise: Callable[[Cures, Sequence[Finding]], tuple[str, tuple[str, ...]]] = lambda _cures, _: ("", ())
 
-    def find(self, left: Sequence[Finding], facts: Facts, cures: Cures) -> Cause | None:
+    def find(self, left: Sequence[Finding], store: Store | None, cures: Cures) -> Cause | None:
         """The cause, if these findings show it."""
-        roots = self.roots(left, facts)
+        roots = self.roots(left, store)
         if not roots:
             return None
         ids = set(map(id, roots))
@@ -96,19 +102,19 @@ class _Rule:
         return Cause(self.title, tuple(roots), rest, self.cure, commands, *self.otherwise(cures, roots))
 
 
-def find_causes(findings: Iterable[Finding], shell: Shell, facts: Facts) -> list[Cause]:
+def find_causes(findings: Iterable[Finding], shell: Shell, store: Store | None) -> list[Cause]:
     """The causes of an audit's findings, worst first; each finding is in exactly one.
 
     Args:
         findings: those of one store.
         shell: builds the commands.
-        facts: of the store.
+        store: the store; None if it is elsewhere, and only the findings are known.
     """
     left = sorted(findings, key=lambda finding: _GRAVITY[finding.severity])
-    cures = Cures(shell, facts)
+    cures = Cures(shell, store)
     causes: list[Cause] = []
     for rule in _RULES:
-        cause = rule.find(left, facts, cures)
+        cause = rule.find(left, store, cures)
         if cause is not None:
             causes.append(cause)
             taken = set(map(id, (*cause.roots, *cause.consequences)))
@@ -124,7 +130,7 @@ def _has(left: Iterable[Finding], *codes: str) -> bool:
     return any(finding.code in codes for finding in left)
 
 
-def _coded(*codes: str) -> Callable[[Sequence[Finding], Facts], list[Finding]]:
+def _coded(*codes: str) -> _Roots:
     return lambda left, _: [finding for finding in left if finding.code in codes]
 
 
@@ -142,12 +148,12 @@ def _beside(left: Iterable[Finding]) -> dict[str, str]:
     return names if len({*names.values()}) == len(names) else {}
 
 
-def _log_beside(left: Sequence[Finding], _: Facts) -> list[Finding]:
+def _log_beside(left: Sequence[Finding], _: Store | None) -> list[Finding]:
     beside = _beside(left)
     return [finding for finding in left if finding.file in {*beside, *beside.values()}]
 
 
-def _log_empty(left: Sequence[Finding], _: Facts) -> list[Finding]:
+def _log_empty(left: Sequence[Finding], _: Store | None) -> list[Finding]:
     return [] if _has(left, *_SHORT) else [one for one in left if one.remedy == "aside" and one.length]
 
 
@@ -160,16 +166,16 @@ def _follows_from_foreign(finding: Finding, _: Sequence[Finding]) -> bool:
     )
 
 
-def _clock_jumped(left: Sequence[Finding], facts: Facts) -> list[Finding]:
+def _clock_jumped(left: Sequence[Finding], store: Store | None) -> list[Finding]:
     both = _has(left, "log.clock") and _has(left, "index.name_order")
-    return _coded("log.clock", "index.name_order", "checkpoint.behind")(left, facts) if both else []
+    return _coded("log.clock", "index.name_order", "checkpoint.behind")(left, store) if both else []
 
 
-def _index_of_another_log(left: Sequence[Finding], facts: Facts) -> list[Finding]:
+def _index_of_another_log(left: Sequence[Finding], store: Store | None) -> list[Finding]:
     """If the log lacked its end, units of queues or the checkpoint's times would be after it, too."""
-    shown = facts.has_queues or facts.has_checkpoint
+    shown = has(store, "queue") or has(store, "checkpoint")
     short = not shown or _has(left, "queue.dangling", "checkpoint.ahead", "log.torn")
-    return [] if short else _coded("index.ahead_of_log")(left, facts)
+    return [] if short else _coded("index.ahead_of_log")(left, store)
 
 
 def _follows_from_another_log(finding: Finding, roots: Sequence[Finding]) -> bool:
@@ -179,12 +185,12 @@ def _follows_from_another_log(finding: Finding, roots: Sequence[Finding]) -> boo
     return finding.code.startswith("index.") and finding.file in {root.file for root in roots}
 
 
-def _log_end(left: Sequence[Finding], facts: Facts) -> list[Finding]:
-    found = _coded("index.ahead_of_log")(left, facts)
-    return found or (_coded("checkpoint.ahead")(left, facts) if _has(left, *_DANGLING) else [])
+def _log_end(left: Sequence[Finding], store: Store | None) -> list[Finding]:
+    found = _coded("index.ahead_of_log")(left, store)
+    return found or (_coded("checkpoint.ahead")(left, store) if _has(left, *_DANGLING) else [])
 
 
-def _end_rule(word: str, records: str, roots: Callable[[Sequence[Finding], Facts], list[Finding]]) -> _Rule:
+def _end_rule(word: str, records: str, roots: _Roots) -> _Rule:
     return _Rule(
         f"the end of the commit log is {word}: the index, the queues or the checkpoint refer to records {records}",
         "copy the last files of commitlog/ from a replica",
@@ -207,7 +213,7 @@ def _rebuild_rule(remedy: Remedy, files: str, also: str = "") -> _Rule:
     def curable(finding: Finding) -> bool:
         return finding.remedy == remedy and finding.severity != "note"
 
-    def roots(left: Sequence[Finding], _: Facts) -> list[Finding]:
+    def roots(left: Sequence[Finding], _: Store | None) -> list[Finding]:
         found = [finding for finding in left if curable(finding)]
         return [finding for finding in found if finding.code.endswith(".size")] or found
 
@@ -297,18 +303,18 @@ _RULES: Final = (
     _end_rule(
         "torn",
         "that were not written whole",
-        lambda left, facts: _log_end(left, facts) if _has(left, "log.torn") else [],
+        lambda left, store: _log_end(left, store) if _has(left, "log.torn") else [],
     ),
     _end_rule("missing", "after it", _log_end),
     _Rule(
         "there are no index files: queries by key find nothing",
         "rebuild the index files with the geometry of the broker's configuration",
-        lambda left, facts: [] if facts.has_index else _coded("index.missing_key")(left, facts),
+        lambda left, store: [] if has(store, "index") else _coded("index.missing_key")(left, store),
     ),
     _Rule(
         "there are no consume queues: consumers get no message",
         "rebuild the consume queues with the file size of the broker's configuration",
-        lambda left, facts: [] if facts.has_queues else _coded("queue.missing_unit")(left, facts)[:1],
+        lambda left, store: [] if has(store, "queue") else _coded("queue.missing_unit")(left, store)[:1],
         lambda finding, _: finding.code == "queue.missing_unit",
     ),
     _folder_rule(

@@ -7,9 +7,9 @@ from typing import Final
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.rebuild import Rebuilt
-from rocket_columnar.store import BrokerConf, StoreFile, logs_of, same_place, sized, usual_size
+from rocket_columnar.store import LIGHT, BrokerConf, StoreFile, logs_of, same_place, sized, usual_size
 
-_LIGHT: Final = "consumequeue/%LMQ%"
+_LIGHT: Final = f"consumequeue/{LIGHT}"
 
 
 def mismatches(store: Store, conf: BrokerConf) -> list[Finding]:

@@ -6,9 +6,7 @@ deleted or written over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rocket_columnar.facts import Store
@@ -20,41 +18,13 @@ REPAIRED: Final = ("index", "queues", "aside", "checkpoint", "topics", "offsets"
 """Remedies of findings that a repair cures."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The circumstances that cures depend on beside the findings.
+REPAIRED_LATER: Final = ("index", "queues")
+"""Those of a store of 5.x: what a rebuild writes can be put in place."""
 
-    Attributes:
-        has_index: whether the store has any index file.
-        has_queues: whether it has any consume-queue file.
-        has_checkpoint: whether it has a checkpoint.
-        knows_geometry: whether a rebuild infers the geometry from the store's index files.
-        end_files: names of the last log file with records, and of those after it.
-        framed: whether the log is of DLedger mode.
-        choices: predicts what a start does with damaged log files; None if that is not possible.
-    """
 
-    has_index: bool = True
-    has_queues: bool = True
-    has_checkpoint: bool = True
-    knows_geometry: bool = True
-    end_files: tuple[str, ...] = ()
-    framed: bool = False
-    choices: Callable[[Sequence[Finding]], LogChoices] | None = None
-
-    @classmethod
-    def of(cls, store: Store) -> Facts:
-        """Those of a store."""
-        full = sum(file.base_offset < store.end for file in store.logs[1:])
-        return cls(
-            has_index=bool(store.indexes),
-            has_queues=bool(store.queues),
-            has_checkpoint=bool(store.checkpoints),
-            knows_geometry=store.geometry is not None,
-            end_files=tuple(file.name for file in store.logs[full:]),
-            framed=store.framed,
-            choices=partial(LogChoices.of, store),
-        )
+def has(store: Store | None, kind: str) -> bool:
+    """Whether a store has a file of a kind; of one that is elsewhere (None) that is not known, and taken to be so."""
+    return store is None or bool(store.of(kind))
 
 
 class Cures:
@@ -62,12 +32,13 @@ class Cures:
 
     Args:
         shell: builds them.
-        facts: of the store.
+        store: the store; None if it is elsewhere, and only the findings are known.
     """
 
-    def __init__(self, shell: Shell, facts: Facts) -> None:
+    def __init__(self, shell: Shell, store: Store | None) -> None:
         self._shell = shell
-        self._facts = facts
+        self._store = store
+        self._framed = store is not None and store.framed
         self._done = False
 
     def repaired(self) -> tuple[str, ...]:
@@ -77,8 +48,8 @@ class Cures:
 
     def repair(self) -> tuple[str, ...]:
         """Has the store repaired."""
-        facts = self._facts
-        sized = facts.has_index and facts.has_queues and facts.knows_geometry
+        store = self._store
+        sized = store is None or (store.indexes and store.queues and store.geometry is not None)
         options = () if sized or "--broker-conf" in self._shell.options else ("--broker-conf", CONF)
         return (self._shell.verb("repair", *options, "--apply"),)
 
@@ -127,7 +98,7 @@ class Cures:
 
     def log_files(self, found: Sequence[Finding]) -> tuple[str, ...]:
         """Copies the damaged and missing files of the log; the members of a DLedger group have folders of other names."""
-        if self._facts.framed:
+        if self._framed:
             return ()
         damaged = sorted({finding.file for finding in found if not is_missing(finding)})
         kept = self._shell.folder("damaged")
@@ -146,19 +117,20 @@ class Cures:
 
     def log_end(self) -> tuple[str, ...]:
         """Copies the last files of a replica's log."""
-        if self._facts.framed:
+        if self._framed:
             return ()
-        files = [self._shell.file(name) for name in self._facts.end_files]
+        names = [] if self._store is None else _end_files(self._store)
+        files = [self._shell.file(name) for name in names]
         kept = self._shell.folder("short")
         moved = [self._shell.line("mkdir", kept), self._shell.line("mv", *files, f"{kept}/")] if files else []
-        there = [self._shell.line("test", "-f", f"{REPLICA}/{name}") for name in self._facts.end_files[:1]]
+        there = [self._shell.line("test", "-f", f"{REPLICA}/{name}") for name in names[:1]]
         return chained([*there, *moved, *self._missing()])
 
     def damaged_log(self, found: Sequence[Finding]) -> tuple[str, tuple[str, ...]]:
         """What to do about a damaged log without a replica, and the commands for it."""
-        if self._facts.choices is None:
+        if self._store is None:
             return "", ()
-        choices = self._facts.choices(found)
+        choices = LogChoices.of(self._store, found)
         best = choices.best
         commands = []
         if best.resized or best.moved:
@@ -190,6 +162,12 @@ class Cures:
         if first.settings:
             return self.settings(group)
         return self.repaired() if first.severity != "note" and first.remedy in REPAIRED else ()
+
+
+def _end_files(store: Store) -> list[str]:
+    """Names of the last log file with records, and of those after it."""
+    full = sum(file.base_offset < store.end for file in store.logs[1:])
+    return [file.name for file in store.logs[full:]]
 
 
 def is_missing(finding: Finding) -> bool:

@@ -16,7 +16,7 @@ from rocket_columnar.facts import Store, as_store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.report.causes import Cause, find_causes
 from rocket_columnar.report.configured import mismatches
-from rocket_columnar.report.cures import Facts
+from rocket_columnar.report.cures import REPAIRED_LATER
 from rocket_columnar.report.shell import Shell
 from rocket_columnar.store import (
     Sign,
@@ -35,7 +35,7 @@ class Report:
     Attributes:
         causes: the findings by cause, worst first.
         unchecked: what was not checked, for people.
-        signs: that 5.x wrote to the store; then no cause has a cure, nor if a file cannot be read.
+        signs: that 5.x wrote to the store; then only index files and queues have a cure, and nothing if a file cannot be read.
     """
 
     causes: tuple[Cause, ...]
@@ -113,7 +113,7 @@ def audit(
             "default": "the bodies of the messages, and that queries reach each key (--deep)",
             "deep": "",
         }[level]
-        report = report_on(found, shell, lambda: despite_unreadable(lambda: Facts.of(store)), signs)
+        report = despite_unreadable(lambda: report_on(found, shell, store, signs))
     return replace(report, unchecked=(unchecked,) if unchecked else ())
 
 
@@ -135,20 +135,21 @@ def _is_whole(found: Sequence[Finding]) -> bool:
 
 
 def report_on(
-    findings: Iterable[Finding], shell: Shell, facts: Callable[[], Facts], signs: Iterable[Sign] = ()
+    findings: Iterable[Finding], shell: Shell, store: Store | None, signs: Iterable[Sign] = ()
 ) -> Report:
-    """The report on a store's findings; `facts` is only called if there are any.
+    """The report on a store's findings.
 
     Args:
         findings: those of one store.
         shell: builds the cures' commands.
-        facts: reads what cures depend on.
+        store: the store; None if it is elsewhere: then no cause has a cure.
         signs: that 5.x wrote to the store.
     """
     found, known = list(findings), tuple(signs)
-    causes = find_causes(found, shell, Facts() if known else facts()) if found else []
-    blind = known or any(one.code == "store.unreadable" and one.severity != "note" for one in found)
-    return Report(tuple(cause.without_cure() if blind else cause for cause in causes), (), known)
+    blind = store is None or any(one.code == "store.unreadable" and one.severity != "note" for one in found)
+    cured = () if blind else REPAIRED_LATER if known else None
+    causes = find_causes(found, shell, store) if found else []
+    return Report(tuple(cause.cured_by(cured) for cause in causes), (), known)
 
 
 def _options(store: Store) -> list[str]:

@@ -35,6 +35,7 @@ from rocket_columnar.store.store_file import (
     CONFIG_TABLES,
     KINDS,
     LATER_KINDS,
+    LIGHT,
     Kind,
     StoreFile,
     by_queue,

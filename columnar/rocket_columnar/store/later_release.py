@@ -49,7 +49,7 @@ class Sign(NamedTuple):
 def later_line(signs: Iterable[Sign]) -> str:
     """One line that states the signs, and what they mean for whatever is said about the store."""
     known = ", ".join(sign.text for sign in signs)
-    return f"written by 5.x: {known}; judged by the rules of 4.9.3 where they still hold, and without cures"
+    return f"written by 5.x: {known}; judged by the rules of 4.9.3 where they still hold; only index files and queues are repaired"
 
 
 def later_signs(files: Sequence[StoreFile]) -> tuple[Sign, ...]:

@@ -32,6 +32,9 @@ CONFIG_TABLES: Final = {
 }
 """Names of the files in `config/`, and their tables; beside each may be a `.bak` (CFG-1)."""
 
+LIGHT: Final = "%LMQ%"
+"""Prefix of the topics of light queues (CQ-LMQ-2)."""
+
 MEMBER: Final = "dledger-"
 """Prefix of the directories of a DLedger group's members (DLG-1)."""
 
@@ -82,6 +85,11 @@ class StoreFile:
         """Whether it is a file of DLedger mode, with a header before each record (DLG-2)."""
         folder = self.path.parent
         return self.kind == "log" and folder.name == MEMBER_LOG and folder.parent.name.startswith(MEMBER)
+
+    @property
+    def light(self) -> bool:
+        """Whether it is a file of a light queue."""
+        return self.topic is not None and self.topic.startswith(LIGHT)
 
     def open(self) -> AbstractContextManager[Reader]:
         """Opens the file to read parts of it; OSError if that fails."""

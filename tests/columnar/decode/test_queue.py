@@ -70,8 +70,11 @@ def test_many_short_queues_make_few_batches(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (unit(0, 91) + b"1234567", "at byte 20: found 7 trailing bytes, expected units of 20 bytes"),
-        (b"1234567", "at byte 0: found 7 trailing bytes, expected units of 20 bytes"),
+        (
+            unit(0, 91) + b"1234567",
+            "at byte 20: found 27 bytes, expected a whole number of units of 20 bytes",
+        ),
+        (b"1234567", "at byte 0: found 7 bytes, expected a whole number of units of 20 bytes"),
         (b"", "found an empty file, expected units of 20 bytes"),
     ],
 )

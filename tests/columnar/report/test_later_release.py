@@ -1,10 +1,11 @@
-"""Stores that 5.x wrote: its signs are found, nothing is judged by rules that it does not have, and no cure is printed.
+"""Stores that 5.x wrote: its signs are found, nothing is judged by rules that it does not have, and only index files and queues are cured.
 
 `store-5.5.0.zip` is what a broker of 5.5.0 left after 97 messages with keys and tags and a clean stop (mappedFileSizeCommitLog
 65536, mappedFileSizeConsumeQueue 2000, maxHashSlotNum 61, maxIndexNum 200). The others are golden stores of 4.9.3 with bytes of
 5.x in them, as its source lays them out.
 """
 
+import shlex
 import shutil
 import zipfile
 import zlib
@@ -57,13 +58,30 @@ def test_its_tag_entries_alone_are_a_sign(later: Path) -> None:
     assert (list(report), kinds(report)) == ([], ["tags"])
 
 
-def test_damage_in_it_is_found_and_has_no_cure(later: Path) -> None:
+def test_damage_in_its_index_is_found_and_repaired(
+    later: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     (index, *_) = sorted((later / "index").iterdir())
+    whole = index.read_bytes()
     overwrite(index, 40 + 4 * 61 + 20 + 4, (13).to_bytes(8))  # the first entry's physical offset
     report = audit(later)
     assert "index.entry_dangling" in {finding.code for finding in report}
-    assert {finding.cure for finding in report} == {""}
-    assert not any(cause.cure or cause.commands or cause.other_commands for cause in report.causes)
+    (command,) = {command for cause in report.causes for command in cause.commands}
+    verb, *options = shlex.split(command)[1:]
+    assert verb == "repair"
+    assert runner(verb, capfd, monkeypatch)(*options).code == 0
+    assert index.read_bytes() == whole
+
+
+def test_damage_in_its_log_has_no_cure(later: Path) -> None:
+    (log, *_) = sorted((later / "commitlog").iterdir())
+    overwrite(log, 4, bytes(4))
+    report = audit(later)
+    assert "log.magic" in {finding.code for finding in report} or "log.gap" in {
+        finding.code for finding in report
+    }
+    causes = [cause for cause in report.causes if any(root.code.startswith("log.") for root in cause.roots)]
+    assert not any(cause.cure or cause.commands or cause.other_commands for cause in causes)
 
 
 def test_a_store_of_4_9_3_has_no_signs(store: Path) -> None:

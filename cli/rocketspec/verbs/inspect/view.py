@@ -13,7 +13,7 @@ from rocket_spec.layout import INDEX_HEADER
 from rocketspec._tables import columns
 
 if TYPE_CHECKING:
-    from rocket_columnar.describe import ByteMeaning, Facts, FieldValue, Occupancy
+    from rocket_columnar.describe import ByteMeaning, FieldValue, Occupancy, Summary
     from rocket_columnar.index import GeometryGuess
     from rocket_columnar.store import StoreFile
 
@@ -132,14 +132,14 @@ def _histogram(filled: Occupancy) -> Iterator[str]:
         yield f"  {name:>9}  {number:>{width},}  {'#' * max(1, round(_BAR * number / most))}"
 
 
-def fact_lines(file: StoreFile, facts: Facts) -> Iterator[str]:
+def fact_lines(file: StoreFile, facts: Summary) -> Iterator[str]:
     """The summary of a file of another kind."""
     names = {"queue": "consume-queue file", "ext": "consume-queue ext file", "log": "commit-log file"}
     yield f"{file.name}: {names.get(file.kind, file.kind)}, {facts['size']:,} bytes"
     yield from _rows(_fact_rows(facts))
 
 
-def _fact_rows(facts: Facts) -> Iterator[tuple[str, str, str]]:
+def _fact_rows(facts: Summary) -> Iterator[tuple[str, str, str]]:
     for name, value in facts.items():
         if name == "topics":
             for topic, number in list(value.items())[:_TOPICS]:
