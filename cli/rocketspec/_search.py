@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_columnar.formats import make_offset_id, parse_offset_id, parse_unique_key
-from rocket_columnar.query import Answer, OpenStore, find_by_offset_id, find_by_unique_key, scan, topics_of
+from rocket_columnar.query import Answer, OpenStore, find_by_offset_id, find_by_unique_key, scan
 from rocket_columnar.query import explain as explain_walk
 from rocket_spec.errors import InvalidError, UsageError
 
@@ -83,7 +83,7 @@ def answer(store: OpenStore, asked: Asked) -> Answer:
         rows = scan(store, asked.topic, wanted, window=window)
         return store.answer_of([row for row in rows if asked.unique_key in (None, row["uniq_key"])])
     if asked.unique_key is not None:
-        topics = topics_of(store) if asked.topic is None else [asked.topic]
+        topics = sorted(store.store.has_queue) if asked.topic is None else [asked.topic]
         found = find_by_unique_key(store, asked.unique_key, topics)
         return store.answer_of([row for row in found if window[0] <= row["store_timestamp"] <= window[1]])
     topic = asked.topic or ""

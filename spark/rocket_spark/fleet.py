@@ -6,7 +6,7 @@ import hashlib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
@@ -104,8 +104,11 @@ def query_task(asked: Asked, task: StoreTask) -> list[Row]:
     if is_remote(task.path):
         files = task.files()
         with copied(file for file in files if file.kind == "index") as place:
-            (place / "index").mkdir(exist_ok=True)
-            with OpenStore(place, task.geometry, log=[file for file in files if file.kind == "log"]) as store:
+            near_by = [
+                replace(file, path=place / file.name, source=None) for file in files if file.kind == "index"
+            ]
+            others = [file for file in files if file.kind != "index"]
+            with OpenStore(Store.of_files([*near_by, *others]), task.geometry) as store:
                 return _found(store, asked, files)
     with OpenStore(task.path, task.geometry, commitlog=task.commitlog) as store:
         needed = asked.time is not None or asked.topic is None

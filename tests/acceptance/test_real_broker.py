@@ -18,7 +18,7 @@ from incident_run import run
 from kill_cycle import QUEUES, TOPIC, Kill, Load, kill, make_topics, put_in_place, start_load
 from real_broker import Acknowledged, RealBroker
 from rocket_columnar.formats import OffsetId, make_offset_id, parse_offset_id, parse_unique_key
-from rocket_columnar.query import OpenStore, find_by_offset_id, find_by_unique_key, topics_of
+from rocket_columnar.query import OpenStore, find_by_offset_id, find_by_unique_key
 from rocket_columnar.rebuild import rebuild
 from store_bytes import contents
 
@@ -158,7 +158,7 @@ def test_the_real_client_finds_by_id_what_we_find(broker: RealBroker, restored: 
             (row,) = find_by_offset_id(store, parse_offset_id(message.offset_id))
             assert make_offset_id(row["store_host"], row["phy_offset"]) == message.offset_id
             assert broker.ask("unique", topic=TOPIC, id=message.unique_key) == [message.offset]
-            (row,) = find_by_unique_key(store, message.unique_key, topics_of(store))
+            (row,) = find_by_unique_key(store, message.unique_key, store.store.has_queue)
             assert (row["phy_offset"], row["keys"].split(" ")[0]) == (message.offset, message.key)
 
 

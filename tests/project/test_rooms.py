@@ -33,7 +33,7 @@ COLUMNAR = {
     "config": {"store"},
     "decode": {"arrow", "config", "fast", "formats", "index", "log", "store"},
     "facts": {"config", "formats", "index", "log", "store"},
-    "query": {"arrow", "decode", "facts", "formats", "index", "store"},
+    "query": {"decode", "facts", "formats", "index", "store"},
     "findings": {"formats", "log", "store"},
     "audit": {"decode", "facts", "findings", "formats", "index", "log", "store"},
     "restart": {"audit", "facts", "formats", "index", "log", "store"},

@@ -76,7 +76,7 @@ def test_the_verb_states_the_signs_of_a_later_release(
     done = verb("audit", later)
     assert "written by 5.x: 4,711 in the checkpoint at byte 40" in done.err.replace("\n", " ")
     assert "index.missing_key" in done.out
-    assert "cure" not in done.out
+    assert "--rocketmq-profile RELEASE --apply" in " ".join(done.out.split())
 
 
 def test_the_verb_names_a_missing_store_before_spark_starts(verb: Run, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from rocket_columnar.decode.ext_units import ExtUnits
 from rocket_columnar.decode.filters import Skip, Where
-from rocket_columnar.decode.log_columns import record_columns
 from rocket_columnar.decode.queue_rows import unit_count
 from rocket_columnar.decode.table_decoder import TABLE_KINDS
 from rocket_columnar.decode.tables import decode

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from rocket_columnar import arrow
 from rocket_columnar.arrow import Array, Columns
 from rocket_columnar.fast import PlainLog
-from rocket_columnar.formats import Record, clean_utf8, host_text
-from rocket_columnar.log import Records, RowTopics, bodies_match, records_of, tags_codes
+from rocket_columnar.formats import clean_utf8, host_text
+from rocket_columnar.log import Records, RowTopics, bodies_match, tags_codes
 
 _NUMBERS: Final = (
     *("size", "queue_id", "flag", "queue_offset", "phy_offset", "sys_flag", "born_timestamp"),
@@ -116,9 +116,3 @@ class LogColumns:
         used, places = np.unique(self._hosts.numbers(window, at, lengths), return_inverse=True)
         texts = arrow.strings([host_text(self._hosts.items[number]) for number in used.tolist()])
         return arrow.taken(texts, places.astype(np.int32))
-
-
-def record_columns(data: bytes, record: Record, names: set[str]) -> Columns:
-    """The columns of a record that was parsed from its bytes, without `file`."""
-    records = records_of(data, record)
-    return LogColumns(names, records.form).of(records)

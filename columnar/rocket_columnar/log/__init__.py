@@ -8,6 +8,6 @@ from rocket_columnar.log.puts import requests_before_gap, units_taken
 from rocket_columnar.log.request_columns import Requests, TopicNames
 from rocket_columnar.log.request_walk import RULES_4_9_3, Dispatch, KeyRules, RequestScan, read_requests
 from rocket_columnar.log.row_values import RowTopics, bodies_match, property_crc_matches, tags_codes
-from rocket_columnar.log.scan import Records, Scan, records_of
+from rocket_columnar.log.scan import Records, Scan
 from rocket_columnar.log.stored_records import StoredRecord, StoredRecords
 from rocket_columnar.log.tail import Tail, log_tail

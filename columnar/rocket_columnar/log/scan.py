@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import RECORD_FIXED_V4
 
-from rocket_columnar.fast import ROW, SLACK, LogRange, PlainLog, row_of
+from rocket_columnar.fast import ROW, SLACK, LogRange, PlainLog
 from rocket_columnar.formats import Bad, Record, clean_utf8
 from rocket_columnar.log.frame_walk import Walk
 from rocket_columnar.log.gaps import Gap
@@ -67,12 +67,6 @@ class Records:
     def places(self, name: str) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
         """The window, and where a part of each record begins in it, and its length."""
         return self.window, self.rows[f"{name}_at"], self.rows[f"{name}_length"]
-
-
-def records_of(data: bytes, record: Record) -> Records:
-    """A record that was parsed from its bytes."""
-    window = np.frombuffer(data + bytes(SLACK), np.uint8)
-    return Records(window, np.array([row_of(record, 0)], ROW), PlainLog())
 
 
 class Scan:

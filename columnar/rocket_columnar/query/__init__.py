@@ -5,7 +5,6 @@ from rocket_columnar.query.beyond_broker import (
     find_by_offset_id,
     find_by_unique_key,
     scan,
-    topics_of,
 )
 from rocket_columnar.query.broker_query import Answer, OpenStore, query
 from rocket_columnar.query.chain_walk import Step

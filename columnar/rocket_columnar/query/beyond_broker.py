@@ -91,14 +91,6 @@ def find_by_offset_id(store: OpenFiles, offset_id: OffsetId) -> list[Row]:
     return [] if row["topic"] is None else [row]
 
 
-def topics_of(store: OpenFiles) -> list[str]:
-    """The topics that have a consume queue in the store."""
-    try:
-        return sorted(path.name for path in (store.path / "consumequeue").iterdir() if path.is_dir())
-    except FileNotFoundError:
-        return []
-
-
 def _inside(row: Row, window: tuple[int, int]) -> bool:
     """Whether a record is stored in a window; there is none in a file that another overlaps, or that is gone since."""
     return row["topic"] is not None and bool(window[0] <= row["store_timestamp"] <= window[1])

@@ -1,19 +1,17 @@
 """The index files of a store as a broker's start would load them, opened to read."""
 
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import Geometry
 
-from rocket_columnar.formats import parse_long
+from rocket_columnar.facts import Store
 from rocket_columnar.index import GeometryGuess, IndexFile, resolve
-from rocket_columnar.store import StoreFile, is_gone, shown_name, usual_size
+from rocket_columnar.store import DIRECTORY, StoreFile, is_gone, usual_size
 
 _OTHERS: Final = (
     256  # open files beside the index files: those of the log, of the interpreter and of its libraries
@@ -37,7 +35,7 @@ class IndexSet:
     damaged: tuple[tuple[str, str], ...] = ()
 
 
-def open_indexes(root: Path, given: Geometry | None, stack: ExitStack) -> IndexSet:
+def open_indexes(store: Store, given: Geometry | None, stack: ExitStack) -> IndexSet:
     """Opens the index files of a store; `stack` closes them.
 
     A name that is not a Java long is skipped, and loading ends at one that cannot be opened as a file. A file
@@ -50,7 +48,7 @@ def open_indexes(root: Path, given: Geometry | None, stack: ExitStack) -> IndexS
 
     Source: IDX-FILE-4; `IndexService.load` 58-92.
     """
-    found, skipped = _names(root / "index")
+    found, skipped = _loaded(store)
     _allow_open_files(len(found) + _OTHERS)
     readable: list[StoreFile] = []
     for file in found:
@@ -117,25 +115,21 @@ def _geometry(
     return resolve(sound, given), damaged
 
 
-def _names(folder: Path) -> tuple[list[StoreFile], list[tuple[str, str]]]:
+def _loaded(store: Store) -> tuple[list[StoreFile], list[tuple[str, str]]]:
     """The files to load, in the order of their names as Java compares them, and what is skipped."""
+    listed = {file.name: file for file in store.of("index")}
+    reasons = {name: reason for name, reason in store.skipped if name.startswith("index/")}
     files: list[StoreFile] = []
     skipped: list[tuple[str, str]] = []
-    try:
-        names = sorted(os.listdir(folder), key=lambda name: name.encode("utf-16-be", "surrogatepass"))  # noqa: PTH208
-    except (FileNotFoundError, NotADirectoryError):
-        return files, skipped
-    for number, name in enumerate(names):
-        shown = f"index/{shown_name(name)}"
-        if parse_long(name) is None:
-            skipped.append((shown, "its name is not a number"))
-        elif (folder / name).is_dir():
-            skipped.append((shown, "a directory, at which a broker stops loading"))
-            skipped += [
-                (f"index/{shown_name(later)}", "not loaded: it comes after a directory")
-                for later in names[number + 1 :]
-            ]
-            break
+    ended = False
+    for name in sorted((*listed, *reasons), key=lambda name: name.encode("utf-16-be")):
+        if ended:
+            skipped.append((name, "not loaded: it comes after a directory"))
+        elif name in listed:
+            files.append(listed[name])
+        elif reasons[name] == DIRECTORY:
+            ended = True
+            skipped.append((name, "a directory, at which a broker stops loading"))
         else:
-            files.append(StoreFile("index", folder / name, shown))
+            skipped.append((name, reasons[name]))
     return files, skipped

@@ -1,26 +1,32 @@
 """Records of the commit log by physical offset, as a broker looks them up for a query."""
 
-import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, Final
+from zlib import crc32
 
-from rocket_spec.errors import UsageError
 from rocket_spec.tables import TABLES
 
-from rocket_columnar import arrow
-from rocket_columnar.arrow import SCHEMAS
-from rocket_columnar.decode import record_columns
 from rocket_columnar.facts import Store
-from rocket_columnar.formats import Bad, Record, parse_record, topic_length_size
-from rocket_columnar.store import Reader, StoreFile, file_at, find_files, is_gone
+from rocket_columnar.formats import (
+    Bad,
+    Record,
+    body_begin,
+    body_end,
+    clean_utf8,
+    fixed_fields,
+    host_text,
+    parse_properties,
+    parse_record,
+    tags_code,
+    topic_length_size,
+)
+from rocket_columnar.store import Reader, StoreFile, file_at, is_gone
 
 Row = dict[str, Any]
 """A row of the table commit_log: column names to Python values."""
 
 _COLUMNS: Final = [column.name for column in TABLES["commit_log"]]
-_HEAD: Final = struct.Struct(">iiiiiqqiq")
 _LEAST: Final = 40  # bytes up to and with the sysFlag
 _PORTS: Final = range(65536)
 
@@ -30,43 +36,20 @@ class CommitLog:
 
     Attributes:
         files: in the order of their offsets; empty if the store has none.
-        skipped: names in the log's folder that are skipped, each with the reason.
         on_progress: called by a search through the whole log with the bytes that were read, and those of all.
     """
 
     on_progress: Callable[[int, int], None] | None = None
 
-    def __init__(
-        self,
-        root: Store | Path,
-        stack: ExitStack,
-        commitlog: Sequence[Path | str] = (),
-        files: Sequence[StoreFile] | None = None,
-    ) -> None:
-        """Takes a store; or its directory, further ones of its log, or the log's files wherever they are."""
-        self._given = files
-        self._root = root
-        self._commitlog = commitlog
+    def __init__(self, store: Store, stack: ExitStack) -> None:
+        self._store = store
         self._stack = stack
         self._readers: dict[StoreFile, Reader] = {}
-        if isinstance(root, Store):
-            self.files, self.skipped = list(root.logs), _of_log(root.skipped)
-        else:
-            self._list()
+        self.files = list(store.logs)
 
     def _list(self) -> None:
-        if isinstance(self._root, Store):
-            if self._root.path is not None:
-                self.files = list(self._root.present_tail().files)
-            return
-        skipped: list[tuple[str, str]] = []
-        try:
-            self.files = [file for file in self._given or () if not is_gone(file)] or find_files(
-                self._root, "log", commitlog=self._commitlog, on_skip=lambda *listed: skipped.append(listed)
-            )
-        except UsageError:
-            self.files = []
-        self.skipped = _of_log(skipped)
+        if self._store.path is not None:
+            self.files = list(self._store.present_tail().files)
 
     def _reader(self, file: StoreFile) -> Reader:
         if file not in self._readers:
@@ -156,17 +139,29 @@ class CommitLog:
         whole = self.record(offset)
         if whole is None:
             return row
-        columns = record_columns(*whole, set(_COLUMNS))
-        names = [name for name in _COLUMNS if name in columns]
-        schema = SCHEMAS["commit_log"]
-        batch = arrow.batch(schema.empty_table().select(names).schema, columns)
-        (decoded,) = batch.to_pylist()
-        decoded["properties"] = dict(decoded["properties"])
-        return row | decoded
+        return row | _values(*whole)
 
 
-def _of_log(skipped: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [skip for skip in skipped if not skip[0].startswith(("index/", "consumequeue"))]
+def _values(data: bytes, record: Record) -> Row:
+    """The columns of a record, but its file."""
+    fixed = record.fixed
+    body = data[record.body :][: max(fixed.body_length, 0)]
+    raw = data[record.topic :][: record.topic_length]
+    pairs = parse_properties(data[record.properties :][: record.properties_length])
+    texts = {name: pairs.get(name.upper().encode()) for name in ("keys", "uniq_key", "tags")}
+    same = fixed._asdict()
+    return {name: same[name] for name in _COLUMNS if name in same} | {
+        "size": fixed.total_size,
+        "topic": clean_utf8(raw).decode(),
+        "born_host": host_text(fixed.born_host),
+        "store_host": host_text(fixed.store_host),
+        "body": body,
+        "body_crc": fixed.body_crc & 0xFFFFFFFF,
+        "crc_ok": not body or crc32(body) & 0x7FFFFFFF == fixed.body_crc,
+        **{name: None if text is None else text.decode() for name, text in texts.items()},
+        "tags_code": tags_code(raw, pairs, fixed.store_timestamp),
+        "properties": {name.decode(): value.decode() for name, value in pairs.items()},
+    }
 
 
 def keys_of(row: Row) -> set[str]:
@@ -183,24 +178,14 @@ def _decoded_time(data: bytes) -> int | None:
 
     Source: `MessageDecoder.decode` 265-375 (its exceptions give null).
     """
-    try:
-        (_, magic, *_, sys_flag, _) = _HEAD.unpack_from(data)
-        at = _HEAD.size
-        at, born_port = _port(data, at, 16 if sys_flag & 16 else 4)
-        (store_timestamp,) = struct.unpack_from(">q", data, at)
-        at, store_port = _port(data, at + 8, 16 if sys_flag & 32 else 4)
-        (body_length,) = struct.unpack_from(">i", data, at + 12)
-        at += 16 + max(body_length, 0)
-        size = topic_length_size(magic)
-        topic_length = int.from_bytes(data[at : at + size], signed=True)
-        at += size + max(topic_length, 0)
-        (properties_length,) = struct.unpack_from(">h", data, at)
-    except (struct.error, IndexError):
+    if len(data) < _LEAST or len(data) < body_begin(data[_LEAST - 1]):
         return None
-    fits = topic_length >= 0 and at + 2 + max(properties_length, 0) <= len(data)
-    return int(store_timestamp) if fits and born_port in _PORTS and store_port in _PORTS else None
-
-
-def _port(data: bytes, at: int, address: int) -> tuple[int, int]:
-    """The offset after a host with `length` address bytes, and its port."""
-    return at + address + 4, struct.unpack_from(">i", data, at + address)[0]
+    fields = fixed_fields(data)
+    ports = [int.from_bytes(host[-4:], signed=True) for host in (fields.born_host, fields.store_host)]
+    topic = body_end(data) + topic_length_size(fields.magic)
+    length = int.from_bytes(data[body_end(data) : topic], signed=True)
+    properties = topic + max(length, 0) + 2
+    if length < 0 or properties > len(data) or not all(port in _PORTS for port in ports):
+        return None
+    rest = max(int.from_bytes(data[properties - 2 : properties], signed=True), 0)
+    return fields.store_timestamp if properties + rest <= len(data) else None

@@ -8,10 +8,10 @@ from typing import Self
 
 from rocket_spec.layout import Geometry
 
-from rocket_columnar.facts import Store
+from rocket_columnar.facts import Store, as_store
 from rocket_columnar.query.index_files import IndexSet, open_indexes
 from rocket_columnar.query.log_records import CommitLog
-from rocket_columnar.store import StoreFile, require_store, while_listed
+from rocket_columnar.store import require_store
 
 
 class OpenFiles:
@@ -21,7 +21,6 @@ class OpenFiles:
         store: the store, which then knows the rest, or its directory.
         geometry: of the index files; inferred from their content if not given.
         commitlog: further directories of the commit log, as for `find_files`.
-        log: the files of the commit log, if they are not there; they may be far away.
 
     Raises:
         UsageError: no store, or a geometry that cannot be inferred.
@@ -35,29 +34,25 @@ class OpenFiles:
         geometry: Geometry | None = None,
         *,
         commitlog: Sequence[Path | str] = (),
-        log: Sequence[StoreFile] | None = None,
     ) -> None:
-        self._commitlog = commitlog
-        self._log = log
-        self.store = store if isinstance(store, Store) else None
-        self.path = (store.path or Path()) if isinstance(store, Store) else Path(store)
-        require_store(self.path, ("index", "commitlog"))
-        opened = partial(self._open, geometry)
-        self.indexes, self.log, self._stack = (
-            while_listed(opened)
-            if self.store is None
-            else self.store.looked_at(opened, despite_unreadable=False)
+        self.store = as_store(store, commitlog=commitlog)
+        if self.store.path is not None:
+            require_store(self.store.path, ("index", "commitlog"))
+        self.indexes, self.log, self._stack = self.store.looked_at(
+            partial(self._open, geometry), despite_unreadable=False
         )
+
+    @property
+    def skipped(self) -> tuple[tuple[str, str], ...]:
+        """Names of the files of index and log that are not read, each with the reason."""
+        log = (skip for skip in self.store.skipped if not skip[0].startswith(("index/", "consumequeue")))
+        return (*self.indexes.skipped, *log)
 
     def _open(self, geometry: Geometry | None) -> tuple[IndexSet, CommitLog, ExitStack]:
         store = self.store
+        geometry = geometry or store.given_geometry or (store.geometry if store.conf else None)
         with ExitStack() as stack:
-            if store is None:
-                log = CommitLog(self.path, stack, self._commitlog, self._log)
-            else:
-                log = CommitLog(store, stack)
-                geometry = geometry or store.given_geometry or (store.geometry if store.conf else None)
-            return open_indexes(self.path, geometry, stack), log, stack.pop_all()
+            return open_indexes(store, geometry, stack), CommitLog(store, stack), stack.pop_all()
 
     def __enter__(self) -> Self:
         return self

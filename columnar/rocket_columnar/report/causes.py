@@ -36,7 +36,8 @@ class Cause:
         consequences: the findings that follow from it.
         cure: what to do about it, in words; empty if nothing is known.
         commands: the same as shell commands, to be run while the broker is stopped, one after the other. REPLICA stands for
-            a copy of the store, such as a slave's; BROKER.CONF for the broker's configuration file, if it was not given.
+            a copy of the store, such as a slave's; BROKER.CONF for the broker's configuration file, if it was not given, and RELEASE for
+            that of a broker of 5.x.
         otherwise: what to do if that is impossible, because there is no replica; empty if nothing can be done.
         other_commands: the same as shell commands.
     """

@@ -12,7 +12,7 @@ from typing import Final
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.report.log_choices import LogChoices
-from rocket_columnar.report.shell import CONF, REPLICA, Shell, chained
+from rocket_columnar.report.shell import CONF, RELEASE, REPLICA, Shell, chained
 
 REPAIRED: Final = ("index", "queues", "aside", "checkpoint", "topics", "offsets")
 """Remedies of findings that a repair cures."""
@@ -50,7 +50,14 @@ class Cures:
         """Has the store repaired."""
         store = self._store
         sized = store is None or (store.indexes and store.queues and store.geometry is not None)
-        options = () if sized or "--broker-conf" in self._shell.options else ("--broker-conf", CONF)
+        options: tuple[str, ...] = (
+            () if sized or "--broker-conf" in self._shell.options else ("--broker-conf", CONF)
+        )
+        if store is not None and (store.release or (store.signs and not store.indexes)):
+            options += (
+                "--rocketmq-profile",
+                store.release or RELEASE,
+            )  # else the index files show what is indexed
         return (self._shell.verb("repair", *options, "--apply"),)
 
     def whole_log(self) -> tuple[str, ...]:

@@ -23,6 +23,10 @@ CONF: Final = "BROKER.CONF"
 """Stands for the broker's configuration file in commands, if it is not known."""
 
 
+RELEASE: Final = "RELEASE"
+"""Stands for the release of a broker of 5.x in commands, if neither an option nor its files show it."""
+
+
 def chained(commands: Iterable[str]) -> tuple[str, ...]:
     """Commands of which each runs only if the one before it succeeded."""
     every = tuple(commands)

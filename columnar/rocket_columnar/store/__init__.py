@@ -19,7 +19,7 @@ from rocket_columnar.store.later_release import (
     topics_in_rocksdb,
 )
 from rocket_columnar.store.links import REPAIRS, links_in
-from rocket_columnar.store.listing import NO_ENTRY, NO_NUMBER, find_files
+from rocket_columnar.store.listing import DIRECTORY, NO_ENTRY, NO_NUMBER, find_files
 from rocket_columnar.store.lock import hold_lock, lock_holder, lock_text
 from rocket_columnar.store.places import is_safe, placed_file, protected_directories, require_store
 from rocket_columnar.store.reader import (

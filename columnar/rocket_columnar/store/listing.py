@@ -43,6 +43,9 @@ from rocket_columnar.store.unreadable import reason_left_out
 NO_NUMBER: Final = "its name is not a number"
 """Why `find_files` skips a file whose name no file of a store has."""
 
+DIRECTORY: Final = "a directory"
+"""Why `find_files` skips a directory that has the name of a file."""
+
 NO_ENTRY: Final = "no entry of DLedger in it, and the store has another log"
 """Why `find_files` skips the log of a DLedger member."""
 
@@ -73,7 +76,7 @@ def _irregular(entry: os.DirEntry[str]) -> str | None:
     except FileNotFoundError:
         return "a symbolic link to nothing" if entry.is_symlink() else ""
     if stat.S_ISDIR(mode):
-        return "a directory"
+        return DIRECTORY
     return None if stat.S_ISREG(mode) else "not a regular file"
 
 

@@ -16,7 +16,6 @@ from rocket_columnar.query import (
     find_by_unique_key,
     query,
     scan,
-    topics_of,
 )
 from store_bytes import BEGIN as T
 from store_bytes import overwrite, put
@@ -39,20 +38,23 @@ def hundred(tmp_path: Path) -> Iterator[OpenStore]:
 
 def test_every_message_once_in_ascending_order(hundred: OpenStore) -> None:
     assert offsets(find_all(hundred, "T", "k")) == [SIZE * n for n in range(100)]
-    answer = query(hundred.path, "T", "k", max_num=None, geometry=GEOMETRY)
+    answer = query(hundred.store.path, "T", "k", max_num=None, geometry=GEOMETRY)
     assert (len(answer.messages), answer.truncated, answer.offsets) == (
         100,
         False,
         tuple(SIZE * n for n in range(100)),
     )
-    assert len(query(hundred.path, "T", "k", max_num=1000, geometry=GEOMETRY).messages) == 64
+    assert len(query(hundred.store.path, "T", "k", max_num=1000, geometry=GEOMETRY).messages) == 64
 
 
 def test_the_window_is_that_of_the_records_to_the_ms(hundred: OpenStore) -> None:
     assert offsets(find_all(hundred, "T", "k", window=(T + 20_000, T + 30_000))) == [2 * SIZE, 3 * SIZE]
     assert offsets(find_all(hundred, "T", "k", window=(T + 20_001, T + 29_999))) == []
     assert offsets(scan(hundred, "T", "k", window=(T, T))) == [0]
-    assert len(query(hundred.path, "T", "k", max_num=None, end=T + 20_000, geometry=GEOMETRY).messages) == 3
+    assert (
+        len(query(hundred.store.path, "T", "k", max_num=None, end=T + 20_000, geometry=GEOMETRY).messages)
+        == 3
+    )
 
 
 def test_other_keys_of_the_same_hash_and_records_that_are_none_are_left_out(tmp_path: Path) -> None:
@@ -102,10 +104,10 @@ def test_a_unique_key_of_some_topic(tmp_path: Path) -> None:
     write_log(tmp_path, message(0, "k"), message(SIZE, "u", unique="v"), message(2 * SIZE, "k"))
     write_index(tmp_path, [("T#u", 0, T), ("T#u", SIZE, T), ("T#u", 2 * SIZE, T)])
     for topic in ("Other", "T"):
-        (tmp_path / "consumequeue" / topic).mkdir(parents=True)
+        put(tmp_path, f"consumequeue/{topic}/0/{0:020}", bytes(20))
     with OpenStore(tmp_path, GEOMETRY) as store:
-        assert topics_of(store) == ["Other", "T"]
-        assert offsets(find_by_unique_key(store, "u", topics_of(store))) == [0, 2 * SIZE]
+        assert store.store.has_queue == {"Other", "T"}
+        assert offsets(find_by_unique_key(store, "u", store.store.has_queue)) == [0, 2 * SIZE]
         assert find_by_unique_key(store, "u", ["Other"]) == []
 
 
@@ -149,4 +151,4 @@ def test_an_offset_id(tmp_path: Path) -> None:
         assert (row["phy_offset"], row["keys"]) == (SIZE, "k")
         for offset in (1, 2 * SIZE, 1 << 40, -1):
             assert find_by_offset_id(store, OffsetId("10.0.0.2:2222", offset)) == []
-        assert topics_of(store) == []
+        assert not store.store.has_queue

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import struct
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -167,8 +168,9 @@ def test_a_cycle_answers_with_its_hits_again_and_again_and_a_miss_is_an_error(tm
 
 
 def test_a_store_without_index_files_or_log(tmp_path: Path) -> None:
-    (tmp_path / "commitlog").mkdir()
+    write_log(tmp_path, message(0))
     assert query(tmp_path, "T", "k").messages == ()
+    shutil.rmtree(tmp_path / "commitlog")
     write_index(tmp_path, [("T#k", 0, T)])
     answer = query(tmp_path, "T", "k", geometry=GEOMETRY)
     assert (answer.offsets, answer.messages) == ((0,), ())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from rocket_columnar.facts import Store
-from rocket_columnar.query import OpenStore, find_by_unique_key, topics_of
+from rocket_columnar.query import OpenStore, find_by_unique_key
 from rocket_columnar.store import StoreFile, find_files
 from rocket_golden import open_store
 
@@ -18,11 +18,10 @@ def test_a_store_is_listed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         calls.append((path, kinds))
         return find_files(path, *kinds, **options)  # type: ignore[arg-type]
 
-    for module in ("facts.files", "query.log_records"):
-        monkeypatch.setattr(f"rocket_columnar.{module}.find_files", counted)
+    monkeypatch.setattr("rocket_columnar.facts.files.find_files", counted)
     store = Store(open_store("mixed", tmp_path))
     with OpenStore(store) as opened:
-        found = find_by_unique_key(opened, UNIQUE_KEY, topics_of(opened))
+        found = find_by_unique_key(opened, UNIQUE_KEY, opened.store.has_queue)
         assert 0 in [row["phy_offset"] for row in found]
         assert opened.log.files == list(store.logs)
     assert len(calls) == 1

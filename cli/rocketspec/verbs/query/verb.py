@@ -133,7 +133,7 @@ def query(
     facts = settings.open()
     warn(settings, facts)
     with OpenStore(facts) as opened:
-        for name, reason in (*opened.indexes.skipped, *opened.log.skipped):
+        for name, reason in opened.skipped:
             skipped(name, reason)
         for name, problem in opened.indexes.damaged:
             note(f"{name}: {problem}; the part before it is searched")
