@@ -45,6 +45,13 @@ class Settings:
 
         return Store(self.store, **self.known, release=release)
 
+    def open_whole(self) -> Store | None:
+        """The store; None for one file, or a directory that is none."""
+        try:
+            return self.open() if self.store.is_dir() else None
+        except UsageError:
+            return None
+
     @property
     def known(self) -> dict[str, Any]:
         """The settings as arguments of `Store`."""
@@ -53,12 +60,8 @@ class Settings:
     @property
     def shape(self) -> Geometry | None:
         """The geometry: as an option gave it, or of the configuration if that of the files cannot be inferred."""
-        if self.geometry is not None or self.conf is None or not self.store.is_dir():
-            return self.geometry
-        try:
-            return self.open().geometry
-        except UsageError:
-            return None
+        store = self.open_whole()
+        return self.geometry if store is None else store.shape
 
 
 def read_settings(
@@ -122,17 +125,6 @@ def note_release(path: Path, commitlog: Sequence[Path] = ()) -> None:
     signs = signs_at(path, commitlog)
     if signs:
         note(f"{path}: {later_line(signs)}")
-
-
-def topics_of(store: Path) -> list[str]:
-    """The topics that the store has consume queues of, sorted."""
-    from rocket_columnar.store import find_files
-
-    try:
-        files = find_files(store, kinds=("queue",))
-    except (UsageError, OSError):
-        return []
-    return sorted({file.topic for file in files if file.topic is not None})
 
 
 def listed(topics: Sequence[str]) -> str:

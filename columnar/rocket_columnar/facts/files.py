@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import count
@@ -139,7 +139,7 @@ class Files:
         now = copy(self)
         for name in _OF_INDEXES:
             vars(now).pop(name, None)
-        present = self._find(("index",), [])
+        present = self.find(("index",), [])
         vars(now)["listed"] = (*(file for file in self.listed if file.kind != "index"), *present)
         return now
 
@@ -175,7 +175,13 @@ class Files:
 
     # --- files --------------------------------------------------------------------------------------------
 
-    def _find(self, kinds: Sequence[str], skipped: list[tuple[str, str]]) -> list[StoreFile]:
+    def find(self, kinds: Collection[str], skipped: list[tuple[str, str]]) -> list[StoreFile]:
+        """The files of some kinds as they are now, also of those that are not in `listed`; `skipped` gets names and reasons.
+
+        Raises:
+            UsageError: no file of a store, or logs that are in the way of one another.
+            OSError: a directory cannot be read.
+        """
         assert self.path is not None  # noqa: S101 - else the files are known
         try:
             return find_files(
@@ -209,9 +215,9 @@ class Files:
         """
         skipped: list[tuple[str, str]] = []
         if self.live:
-            listed = self._find(_KINDS, [])
+            listed = self.find(_KINDS, [])
             vars(self)["_tail"] = log_tail([file for file in listed if file.kind == "log"])
-        listed = self._find(_KINDS, skipped)
+        listed = self.find(_KINDS, skipped)
         vars(self)["skipped"] = tuple(skipped)
         return tuple(listed)
 
@@ -259,7 +265,7 @@ class Files:
 
     def present_tail(self) -> Tail:
         """The log's files and end as they are now, where a broker goes on writing; it is not kept."""
-        return log_tail(self._find(("log",), []))
+        return log_tail(self.find(("log",), []))
 
     @property
     def tail(self) -> Tail:
@@ -341,6 +347,11 @@ class Files:
     def geometry(self) -> Geometry | None:
         """Of the index files; None if it cannot be inferred, or there are none."""
         return self._geometry.geometry if isinstance(self._geometry, GeometryGuess) else None
+
+    @property
+    def shape(self) -> Geometry | None:
+        """The geometry that is known beforehand: the given one, or with a configuration that of the files; else None."""
+        return self.given_geometry or (None if self.conf is None else self.geometry)
 
     @property
     def geometry_guess(self) -> GeometryGuess | None:

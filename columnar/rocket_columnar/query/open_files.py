@@ -50,9 +50,12 @@ class OpenFiles:
 
     def _open(self, geometry: Geometry | None) -> tuple[IndexSet, CommitLog, ExitStack]:
         store = self.store
-        geometry = geometry or store.given_geometry or (store.geometry if store.conf else None)
         with ExitStack() as stack:
-            return open_indexes(store, geometry, stack), CommitLog(store, stack), stack.pop_all()
+            return (
+                open_indexes(store, geometry or store.shape, stack),
+                CommitLog(store, stack),
+                stack.pop_all(),
+            )
 
     def __enter__(self) -> Self:
         return self

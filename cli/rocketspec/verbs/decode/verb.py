@@ -14,7 +14,7 @@ from rocket_spec.store_folders import refuse_store
 from rocket_spec.tables import TABLES
 
 from rocketspec import _options as option
-from rocketspec._settings import listed, read_settings, topics_of, warn
+from rocketspec._settings import listed, read_settings, warn
 from rocketspec._terminal import binary_stdout, note, progress, say
 from rocketspec.verbs.decode.report import Report
 
@@ -200,7 +200,8 @@ def decode(
     threads = option.be_gentle(gentle=gentle, rate=rate) or threads
     settings = read_settings(path, commitlog, geometry, broker_conf)
     path, folders = settings.store, settings.commitlog
-    warn(settings)
+    store = settings.open_whole()
+    warn(settings, store if settings.conf else None)
     utc = option.in_utc(timestamps)
     chosen = fmt or ("jsonl" if output is None else "parquet")
     _check_names(chosen, table or ())
@@ -214,6 +215,8 @@ def decode(
 
         def listed_files() -> list[StoreFile]:
             left_out.clear()
+            if store is not None and kind is None:
+                return store.find(wanted, left_out)
             return find_files(
                 path, kind, kinds=wanted, commitlog=folders, on_skip=lambda *found: left_out.append(found)
             )
@@ -232,7 +235,7 @@ def decode(
         batches = engine(
             files,
             tables=tables,
-            geometry=settings.shape,
+            geometry=settings.geometry if store is None else store.shape,
             columns=column,
             limit=limit,
             skip=skip,
@@ -253,7 +256,7 @@ def decode(
     for name, file in written.items():
         say(f"{name}: {file}")
     if not report.rows and topic:
-        names = topics_of(path)
+        names = [] if store is None else sorted(store.has_queue)
         known = f"; the store has {listed(names)}" if names else ""
         note(f"no rows of topic {' or '.join(topic)}{known}")
     if report.incomplete:
