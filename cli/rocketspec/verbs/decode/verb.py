@@ -21,6 +21,7 @@ from rocketspec.verbs.decode.report import Report
 if TYPE_CHECKING:
     import pyarrow as pa
     from rocket_columnar.decode import Where
+    from rocket_columnar.facts import Store
     from rocket_columnar.store import StoreFile
 
 
@@ -201,7 +202,7 @@ def decode(
     settings = read_settings(path, commitlog, geometry, broker_conf)
     path, folders = settings.store, settings.commitlog
     store = settings.open_whole()
-    warn(settings, store if settings.conf else None)
+    warn(settings)
     utc = option.in_utc(timestamps)
     chosen = fmt or ("jsonl" if output is None else "parquet")
     _check_names(chosen, table or ())
@@ -256,11 +257,15 @@ def decode(
     for name, file in written.items():
         say(f"{name}: {file}")
     if not report.rows and topic:
-        names = [] if store is None else sorted(store.has_queue)
-        known = f"; the store has {listed(names)}" if names else ""
-        note(f"no rows of topic {' or '.join(topic)}{known}")
+        _note_no_rows(topic, store)
     if report.incomplete:
         raise typer.Exit(option.FINDINGS)
+
+
+def _note_no_rows(topics: Sequence[str], store: Store | None) -> None:
+    names = [] if store is None else sorted(store.has_queue)
+    known = f"; the store has {listed(names)}" if names else ""
+    note(f"no rows of topic {' or '.join(topics)}{known}")
 
 
 def _print(rows: Iterable[tuple[str, pa.RecordBatch]], fmt: str, *, name_tables: bool) -> None:
