@@ -138,7 +138,7 @@ def many(tmp_path: Path) -> Path:
     """Seventy messages of one key; the first has a client's id."""
     first = (["T#k", f"T#{UNIQUE}"], message(T, "T", "body", KEYS="k", UNIQ_KEY=UNIQUE))
     others = ((["T#k"], message(T + number, "T", "body", KEYS="k")) for number in range(1, 70))
-    (tmp_path / "many" / "consumequeue" / "T").mkdir(parents=True)
+    put(tmp_path, f"many/consumequeue/T/0/{0:020}", bytes(20))
     return written(tmp_path / "many", [first, *others])
 
 

@@ -147,7 +147,7 @@ class _Puts:
         if place.next is None:
             place.next = int(offsets[0])
         taken = units_taken(offsets, place.next)
-        place.next += np.count_nonzero(taken)
+        place.next += int(np.count_nonzero(taken))
         for offset, start in zip(offsets[~taken].tolist(), starts[~taken].tolist(), strict=True):
             if place.kept is not None and place.kept.has(offset, start):
                 continue

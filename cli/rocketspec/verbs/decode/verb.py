@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rocket_columnar.decode import Where
     from rocket_columnar.facts import Store
-    from rocket_columnar.store import StoreFile
+    from rocket_columnar.store import Kind, StoreFile
+
+    from rocketspec._settings import Settings
 
 
 _FIRST, _LAST = -(1 << 63), (1 << 63) - 1  # of a Java long
@@ -195,7 +197,7 @@ def decode(
     """Decodes what the options choose, and reports what could not be decoded."""
     from rocket_columnar.decode import TABLE_KINDS, write
     from rocket_columnar.decode import decode as engine
-    from rocket_columnar.store import despite_unreadable, find_files
+    from rocket_columnar.store import despite_unreadable
 
     where = _where(begin, end, offsets, topic, key)
     threads = option.be_gentle(gentle=gentle, rate=rate) or threads
@@ -214,15 +216,7 @@ def decode(
         report = Report(step)
         left_out: list[tuple[str, str]] = []
 
-        def listed_files() -> list[StoreFile]:
-            left_out.clear()
-            if store is not None and kind is None:
-                return store.find(wanted, left_out)
-            return find_files(
-                path, kind, kinds=wanted, commitlog=folders, on_skip=lambda *found: left_out.append(found)
-            )
-
-        files = despite_unreadable(listed_files)
+        files = despite_unreadable(lambda: _files(settings, store, kind, wanted, left_out))
         for found in left_out:
             report.skipped(*found)
         kinds = {file.kind for file in files}
@@ -260,6 +254,28 @@ def decode(
         _note_no_rows(topic, store)
     if report.incomplete:
         raise typer.Exit(option.FINDINGS)
+
+
+def _files(
+    settings: Settings,
+    store: Store | None,
+    kind: str | None,
+    wanted: set[Kind],
+    left_out: list[tuple[str, str]],
+) -> list[StoreFile]:
+    """The files to decode; names and reasons of others are put into `left_out`."""
+    from rocket_columnar.store import find_files
+
+    left_out.clear()
+    if store is not None and kind is None:
+        return store.find(wanted, left_out)
+    return find_files(
+        settings.store,
+        kind,
+        kinds=wanted,
+        commitlog=settings.commitlog,
+        on_skip=lambda *found: left_out.append(found),
+    )
 
 
 def _note_no_rows(topics: Sequence[str], store: Store | None) -> None:
