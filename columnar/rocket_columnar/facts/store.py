@@ -108,7 +108,7 @@ class Store(Files):
     @cached_property
     def light(self) -> bool:
         """Whether light queues have the number 0 (`enableLmq`): as their files show, or the configuration without any."""
-        named = any(topic.startswith("%LMQ%") for topic in self.has_queue)
+        named = any(file.light for file in (*self.queues, *self.batches))
         return (
             self.conf.light_queues if self.conf is not None and not named else has_light_queues(self.queues)
         )

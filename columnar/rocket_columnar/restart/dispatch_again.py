@@ -16,7 +16,7 @@ from rocket_columnar.facts import Store
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.log import Requests, TopicNames, dispatch_stop, requests_before_gap, units_taken
 from rocket_columnar.restart.queues import LostUnits, QueueStart
-from rocket_columnar.store import StoreFile, read_at, size_of
+from rocket_columnar.store import Reader, StoreFile, read_at, size_of
 
 _TAKEN = "an older message has its place in the queue (CQ-PUT-2)"
 
