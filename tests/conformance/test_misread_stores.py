@@ -148,7 +148,7 @@ def test_the_geometry_of_a_large_file_with_holes(tmp_path: Path) -> None:
     assert judged.observations.held["IDX-PUT-6"] == 64
     mutant = next(mutant for mutant in MISREADINGS if mutant.name == "time-diff-in-milliseconds")
     store = broker_store(tmp_path / "wrong", slots=1_000_000, entries=4_000_000, library=mutant.library())
-    broken = judge_store(store, geometry=Geometry(1_000_000, 4_000_000)).observations.broken
+    broken = judge_store(store).observations.broken
     assert {place.rule for place in broken.pop(mutant.clause)} == {mutant.words}
     assert broken == {}
 

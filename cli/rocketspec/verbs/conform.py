@@ -112,7 +112,7 @@ def conform(
       rocketspec conform --select 'IDX-PUT-*' -- ./adapter
       rocketspec conform --rocketmq 4.7.0 --report out
       rocketspec conform --rocketmq-profile 5.5.1 -- ./adapter
-      rocketspec conform --store ~/store --broker-conf broker.conf --report out
+      rocketspec conform --store ~/store --report out
       rocketspec conform --baseline known.txt -- ./adapter
 
     Exit codes:

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeVar
 
 from rocket_spec.errors import MalformedError, UsageError
-from rocket_spec.layout import Geometry
+from rocket_spec.layout import RECORD_MAGICS, Geometry
 
-from rocket_columnar.index import GeometryGuess, IndexHeader, read_headers, resolve_some
+from rocket_columnar.formats import HEAD_SIZE, fixed_fields
+from rocket_columnar.index import GeometryGuess, IndexHeader, read_headers, resolve_by_records, resolve_some
 from rocket_columnar.log import Tail, log_tail
 from rocket_columnar.store import (
     KINDS,
@@ -23,6 +24,7 @@ from rocket_columnar.store import (
     lock_holder,
     logs_of,
     of_usual_size,
+    read_at,
     require_store,
     same_place,
     size_of,
@@ -333,15 +335,27 @@ class Files:
 
     @cached_property
     def _geometry(self) -> GeometryGuess | MalformedError | UsageError | None:
-        files, conf = self._whole_indexes, self.conf
+        files, conf, found = self._whole_indexes, self.conf, None
         try:
-            return resolve_some(files, self.given_geometry) if files else None
+            found = resolve_some(files, self.given_geometry) if files else None
+            if found is None or found.how == "given" or found.checked == found.agreed > 0:
+                return found
         except (MalformedError, UsageError) as error:
             if self.given_geometry is not None and isinstance(error, UsageError):
                 raise
-            if conf is not None and size_of(files[0]) == conf.geometry.file_size:
+            by_records = resolve_by_records(files, self.is_record)
+            if by_records is None and conf is not None and size_of(files[0]) == conf.geometry.file_size:
                 return resolve_some(files, conf.geometry)
-            return error
+            return by_records or error
+        return resolve_by_records(files, self.is_record) or found
+
+    def is_record(self, phy_offset: int) -> bool:
+        """Whether a record of the log begins at a physical offset, by its magic and its own offset."""
+        file = self.log_at(phy_offset) if phy_offset >= 0 else None
+        head = b"" if file is None else read_at(file, phy_offset - file.base_offset, HEAD_SIZE)
+        if int.from_bytes(head[4:8], signed=True) not in RECORD_MAGICS or len(head) < HEAD_SIZE:
+            return False
+        return fixed_fields(head).phy_offset == phy_offset
 
     @property
     def geometry(self) -> Geometry | None:

@@ -9,7 +9,13 @@ from rocket_columnar.index.entry_reader import (
     read_headers,
     slot_position,
 )
-from rocket_columnar.index.geometry import GeometryGuess, resolve, resolve_each, resolve_some
+from rocket_columnar.index.geometry import (
+    GeometryGuess,
+    resolve,
+    resolve_by_records,
+    resolve_each,
+    resolve_some,
+)
 from rocket_columnar.index.header import IndexHeader, read_header
 from rocket_columnar.index.index_file import IndexFile
 from rocket_columnar.index.mapped_index import Entry

@@ -7,8 +7,8 @@ used too.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, Literal
 
@@ -21,7 +21,13 @@ from rocket_columnar.index.geometry_agreement import (
     agreement,
     ends_agree,
 )
-from rocket_columnar.index.geometry_search import count_of_size, geometries_of_size, last_entry_guess, search
+from rocket_columnar.index.geometry_search import (
+    count_of_size,
+    geometries_of_size,
+    last_entry_guess,
+    search,
+    search_by_records,
+)
 from rocket_columnar.index.header import IndexHeader, read_header
 from rocket_columnar.store import StoreFile
 
@@ -29,6 +35,7 @@ _SETTLED: Final = 64  # this many entries that agree leave no room for another g
 _WITNESSES: Final = 16  # files of one size that are asked
 _CHECKED: Final = 512  # entries of each that a given geometry is compared with; an inferred one needs more
 _SHOWN: Final = 8  # candidates named in a message
+_BY_RECORDS: Final = 8  # files whose entries are compared with the log
 _NOTHING: Final = Agreement(0, 0, 0)
 _MOST: Final = (1 << 31) - 1  # bytes of a mapped file
 
@@ -302,6 +309,26 @@ def resolve(files: Sequence[StoreFile], given: Geometry | None = None) -> Geomet
                 expected=f"{first.geometry.hash_slot_num},{first.geometry.index_num}, as in {first_file.name}",
             )
     return first
+
+
+def resolve_by_records(files: Sequence[StoreFile], is_record: Callable[[int], bool]) -> GeometryGuess | None:
+    """The geometry of index files by the records that their entries point to; None if that is not conclusive.
+
+    It needs a log, and decides where no geometry agrees with slots and chains (`resolve`), or not with all of them.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    groups = _by_size(files, lambda _file, _error: None)
+    group = max(groups.values(), key=len, default=[])
+    asked = [*group[: _BY_RECORDS // 2], *group[_BY_RECORDS // 2 :][-_BY_RECORDS // 2 :]]
+    with ExitStack() as opened:
+        readers = [opened.enter_context(index.file.open()) for index in asked]
+        found = search_by_records(readers, [index.header for index in asked], is_record)
+    if found is None:
+        return None
+    guess = _guess(found, _agreement(asked, found), "inferred", 1)
+    return replace(guess, reason=f"its entries are those of records of the log; {guess.reason}")
 
 
 def resolve_some(files: Sequence[StoreFile], given: Geometry | None = None) -> GeometryGuess:

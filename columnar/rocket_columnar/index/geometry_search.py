@@ -7,10 +7,13 @@ in use, number s with value v, asks each N one question: is the key hash of the 
 modulo D - 5 N, equal to s? NumPy asks a quarter of a million N at a time; holes of sparse files are not read.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.formats import ENTRY_DTYPE
@@ -122,3 +125,88 @@ def _answers(reader: Reader, header: IndexHeader, greatest: int) -> list[Geometr
                     break
         least = max(least, top + 1)
     return sorted(found, key=lambda geometry: geometry.index_num)
+
+
+_SMALL: Final = 5_000
+"""Words of a file for which every geometry of its length is tried."""
+
+_SAMPLED: Final = 32
+"""Entries at the beginning whose records are looked for."""
+
+_ALL_IN_USE: Final = 3
+_NEAR: Final = 5
+"""Points below the best from which slots cannot decide any more."""
+
+
+def search_by_records(
+    readers: Sequence[Reader], headers: Sequence[IndexHeader], is_record: Callable[[int], bool]
+) -> Geometry | None:
+    """The geometry that most files of one size agree with by their records, whatever slots, hashes and links are.
+
+    Where the last entry is follows from the last bytes of a file that are not zero; in a small file every geometry is tried.
+
+    Args:
+        readers: of the files.
+        headers: of the files.
+        is_record: whether a record of the log begins at a physical offset.
+    """
+    votes: Counter[Geometry] = Counter()
+    known = cache(is_record)
+    for reader, header in zip(readers, headers, strict=True):
+        if header.index_count > 1:
+            points = {one: _record_score(reader, header, one, known) for one in _near(reader, header)}
+            best = max(points.values(), default=0)
+            near = [one for one, score in points.items() if score > max(best - _NEAR, 0)]
+            scores = {one: points[one] + _slot_score(reader, header, one) for one in near}
+            best = max(scores.values(), default=0)
+            votes.update(geometry for geometry, score in scores.items() if score == best)
+    (first, count), *others = [*votes.most_common(2), (None, 0)]
+    return first if count > max((other for _, other in others), default=0) else None
+
+
+def _near(reader: Reader, header: IndexHeader) -> Iterator[Geometry]:
+    """The geometries of a small file, or those that put the last entry where the last bytes are, give or take one."""
+    words = (reader.size - INDEX_HEADER.size) // INDEX_SLOT.size
+    guess = last_entry_guess(reader, header)
+    number = 1 if guess is None else guess.index_num
+    numbers = range(1, words // 5 + 1) if words <= _SMALL else range(number - 1, number + 2)
+    return (Geometry(words - 5 * one, one) for one in numbers if one > 0 and words > 5 * one)
+
+
+def _head(reader: Reader, header: IndexHeader, geometry: Geometry) -> NDArray[np.void]:
+    """Entry 0 and the first of the others."""
+    begin, size = geometry.entries_offset, INDEX_ENTRY.size
+    last = min(header.index_count, geometry.index_num) - 1
+    return reader.read(begin, min(size * (1 + min(_SAMPLED, last)), reader.size - begin)).view(ENTRY_DTYPE)
+
+
+def _tail(reader: Reader, header: IndexHeader, geometry: Geometry) -> NDArray[np.void]:
+    """The last entry."""
+    last = min(header.index_count, geometry.index_num) - 1
+    return reader.read(geometry.entries_offset + INDEX_ENTRY.size * last, INDEX_ENTRY.size).view(ENTRY_DTYPE)
+
+
+def _record_score(
+    reader: Reader, header: IndexHeader, geometry: Geometry, is_record: Callable[[int], bool]
+) -> int:
+    """Points for entries of records, an entry 0 of zeros, and a header that names both ends."""
+    head, tail = _head(reader, header, geometry), _tail(reader, header, geometry)
+    if head.size < 2 or not any(head[1].tobytes()):
+        return 0
+    score = sum(is_record(int(entry["phy_offset"])) for entry in head[1:] if entry["key_hash"] >= 0)
+    if not 2 * score > head.size - 1:
+        return 0
+    zeros = not any(head[0].tobytes())  # else it may be one of a broker that counts from 0
+    score += 2 if zeros else 1 if is_record(int(head[0]["phy_offset"])) else -4
+    ends = head[1]["phy_offset"] == header.begin_phy_offset, tail[0]["phy_offset"] == header.end_phy_offset
+    return score + sum(map(int, ends))
+
+
+def _slot_score(reader: Reader, header: IndexHeader, geometry: Geometry) -> int:
+    """Points if all slots of the hashes are in use, and for the last entry's slot."""
+    entries = np.concatenate([_head(reader, header, geometry)[1:], _tail(reader, header, geometry)])
+    slots = np.maximum(entries["key_hash"].astype(np.int64), 0) % geometry.hash_slot_num
+    places = (INDEX_HEADER.size + INDEX_SLOT.size * slots).tolist()
+    values = [int(reader.read(place, INDEX_SLOT.size).view(">i4")[0]) for place in places]
+    last = min(header.index_count, geometry.index_num) - 1
+    return _ALL_IN_USE * (min(values[:-1]) > 0) + (values[-1] == last)

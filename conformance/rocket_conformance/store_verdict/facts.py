@@ -69,8 +69,13 @@ class StoreFacts(Protocol):
         ...
 
     @property
-    def given_geometry(self) -> Geometry | None:
-        """The geometry of its index files, if one was given."""
+    def geometry(self) -> Geometry | None:
+        """The geometry of its index files; None if it cannot be inferred."""
+        ...
+
+    @property
+    def geometry_fault(self) -> Exception | None:
+        """Why the geometry cannot be inferred."""
         ...
 
     @property

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from rocket_reference import IndexFile, IndexHeader, MappedFile, java
-from rocket_spec.layout import INDEX_HEADER, INDEX_SLOT
+from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_conformance.store_verdict.facts import StoreFacts
-from rocket_conformance.store_verdict.index_bytes import ENTRY, Entry, StoredIndex, geometry_of, read_index
+from rocket_conformance.store_verdict.index_bytes import ENTRY, Entry, StoredIndex, read_index
 from rocket_conformance.store_verdict.index_sequence import TORN, EntryJudge, Put
 from rocket_conformance.store_verdict.misread import reading_that_builds
 from rocket_conformance.store_verdict.observations import Observations, Place
@@ -48,7 +48,7 @@ def judge_indexes(facts: StoreFacts, log: StoredLog, seen: Observations) -> list
         if enabled:
             _judge_no_index(log, seen)
         return []
-    geometry = facts.given_geometry or geometry_of(paths, log)
+    geometry = known_geometry(facts)
     files = [read_index(path, f"index/{path.name}", geometry) for path in paths]
     for file in files:
         seen.compare("IDX-FILE-1", Place(file.name, None, "length", file.size, geometry.file_size))
@@ -70,6 +70,13 @@ def judge_indexes(facts: StoreFacts, log: StoredLog, seen: Observations) -> list
         )
     seen.add(own)
     return files
+
+
+def known_geometry(facts: StoreFacts) -> Geometry:
+    """The geometry of index files, if there are any, or the reason why it is not known."""
+    if facts.geometry is None and facts.geometry_fault is not None:
+        raise facts.geometry_fault
+    return facts.geometry or DEFAULT_GEOMETRY
 
 
 def _judge_no_index(log: StoredLog, seen: Observations) -> None:

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from rocket_reference import IndexService, StoreCheckpoint
-from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
+from rocket_spec.layout import Geometry
 from rocket_spec.profiles import Profile
 
 from rocket_conformance.reference_adapter import REFERENCE, Library
 from rocket_conformance.store_verdict.facts import StoreFacts
-from rocket_conformance.store_verdict.index_bytes import Entries, Entry, geometry_of, read_index
+from rocket_conformance.store_verdict.index_bytes import Entries, Entry, read_index
+from rocket_conformance.store_verdict.index_judge import known_geometry
 from rocket_conformance.store_verdict.judgement import StoreVerdict, judge_store
 from rocket_conformance.store_verdict.log_reading import read_log, store_of
 from rocket_conformance.store_verdict.misread import reading_that_starts
@@ -53,7 +54,7 @@ def judge_restart(before: Path, after: Path, seen: Observations, look: Look) -> 
     """
     facts = look(before)
     log, log_after = read_log(facts, Observations()), read_log(look(after), Observations())
-    geometry = facts.given_geometry or _geometry(before, log)
+    geometry = known_geometry(facts)
     sides = _Side(before, geometry), _Side(after, geometry)
     if log.dledger:
         _judge_log(log, log_after, seen, clause="DLG-17", where="the log of DLedger")
@@ -135,11 +136,6 @@ def _judge_start(
         if crashed and dispatched_again and same_units:
             seen.hold("CQ-PUT-1", "LOG-DSP-13")
     return seen
-
-
-def _geometry(store: Path, log: StoredLog) -> Geometry:
-    paths = [path for _, path in numbered_files(store / "index")]
-    return geometry_of(paths, log) if paths else DEFAULT_GEOMETRY
 
 
 def start_over(store: Path, geometry: Geometry, library: Library) -> None:

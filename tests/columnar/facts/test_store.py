@@ -203,3 +203,28 @@ def test_a_broker_with_light_queues_keeps_all_offsets_in_a_file_of_its_own(tmp_p
     without = read_broker_conf(put(tmp_path, "other.conf", b"brokerId=0\n"))
     (row,) = Store(store, conf=without).config("consumer_offsets").rows
     assert row["group"] == "golden-group"
+
+
+@pytest.mark.parametrize("name", ["small-roll", "mixed", "dledger"])
+@pytest.mark.parametrize("broken", ["slots", "links", "hashes"])
+def test_the_geometry_follows_from_the_log_whatever_slots_links_and_hashes_are(
+    name: str, broken: str, tmp_path: Path
+) -> None:
+    """Each wrong value is one that a wrong broker may write: the slot or hash beside the right one, or no link."""
+    store = rocket_golden.open_store(name, tmp_path)
+    slots, _ = geometry = rocket_golden.manifest().stores[name].geometry
+    for path in (store / "index").iterdir():
+        data = bytearray(path.read_bytes())
+        count, begin = int.from_bytes(data[36:40]), 40 + 4 * slots
+        if broken == "slots":
+            data[40:begin] = data[44:begin] + data[40:44]
+        for at in range(begin + 20, begin + 20 * count, 20) if broken != "slots" else ():
+            value = (int.from_bytes(data[at : at + 4]) ^ 5) & 0x7FFFFFFF
+            data[at : at + 4], data[at + 16 : at + 20] = (
+                (value.to_bytes(4), data[at + 16 : at + 20])
+                if broken == "hashes"
+                else (data[at : at + 4], bytes(4))
+            )
+        path.write_bytes(data)
+    assert Store(store).geometry == tuple(geometry)
+    assert "index.geometry" not in {found.code for found in audit(store)}
