@@ -178,7 +178,7 @@ def _leads_out(store: Path, name: str) -> None:
 
 LINKS: Final = (
     "index", "index/20261121132606390", "index/20301121132606390", "consumequeue", "consumequeue/Orders", "consumequeue/Zz",
-    "consumequeue/Orders/0", "consumequeue/Orders/7", ORDERS, f"consumequeue/Orders/0/{800:020}", "consumequeue_ext", "commitlog",
+    "consumequeue/Orders/0", "consumequeue/Orders/7", ORDERS, f"consumequeue/Orders/0/{800:020}", "consumequeue_ext",
     f"commitlog/{0:020}", "commitlog/stray", "config", "config/topics.json", "config/topics.json.bak", "lock", "abort", "checkpoint",
     FOLDER, f"{FOLDER}/new", f"{FOLDER}/old", f"{FOLDER}/old/index", f"{FOLDER}/done",
 )  # fmt: skip
@@ -195,18 +195,36 @@ def test_a_link_is_refused_at_every_place(run: Run, store: Path, name: str) -> N
         assert everything(store.parent) == before
 
 
-def test_an_audit_reads_through_a_link_and_names_it(verb: Verb, tmp_path: Path) -> None:
-    store = open_store("mixed", tmp_path)
-    (store / "commitlog").rename(tmp_path / "log")
-    (store / "commitlog").symlink_to(tmp_path / "log")
-    outcome = verb("audit", store, "--json")
-    found = [
-        (row["code"], row["severity"], row["file"])
-        for row in outcome.rows
-        if row["code"].startswith("store.")
-    ]
-    assert (outcome.code, found) == (0, [("store.unreadable", "note", "commitlog")])
-    assert "a repair follows none" in outcome.out
+def test_a_log_on_another_disk_is_read_and_never_written(run: Run, verb: Verb, store: Path) -> None:
+    """`commitlog` alone may be a link: a stray file there is left, all else is repaired and undone."""
+    log = store.parent / "log"
+    (store / "commitlog").rename(log)
+    (store / "commitlog").symlink_to(log)
+    (log / "stray").write_bytes(b"x")
+    rows = verb("audit", store, "--json").rows
+    found = [row for row in rows if row["code"] == "store.unreadable"]
+    assert [(row["severity"], row["file"]) for row in found] == [("note", "commitlog")]
+    assert "a repair reads the log through it" in found[0]["message"]
+    before = everything(store.parent)
+    assert "not cured by a repair: log.gap commitlog/stray" in run(store, "--plan").out
+    assert run(store, "--apply").code == 1
+    assert (store / ORDERS).stat().st_size > 0
+    assert everything(log) == {name[4:]: one for name, one in before.items() if name.startswith("log/")}
+    assert run(store, "--undo").code == 0
+    assert {name: one[0] for name, one in everything(store).items() if name != "lock"} == {
+        name[6:]: one[0] for name, one in before.items() if name.startswith("mixed/") and name != "mixed/lock"
+    }
+
+
+def test_a_file_of_the_log_is_not_moved_back_through_a_link(run: Run, store: Path) -> None:
+    """The log was moved to another disk after the repair that moved a stray file out of it."""
+    (store / "commitlog" / "stray").write_bytes(b"x")
+    assert run(store, "--apply").code == 0
+    (store / "commitlog").rename(store.parent / "log")
+    (store / "commitlog").symlink_to(store.parent / "log")
+    before = everything(store.parent)
+    assert run(store, "--undo").is_one_line(3, f"{store}/commitlog: a symbolic link")
+    assert everything(store.parent) == before
 
 
 @pytest.mark.parametrize("name", ["index", "consumequeue/Orders/0", "config", FOLDER])

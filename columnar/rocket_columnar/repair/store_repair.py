@@ -36,6 +36,7 @@ from rocket_columnar.report import REPAIRED, REPAIRED_LATER, Report, audit
 from rocket_columnar.restart import predicted
 from rocket_columnar.store import hold_lock, links_in, lock_holder
 
+_LOG: Final = "commitlog/"
 _TOPICS: Final = "config/topics.json"
 _OFFSETS: Final = "config/consumerOffset.json"
 
@@ -137,6 +138,7 @@ def undo(store: Path) -> str:
         folder = RepairFolder.newest(root)
         if folder is None:
             raise UsageError(f"{store}: contains no repair that could be undone")
+        _refuse_links(root, folder.read().away)
         folder.take_back()
         return folder.name
 
@@ -170,9 +172,15 @@ def _survey(target: Target) -> _Survey:
         of_log = any(_is_of_log(root) for root in cause.roots)
         for root in cause.roots if of_log else (*cause.roots, *cause.consequences):
             if root.severity != "note":
-                cured = root.remedy in remedies and not of_log and (not is_aside(root) or can_move(root.file))
+                can_cure = not is_aside(root) or (can_move(root.file) and not _is_linked(target, root.file))
+                cured = root.remedy in remedies and not of_log and can_cure
                 (roots if cured else left).append(root)
     return _Survey(roots, left, outlook)
+
+
+def _is_linked(target: Target, file: str) -> bool:
+    """Whether a file is in a `commitlog` that is elsewhere: it stays there, as it cannot be moved by a rename."""
+    return file.startswith(_LOG) and (target.store / _LOG).is_symlink()
 
 
 def _outlook(target: Target, store: Store, report: Report) -> Outlook:
@@ -258,9 +266,10 @@ def _refuse(root: Root) -> None:
             raise UsageError(f"{folder.path}: an earlier repair was interrupted; undo it first (--undo)")
 
 
-def _refuse_links(root: Root) -> None:
-    """Refuses a store of which a part is elsewhere: a repair follows no link."""
-    name = next(links_in(root.path), None)
+def _refuse_links(root: Root, moved: Sequence[str] = ()) -> None:
+    """Refuses a store of which a part is elsewhere, where a repair writes: all but `commitlog`, unless files of it are moved back."""
+    through = "" if any(place.startswith(_LOG) for place in moved) else "commitlog"
+    name = next((name for name in links_in(root.path) if name != through), None)
     if name is not None:
         reason = "a symbolic link, which a repair does not follow; mount what it leads to, or move it here"
         raise OSError(errno.ELOOP, reason, os.fspath(root.path / name))

@@ -123,6 +123,9 @@ def _linked(name: str) -> Finding:
     cure = (
         "none needed to read the store; for a repair, move what it leads to into the store, or mount it there"
     )
+    if name == "commitlog":
+        text = "a symbolic link: it was followed, and a repair reads the log through it"
+        cure = "none needed; files that do not belong in the log have to be moved away by hand"
     return finding("store.unreadable", name, None, text, severity="note", cure=cure)
 
 
