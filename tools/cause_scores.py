@@ -14,7 +14,6 @@ from typing import Final
 from rocket_conformance.attribution import (
     MOST_RUNS,
     Evidence,
-    Failure,
     Simulation,
     can_be_run,
     find_causes,
@@ -22,11 +21,11 @@ from rocket_conformance.attribution import (
     part_of,
 )
 from rocket_conformance.cases import Case, Observation
-from rocket_conformance.comparison import differences, specified
+from rocket_conformance.comparison import specified
 from rocket_conformance.files import scratch_root
-from rocket_conformance.judging import Judgement
+from rocket_conformance.judging import Trial
 from rocket_conformance.misreadings import MISREADINGS, Mutant, library_of
-from rocket_conformance.planning import Planned, plan
+from rocket_conformance.planning import CaseState, Planned, plan
 from rocket_spec.data import find_data
 
 _PARTS: Final = {
@@ -131,7 +130,7 @@ def score(
     Raises:
         ValueError: when they change the same text.
     """
-    failures: list[Failure] = []
+    failures: list[CaseState] = []
     passed: dict[str, list[str]] = {}
     drawn: list[str] = []
     parts = {part_of(mutant.clause) for mutant in planted}
@@ -143,8 +142,8 @@ def score(
         if shown is None:
             continue
         if not is_same(expected, shown):
-            judgement = Judgement("diverged", "", shown, tuple(differences(case, expected, shown)))
-            failures.append(Failure(item.id, item.clauses, item.is_directed, case, expected, judgement))
+            trial = Trial(case, expected).observe(shown)
+            failures.append(CaseState(item, trial.verdict, worst=trial))
         elif item.is_directed:
             passed.setdefault(item.clauses[0], []).append(item.id)
         else:
@@ -152,26 +151,26 @@ def score(
     evidence = Evidence(failures, simulation, passed, drawn, _by_id().__getitem__, misreadings)
     causes = find_causes(evidence, most_runs=most_runs)
 
-    def still_fails(failure: Failure, mended: Sequence[Mutant]) -> bool:
-        shown = simulation.observe(everything - set(mended), failure.case, failure.expected)
-        return shown is None or not is_same(failure.expected, shown)
+    def still_fails(trial: Trial, mended: Sequence[Mutant]) -> bool:
+        shown = simulation.observe(everything - set(mended), trial.case, trial.expected)
+        return shown is None or not is_same(trial.expected, shown)
 
-    def is_needed(mutant: Mutant, failure: Failure) -> bool:
-        shown = simulation.observe(everything - {mutant}, failure.case, failure.expected)
-        return shown != failure.judgement.actual
+    def is_needed(mutant: Mutant, trial: Trial) -> bool:
+        shown = simulation.observe(everything - {mutant}, trial.case, trial.expected)
+        return shown is None or trial.actual is None or not is_same(trial.actual, shown)
 
-    claimed: dict[str, tuple[Failure, list[Mutant]]] = {}
+    claimed: dict[str, tuple[CaseState, list[Mutant]]] = {}
     for cause in causes:
         for failure in cause.failures:
             _, mended = claimed.setdefault(failure.id, (failure, []))
             mended += [*cause.misreadings, *cause.hidden]
-    false = [name for name, (failure, mended) in claimed.items() if still_fails(failure, mended)]
+    false = [name for name, (failure, mended) in claimed.items() if still_fails(failure.shown, mended)]
     return Score(
         planted=tuple(mutant.name for mutant in planted),
         shown=frozenset(
             mutant.name
             for mutant in planted
-            if sum(islice((True for item in failures if is_needed(mutant, item)), 2)) == 2
+            if sum(islice((True for item in failures if is_needed(mutant, item.shown)), 2)) == 2
         ),
         first=causes[0].misreadings[0].clause if causes else "",
         named=frozenset(mutant.name for cause in causes if cause.is_sure for mutant in cause.misreadings),

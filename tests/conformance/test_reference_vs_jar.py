@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from rocket_conformance.cases import Case, Observation
+from rocket_conformance.cases import Case
 from rocket_conformance.comparison import specified
-from rocket_conformance.judging import judge
+from rocket_conformance.judging import Trial
 from rocket_conformance.properties import PROPERTIES, Property, examples
 from rocket_conformance.protocol import OPERATIONS
-from rocket_conformance.transport import Job, open_jar
+from rocket_conformance.transport import open_jar
 
 pytestmark = [pytest.mark.java, pytest.mark.usefixtures("maven")]
 
@@ -78,33 +78,28 @@ def disagreements(
     items: Sequence[Property], lists: int, seed: int, root: Path
 ) -> tuple[Counter[str], list[str]]:
     """What was sent, and every list on which reference and real jar disagree."""
-    sent: dict[str, tuple[Case, Observation]] = {}
     seen: Counter[str] = Counter()
     differing: list[str] = []
     items = [item for item in items if not any(OPERATIONS[name].decodes for name in item.ops)]
     each = -(-lists // len(items))
 
-    def jobs() -> Iterator[Job]:
+    def trials() -> Iterator[Trial]:
         for number, drawn in enumerate(
             case for item in items for case in examples(item, seed=seed, count=each)
         ):
-            case, expected = specified(drawn, root / "reference")
-            sent[str(number)] = (case, expected)
-            yield Job(str(number), root / str(number), case.ops, case.files)
+            yield Trial(*specified(drawn, root / "reference"), root / str(number))
 
     with open_jar("4.9.3", case_timeout=60.0) as transport:
-        for job, reply in transport.run(jobs()):
-            case, expected = sent.pop(job.token)
-            judgement = judge(case, expected, job, reply)
+        for trial in transport.run(trials()):
+            case, results = trial.case, trial.expected.results
             seen["lists"] += 1
             seen["operations"] += len(case.ops)
             seen.update(shown(case))
-            seen["files"] += len(expected.files)
-            seen["rejected"] += sum("rejected" in result for result in expected.results)
-            if judgement.verdict != "pass":
-                differing.append(f"{case.id}, {case.producer}: {judgement.verdict} {judgement.found[:1]}")
-            shutil.rmtree(job.directory, ignore_errors=True)
-    assert not sent
+            seen["files"] += len(trial.expected.files)
+            seen["rejected"] += sum("rejected" in result for result in results)
+            if trial.judge().verdict != "pass":
+                differing.append(f"{case.id}, {case.producer}: {trial.verdict} {trial.found[:1]}")
+            shutil.rmtree(trial.directory, ignore_errors=True)
     return seen, differing
 
 

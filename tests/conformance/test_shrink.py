@@ -11,7 +11,7 @@ from rocket_columnar.adapter import Adapter
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.counterexamples import read_replay, replay_of, write_replay
 from rocket_conformance.files import image_of
-from rocket_conformance.judging import Judgement
+from rocket_conformance.judging import Trial
 from rocket_conformance.planning import Planned
 from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.report import describe_files
@@ -83,7 +83,8 @@ def test_a_long_replay_file_leaves_out_the_bytes_that_were_found(tmp_path: Path)
     noise = bytes(random.Random(1).randbytes(100_000))  # noqa: S311 - test data
     case = Case("IDX-FILE-1/any", ("IDX-FILE-1",), ({"op": "index.flush"},))
     actual = Observation(({},), {"20260101000000000": image_of(noise)})
-    document = replay_of(case, Observation(({},), {}), Judgement("diverged", "", actual, ()), [])
+    trial = Trial(case, Observation(({},), {})).observe(actual)
+    document = replay_of(trial, [])
     assert document["actual"]["files"] == {"20260101000000000": {"size": 100_000}}
     write_replay(tmp_path / "replay.json", document)
     assert (tmp_path / "replay.json").stat().st_size < 1 << 16

@@ -12,14 +12,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from adapter_code import GOOD, WRONG, AdapterMaker
+from adapter_code import GOOD, WRONG, AdapterMaker, hash_trials
 from rocket_conformance.files import scratch
 from rocket_conformance.report import Report, conclusion
 from rocket_conformance.running import Options, run
 from rocket_conformance.transport import (
-    Failed,
     InterruptedBySignal,
-    Job,
     open_command,
     stop_on_signals,
 )
@@ -28,10 +26,6 @@ from rocket_spec.temporary_folders import remove_tree
 
 POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and sessions")
 LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
-
-
-def jobs(root: Path, count: int) -> list[Job]:
-    return [Job(f"job{n}", root / f"job{n}", ({"op": "key.hash", "key": str(n)},)) for n in range(count)]
 
 
 # --- restarts ---------------------------------------------------------------------------------------------
@@ -47,8 +41,8 @@ def handle(count, message):
     send(answer(message))
 """
     with open_command(adapter(code), case_timeout=1.0) as transport:
-        found = {job.token: reply for job, reply in transport.run(jobs(tmp_path, 8))}
-    assert [token for token, reply in found.items() if isinstance(reply, Failed)] == ["job2"]
+        found = {trial.token: trial.judge().verdict for trial in transport.run(hash_trials(tmp_path, 8))}
+    assert [token for token, verdict in found.items() if verdict != "pass"] == ["2"]
     assert len((tmp_path / "starts").read_text().split()) == 2
 
 
@@ -244,7 +238,7 @@ def test_what_an_adapter_started_ends_with_it(adapter: AdapterMaker, tmp_path: P
     command = spawning(adapter, tmp_path, hang="os._exit(1)")
     # What it started holds its pipe, so its end is not seen: a case waits for its timeout.
     with open_command(command, case_timeout=2.0) as transport:
-        list(transport.run(jobs(tmp_path, 8)))
+        list(transport.run(hash_trials(tmp_path, 8)))
     pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
     assert len(pids) >= 6  # it crashed and was started again; a daemon may have ended before it wrote
     assert [pid for pid in pids if alive(pid)] == []

@@ -1,35 +1,30 @@
 """Adapters that misbehave: every case gets a verdict, and every run ends."""
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from adapter_code import GOOD, AdapterMaker
+from adapter_code import GOOD, AdapterMaker, hash_trial, hash_trials
 from rocket_conformance.files import scratch, scratch_root
-from rocket_conformance.transport import AdapterError, Answered, Failed, Job, Reply, open_command
-from rocket_reference.java import string_hash
+from rocket_conformance.judging import Trial
+from rocket_conformance.transport import AdapterError, open_command
 from rocket_spec.errors import UsageError
 
 
-def jobs_of(root: Path, count: int) -> list[Job]:
-    """Cases that hash their own number."""
-    return [Job(str(n), root / str(n), ({"op": "key.hash", "key": str(n)},)) for n in range(count)]
-
-
-def replies(command: Sequence[str], root: Path, count: int = 3, *, timeout: float = 10.0) -> list[Reply]:
-    """Sends `count` cases, and returns the replies in the order of the cases; checks each hash."""
+def replies(command: Sequence[str], root: Path, count: int = 3, *, timeout: float = 10.0) -> list[Trial]:
+    """Sends `count` cases, and returns them judged, in their order."""
+    trials = hash_trials(root, count)
     with open_command(command, case_timeout=timeout) as transport:
-        found = {job.token: reply for job, reply in transport.run(jobs_of(root, count))}
-    for token, reply in found.items():
-        assert isinstance(reply, Failed) or reply.answer.results[0]["hash"] == string_hash(token)
+        found = {trial.token: trial.judge() for trial in transport.run(trials)}
     return [found[str(n)] for n in range(count)]
 
 
-def verdicts(found: list[Reply]) -> list[str]:
-    return ["answered" if isinstance(reply, Answered) else reply.verdict for reply in found]
+def verdicts(found: Iterable[Trial]) -> list[str]:
+    return [trial.verdict for trial in found]
 
 
 OUT_OF_ORDER = """\
@@ -58,7 +53,7 @@ def handle(count, message):
     ],
 )
 def test_an_answer_that_is_taken(code: str, adapter: AdapterMaker, tmp_path: Path) -> None:
-    assert verdicts(replies(adapter(code), tmp_path)) == ["answered"] * 3
+    assert verdicts(replies(adapter(code), tmp_path)) == ["pass"] * 3
 
 
 ODD: dict[str, tuple[str, str, str]] = {
@@ -95,8 +90,7 @@ def test_an_odd_answer_has_a_verdict_and_harms_no_other_case(
         f"def handle(count, message):\n    if message['ops'][0]['key'] == '1':\n        {code}\n    send(answer(message))"
     )
     found = replies(command, tmp_path, timeout=0.5 if name == "hang" else 10.0)
-    assert verdicts(found) == ["answered", verdict, "answered"]
-    assert isinstance(found[1], Failed)
+    assert verdicts(found) == ["pass", verdict, "pass"]
     assert text in found[1].detail
 
 
@@ -112,15 +106,13 @@ def test_of_several_in_flight_only_who_dies_alone_is_to_blame(adapter: AdapterMa
         send(answer(message))
     """
     found = verdicts(replies(adapter(code), tmp_path, 5))
-    assert found == ["answered", "answered", "crash", "answered", "answered"]
+    assert found == ["pass", "pass", "crash", "pass", "pass"]
 
 
 def test_an_adapter_that_reads_nothing_more_is_a_timeout(adapter: AdapterMaker, tmp_path: Path) -> None:
     command = adapter("IN_FLIGHT = 64\ndef handle(count, message):\n    time.sleep(60)")
-    job = Job("0", tmp_path / "0", ({"op": "key.hash", "key": "x" * 5_000_000},))
     with open_command(command, case_timeout=0.5) as transport:
-        found = list(transport.run([job]))
-    assert verdicts([reply for _, reply in found]) == ["timeout"]
+        assert verdicts(transport.run([hash_trial(tmp_path, 0, "x" * 5_000_000)])) == ["timeout"]
 
 
 @pytest.mark.parametrize(
@@ -149,12 +141,12 @@ def test_several_processes_share_the_cases(adapter: AdapterMaker, tmp_path: Path
             file.write(message["id"] + "\\n")
         send(answer(message))
     """
-    jobs = jobs_of(tmp_path, 40)
+    trials = hash_trials(tmp_path, 40)
     with open_command(adapter(code), jobs=3) as transport:
-        found = {job.token: reply for job, reply in transport.run(jobs)}
-        again = list(transport.run(jobs[:1]))
-    assert found.keys() == {job.token for job in jobs}
-    assert verdicts([*found.values(), again[0][1]]) == ["answered"] * 41
+        found = {trial.token: trial.judge() for trial in transport.run(trials)}
+        [again] = transport.run(hash_trials(tmp_path, 1))
+    assert found.keys() == {trial.token for trial in trials}
+    assert verdicts([*found.values(), again.judge()]) == ["pass"] * 41
     seen = [path.read_text().split() for path in tmp_path.glob("seen-*")]
     assert len(seen) == 3
     assert sorted(token for tokens in seen for token in tokens) == sorted([*found, "0"])
@@ -162,10 +154,10 @@ def test_several_processes_share_the_cases(adapter: AdapterMaker, tmp_path: Path
 
 def test_several_processes_can_be_left_in_the_middle(adapter: AdapterMaker, tmp_path: Path) -> None:
     with open_command(adapter(GOOD), jobs=2) as transport:
-        for _ in transport.run(jobs_of(tmp_path, 1_000)):
+        for _ in transport.run(hash_trials(tmp_path, 1_000)):
             break
-        [(_, reply)] = transport.run([Job("x", tmp_path / "x", ({"op": "key.hash", "key": "a"},))])
-        assert isinstance(reply, Answered)
+        [trial] = transport.run([hash_trial(tmp_path, 0)])
+        assert trial.judge().verdict == "pass"
 
 
 def test_without_posix_a_hang_is_ended_too(
@@ -173,11 +165,15 @@ def test_without_posix_a_hang_is_ended_too(
 ) -> None:
     from rocket_conformance.transport import _process
 
-    windows = SimpleNamespace(name="nt", read=os.read)  # whatever else is asked of it is an AttributeError
+    # whatever else is asked of them is an AttributeError
+    windows = SimpleNamespace(name="nt", read=os.read, getpid=os.getpid)
+    there = ("SIG_IGN", "SIGINT", "SIGTERM", "signal", "getsignal")
     monkeypatch.setattr(_process, "os", windows)
-    monkeypatch.setattr(_process, "signal", SimpleNamespace())
+    monkeypatch.setattr(
+        _process, "signal", SimpleNamespace(**{name: getattr(signal, name) for name in there})
+    )
     code = "def handle(count, message):\n    time.sleep(60 * (message['ops'][0]['key'] == '1'))\n    send(answer(message))"
-    assert verdicts(replies(adapter(code), tmp_path, timeout=1.0)) == ["answered", "timeout", "answered"]
+    assert verdicts(replies(adapter(code), tmp_path, timeout=1.0)) == ["pass", "timeout", "pass"]
 
 
 # --- scratch --------------------------------------------------------------------------------------------

@@ -1,31 +1,25 @@
 """The exchanges of a check: hello, small cases, bye.
 
-The suite's own transport ends a process that breaks the protocol, and blames the case. Here every line is
-looked at for all that is wrong with it, so that whoever writes an adapter sees what to change.
+In a run a process that breaks the protocol is ended, and its case is blamed. Here every line is looked at for all that
+is wrong with it, each fault with the place in PROTOCOL.md that it breaks, so that whoever writes an adapter sees what to change.
 """
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, cast
 
 from rocket_spec.temporary_folders import remove_tree
 
-from rocket_conformance.adapter_check.line_faults import (
-    Broken,
-    about_answer,
-    about_end,
-    about_hello,
-    text_of,
-    token_of,
-)
-from rocket_conformance.cases import Case, Observation, directed_cases, geometries_of
+from rocket_conformance.cases import Case, directed_cases, geometries_of
 from rocket_conformance.comparison import specified
 from rocket_conformance.files import scratch
-from rocket_conformance.judging import Verdict, judge
+from rocket_conformance.judging import Trial, Verdict
 from rocket_conformance.planning import Planned, fit_expected
 from rocket_conformance.protocol import (
     BYE,
+    FEATURES,
     OPERATIONS,
     Hello,
     Op,
@@ -34,16 +28,81 @@ from rocket_conformance.protocol import (
     encode_line,
     hello_message,
     parse_answer,
-    parse_hello,
     suite_version,
 )
 from rocket_conformance.report import describe_divergence
-from rocket_conformance.transport import LIVE, AdapterError, Answered, Event, Job, Process, no_orphans
+from rocket_conformance.transport import AdapterError, ChildTransport, Event, no_orphans
 
-HELLO_SECONDS: Final = 60.0
-_END_SECONDS: Final = 5.0
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """What is wrong with a line: the place in PROTOCOL.md that it breaks (`rule 2`, `Operations`), and how."""
+
+    place: str
+    text: str
+
+
+def about_hello(hello: Hello) -> Iterator[Broken]:
+    """What a hello that can be read declares to no effect."""
+    unknown = sorted(hello.ops - OPERATIONS.keys())
+    if unknown:
+        yield Broken("Operations", f"ops holds names that are not operations: {', '.join(unknown)}")
+    unknown = sorted(hello.features - FEATURES.keys())
+    if unknown:
+        yield Broken("Features", f"features holds names that are not features: {', '.join(unknown)}")
+    if not hello.ops & OPERATIONS.keys():
+        yield Broken("rule 3", "ops names no operation: nothing can be tested")
+    for family in ("index", "service", "queue"):
+        names = sorted(name for name in hello.ops & OPERATIONS.keys() if name.startswith(f"{family}."))
+        if names and f"{family}.open" not in hello.ops:
+            yield Broken("Operations", f"{', '.join(names)} without {family}.open can never be sent")
+
+
+def about_answer(line: bytes, trial: Trial) -> tuple[Broken, ...]:
+    """All that is wrong with the form of an answer, operation by operation."""
+    try:
+        answer = decode_line(line)
+    except ProtocolError as error:
+        return (Broken(error.place, str(error)),)
+    found: list[Broken] = []
+    ops = trial.case.ops
+    if answer.get("id") != trial.token or not isinstance(answer["id"], str):
+        found.append(Broken("rule 4", f"id is {answer.get('id')!r}, not {trial.token!r} as it was sent"))
+    given: object = answer.get("results")
+    results = cast("list[object]", given) if isinstance(given, list) else []
+    if len(results) == len(ops):
+        for place, (op, result) in enumerate(zip(ops, results, strict=True)):
+            found += _about({"results": [result]}, [op], place)
+        found += _about({"results": [], "files": answer.get("files", [])}, [], 0)
+    else:
+        found += _about(answer, ops, 0)
+    return tuple(found)
+
+
+def _about(answer: dict[str, Any], ops: Sequence[Op], place: int) -> Iterator[Broken]:
+    try:
+        parse_answer(answer, ops, start=place)
+    except ProtocolError as error:
+        yield Broken(error.place, str(error))
+
+
+def about_end(fate: str) -> tuple[Broken, ...]:
+    """The rule that a process broke by the way it ended."""
+    return () if fate.startswith("exited with code 0") else (Broken("rule 13", f"it {fate}"),)
+
+
+def text_of(line: bytes) -> str:
+    """A line as it is shown."""
+    return line.decode("utf-8", "replace").rstrip("\r\n")
+
+
+# --- exchanges ----------------------------------------------------------------------------------------
+
 _UNASKED_SECONDS: Final = 0.02
 _MOST_DEATHS: Final = 5
+_FLUSHED: Final = ": is stdout flushed after each line?"
+_HELLO: Final = text_of(encode_line(hello_message(suite_version())))
+_BYE: Final = text_of(encode_line(BYE))
 
 _DEFAULT_SIZE: Final = 1 << 26
 """Larger files, in bytes, are left to the suite itself."""
@@ -104,188 +163,99 @@ def check_adapter(command: Sequence[str], *, case_timeout: float = 10.0) -> Gene
     Raises:
         AdapterError: when the command cannot be started, or not again.
     """
-    with no_orphans(LIVE), scratch() as root:
-        check = _Check(command, case_timeout, root)
+    with no_orphans(), scratch() as root, ExitStack() as stack:
         try:
-            yield from check.run()
-        finally:
-            check.drop()
+            transport = ChildTransport(command, case_timeout=case_timeout, lenient=True)
+        except AdapterError as error:
+            if error.line is None:
+                raise
+            yield _refused(error)
+            return
+        stack.callback(transport.close)
+        yield from _Check(transport, root).run()
 
 
-class _Tried(NamedTuple):
-    """A case on its way, and what is expected of it."""
-
-    job: Job
-    case: Case
-    expected: Observation
+def _refused(error: AdapterError) -> Exchange:
+    """An answer to hello that is none."""
+    if not isinstance(error.line, Event):
+        received = text_of(error.line) if isinstance(error.line, bytes) else ""
+        return Exchange("hello", _HELLO, received, (Broken(error.place, error.reason),))
+    rule = {Event.SILENCE: "rule 1", Event.TOO_LONG: "rule 11"}.get(error.line, "rule 12")
+    hint = _FLUSHED if error.line is Event.SILENCE else ""
+    return Exchange("hello", _HELLO, "nothing", (Broken(rule, f"{error.reason}{hint}"),))
 
 
 class _Check:
-    """The process, and how often it died."""
+    """The exchanges with a started adapter, and how often its process died."""
 
-    def __init__(self, command: Sequence[str], case_timeout: float, root: Path) -> None:
-        self._command = command
-        self._case_timeout = case_timeout
+    def __init__(self, transport: ChildTransport, root: Path) -> None:
+        self._transport = transport
         self._root = root
-        self._process: Process | None = None
         self._deaths = 0
         self._tokens = 0
-        self._features = frozenset[str]()
 
     def run(self) -> Iterator[Exchange]:
-        exchange, hello = self._hello()
-        yield exchange
-        if hello is None:
-            return
+        hello, received = self._transport.hello, self._transport.line
+        assert isinstance(received, bytes)  # noqa: S101 - it was understood
+        yield Exchange("hello", _HELLO, text_of(received), (*about_hello(hello), *self._unasked()))
         probe = _nothing_open(hello)
-        for case in [*([probe] if probe else []), *_smoke_cases(hello)]:
-            if self._deaths >= _MOST_DEATHS:
-                return
-            yield self._case(case)
-        if hello.max_in_flight > 1 and self._deaths < _MOST_DEATHS:
-            yield from self._two_at_once(hello)
-        if self._process is not None:
-            yield self._bye()
-        if self._deaths == 0:
-            yield self._end_of_stdin()
+        smoke = _smoke_cases(hello)
+        for case in [*([probe] if probe else []), *smoke]:
+            if self._deaths < _MOST_DEATHS:
+                yield from self._exchanges([case], case.id)
+        if hello.max_in_flight > 1 and self._deaths < _MOST_DEATHS and smoke:
+            case = min(smoke, key=lambda item: len(item.ops))
+            yield from self._exchanges([case, case], f"two cases at once: {case.id}")
+        if self._deaths < _MOST_DEATHS:
+            line, fate = self._transport.farewell(bye=True)
+            if isinstance(line, bytes):
+                yield Exchange("bye", _BYE, text_of(line), (Broken("rule 12", "bye has no answer"),))
+            elif line is not Event.END:
+                yield Exchange("bye", _BYE, "", (Broken("rule 13", f"after 5 s it had not ended: {fate}"),))
+            else:
+                yield Exchange("bye", _BYE, f"it {fate}", about_end(fate))
+        if self._deaths == 0:  # a suite that is interrupted sends no bye
+            _, fate = self._transport.farewell(bye=False)
+            yield Exchange("end of stdin", "", f"it {fate}", about_end(fate))
 
-    # --- the messages ------------------------------------------------------------------------------------
+    def _exchanges(self, cases: Sequence[Case], about: str) -> Iterator[Exchange]:
+        """The cases, all sent before the first is answered; of one that keeps the protocol the content is judged, too."""
+        trials: list[Trial] = []
+        for case in cases:
+            self._tokens += 1
+            directory = self._root / str(self._tokens)
+            case, expected = specified(case, directory)  # noqa: PLW2901 - without what is never sent
+            trials.append(Trial(case, fit_expected(expected, self._transport.hello.features), directory))
+        for trial in self._transport.run(trials):
+            self._deaths += trial.ended
+            exchange = self._exchange(trial, about)
+            extra = () if trial.ended or len(cases) > 1 else self._unasked()
+            yield replace(exchange, broken=(*exchange.broken, *extra))
+            remove_tree(trial.directory)
 
-    def _hello(self) -> tuple[Exchange, Hello | None]:
-        sent = encode_line(hello_message(suite_version()))
-        self._process = Process(self._command)
-        self._process.send(sent)
-        line = self._process.receive(HELLO_SECONDS)
+    def _exchange(self, trial: Trial, about: str) -> Exchange:
+        sent, line = text_of(encode_line(trial.message)), self._transport.line
+        if trial.verdict == "crash":
+            what = trial.detail.replace("it ", "instead of an answer it ", 1)
+            return Exchange(about, sent, "nothing", verdict="crash", differences=(what,))
+        if trial.verdict == "timeout":
+            return Exchange(about, sent, "nothing", (Broken("rule 1", f"{trial.detail}{_FLUSHED}"),))
         if isinstance(line, Event):
-            return self._instead("hello", sent, line, HELLO_SECONDS), None
-        broken: list[Broken] = []
-        hello: Hello | None = None
-        try:
-            answer = decode_line(line)
-            hello = parse_hello(answer)
-        except ProtocolError as error:
-            broken.append(Broken(error.place, str(error)))
-        else:
-            self._features = hello.features
-            broken += about_hello(hello)
-        return Exchange("hello", text_of(sent), text_of(line), (*broken, *self._unasked())), hello
-
-    def _case(self, case: Case) -> Exchange:
-        tried = self._try(case)
-        try:
-            sent = self._send(tried.job)
-            assert self._process is not None  # noqa: S101 - it was started to send
-            line = self._process.receive(self._case_timeout)
-            if isinstance(line, Event):
-                return self._instead(case.id, sent, line, self._case_timeout)
-            exchange = self._judged(tried, sent, line)
-            return replace(exchange, broken=(*exchange.broken, *self._unasked()))
-        finally:
-            remove_tree(tried.job.directory)
-
-    def _two_at_once(self, hello: Hello) -> Iterator[Exchange]:
-        """Two cases before the first is answered; either answer may come first."""
-        case = min(_smoke_cases(hello), key=lambda item: len(item.ops), default=None)
-        if case is None:
-            return
-        waiting = {tried.job.token: tried for tried in (self._try(case), self._try(case))}
-        lines = {token: self._send(tried.job) for token, tried in waiting.items()}
-        about = f"two cases at once: {case.id}"
-        for _ in range(2):
-            assert self._process is not None  # noqa: S101 - both were sent
-            line = self._process.receive(self._case_timeout)
-            if isinstance(line, Event):
-                yield self._instead(about, b"".join(lines.values()), line, self._case_timeout)
-                return
-            token = token_of(line)
-            tried = waiting.pop(token if token in waiting else next(iter(waiting)))
-            yield replace(self._judged(tried, lines[tried.job.token], line), about=about)
-            remove_tree(tried.job.directory)
-
-    def _bye(self) -> Exchange:
-        assert self._process is not None  # noqa: S101 - the caller looked
-        sent = encode_line(BYE)
-        self._process.send(sent)
-        line = self._process.receive(_END_SECONDS)
-        fate = self._process.end(patience=_END_SECONDS if line is Event.END else 0.5)
-        self._process = None
-        if isinstance(line, bytes):
-            return Exchange("bye", text_of(sent), text_of(line), (Broken("rule 12", "bye has no answer"),))
-        if line is not Event.END:
-            return Exchange(
-                "bye", text_of(sent), "", (Broken("rule 13", f"after 5 s it had not ended: {fate}"),)
-            )
-        return Exchange("bye", text_of(sent), f"it {fate}", about_end(fate))
-
-    def _end_of_stdin(self) -> Exchange:
-        """A suite that is interrupted sends no bye."""
-        exchange, _ = self._hello()
-        if self._process is None:
-            return replace(exchange, about="end of stdin")
-        fate = self._process.end(patience=_END_SECONDS)
-        self._process = None
-        return Exchange("end of stdin", "", f"it {fate}", about_end(fate))
-
-    # --- around them -------------------------------------------------------------------------------------
-
-    def _try(self, case: Case) -> _Tried:
-        self._tokens += 1
-        directory = self._root / str(self._tokens)
-        case, expected = specified(case, directory)
-        expected = fit_expected(expected, self._features)
-        return _Tried(Job(directory.name, directory, case.ops, case.files), case, expected)
-
-    def _send(self, job: Job) -> bytes:
-        if self._process is None:
-            self._hello()
-        if self._process is None:
-            raise AdapterError(f"{self._command[0]}: did not answer hello when it was started again")
-        sent = encode_line(job.prepare())
-        self._process.send(sent)
-        return sent
-
-    def _judged(self, tried: _Tried, sent: bytes, line: bytes) -> Exchange:
-        """An answer to a case: its form first, and its content only if that is right."""
-        job, case, expected = tried
-        broken = about_answer(line, job)
-        if broken:
-            return Exchange(case.id, text_of(sent), text_of(line), broken)
-        judgement = judge(case, expected, job, Answered(parse_answer(decode_line(line), job.ops)))
-        lines = [judgement.detail] if judgement.detail else []
-        if judgement.found:
-            found = [item.to_json(case.clauses[0]) for item in judgement.found[:3]]
-            lines += describe_divergence(found)
-        return Exchange(case.id, text_of(sent), text_of(line), (), judgement.verdict, tuple(lines))
-
-    def _instead(self, about: str, sent: bytes, event: Event, seconds: float) -> Exchange:
-        """What came instead of a line; the process is ended. One that ends in a case may be the implementation's crash."""
-        self._deaths += 1
-        assert self._process is not None  # noqa: S101 - it gave the event
-        fate = self._process.end(patience=2.0 if event is Event.END else 0.0)
-        self._process = None
-        if event is Event.TOO_LONG:
-            return Exchange(about, text_of(sent), event.value, (Broken("rule 11", event.value),))
-        if event is Event.SILENCE:
-            what = f"no line within {seconds:g} s: is stdout flushed after each line? It {fate}"
-            return Exchange(about, text_of(sent), "nothing", (Broken("rule 1", what),))
-        what = f"instead of an answer it {fate}"
-        if about == "hello":
-            return Exchange(about, text_of(sent), "nothing", (Broken("rule 12", what),))
-        return Exchange(about, text_of(sent), "nothing", verdict="crash", differences=(what,))
+            return Exchange(about, sent, line.value, (Broken("rule 11", line.value),))
+        received = text_of(line)
+        if broken := about_answer(line, trial):
+            return Exchange(about, sent, received, broken)
+        trial.judge()
+        lines = [trial.detail] if trial.detail else []
+        lines += describe_divergence([item.to_json(trial.case.clauses[0]) for item in trial.found[:3]])
+        return Exchange(about, sent, received, (), trial.verdict, tuple(lines))
 
     def _unasked(self) -> tuple[Broken, ...]:
         """A line that nobody asked for, most often a log on stdout."""
-        assert self._process is not None  # noqa: S101 - it just answered
-        line = self._process.receive(_UNASKED_SECONDS)
-        if isinstance(line, Event):
+        line = self._transport.unasked(_UNASKED_SECONDS)
+        if line is None:
             return ()
         return (Broken("rule 12", f"one more line that nothing asked for: {text_of(line)[:200]}"),)
-
-    def drop(self) -> None:
-        """Ends what is still there."""
-        if self._process is not None:
-            self._process.end()
-            self._process = None
 
 
 # --- what is sent ----------------------------------------------------------------------------------------

@@ -9,16 +9,246 @@ with them alone must give what the implementation gave, and with the rest of the
 the case, except for other faults that they hide. Misreadings that they may hide are stated with them.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
-from rocket_conformance.attribution.evidence import Evidence, Failure
-from rocket_conformance.attribution.search import FEWEST_CASES, EnoughError, Search, family_of, part_of
-from rocket_conformance.attribution.simulation import can_be_run
+from rocket_conformance.attribution.evidence import CaseState, Evidence, can_be_run, distance, is_same
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.misreadings import Mutant
+
+_MOST_MISREADINGS: Final = 12
+"""Maximum number of misreadings in the set."""
+
+FEWEST_CASES: Final = 2
+"""Number of cases that a misreading must explain."""
+
+_OWN_SAMPLE: Final = 3
+"""Number of failing cases of its own clause on which a misreading is tried."""
+
+_SAMPLE: Final = 6
+"""Number of failing cases of other clauses on which a misreading is tried."""
+
+_FINALISTS: Final = 4
+"""Number of misreadings that are compared after these trials."""
+
+_COMPARED: Final = 200
+"""Maximum number of cases on which misreadings are compared."""
+
+_REFUTING: Final = 150
+"""Number of passing cases that a misreading must pass."""
+
+_BROKEN: Final = 1e6
+"""Distance of misreadings with which the reference breaks."""
+
+
+class EnoughError(Exception):
+    """The number of runs is used up."""
+
+
+class _Outcome(NamedTuple):
+    """The effect of misreadings on a failing case: whether they give what was seen or what is expected, and the distance from what was seen."""
+
+    exact: bool
+    passes: bool
+    distance: float
+
+
+def family_of(clause: str) -> str:
+    """The family of a clause, such as `IDX-SEL`."""
+    return clause.rpartition("-")[0]
+
+
+def part_of(clause: str) -> str:
+    """The part of a store that a clause is about; decoding of text shows in the log."""
+    head = clause.partition("-")[0]
+    return "LOG" if head == "UTF8" else head
+
+
+@dataclass
+class Search:
+    """The set of misreadings, and what was run.
+
+    Attributes:
+        evidence: of the run.
+        left: how often the reference may still run a case.
+        found: the set so far, in the order in which it grew.
+        claims: the misreadings that are proved for a failing case, by its id.
+    """
+
+    evidence: Evidence
+    left: int
+    found: list[Mutant] = field(default_factory=list["Mutant"])
+    claims: dict[str, frozenset[Mutant]] = field(default_factory=dict[str, "frozenset[Mutant]"])
+
+    def __post_init__(self) -> None:
+        failures = [
+            failure
+            for failure in self.evidence.failures
+            if failure.shown.actual
+            and all(can_be_run(trial.case, trial.expected) for trial in failure.trials)
+        ]
+        failures.sort(key=lambda failure: (len(failure.shown.case.ops), failure.id))
+        self.failures = [failure for failure in failures if failure.all_kept]
+        self.properties = [failure for failure in failures if not failure.all_kept]
+        self.outcomes: dict[tuple[frozenset[Mutant], str], _Outcome] = {}
+        self.refuted: set[Mutant] = set()
+        self._hidden: dict[Mutant, set[str]] = {}
+
+    # --- running ------------------------------------------------------------------------------------------
+
+    def outcome(self, misreadings: Iterable[Mutant], failure: CaseState) -> _Outcome:
+        """The effect of these misreadings on a failing case."""
+        key = frozenset(misreadings), failure.id
+        if key not in self.outcomes:
+            self.outcomes[key] = self._run(key[0], failure)
+        return self.outcomes[key]
+
+    def _run(self, misreadings: frozenset[Mutant], failure: CaseState) -> _Outcome:
+        exact, passes, far = True, True, 0.0
+        for trial in failure.trials:
+            if trial.actual is None:
+                continue
+            shown: Observation | None = trial.expected
+            if misreadings:
+                self._count()
+                shown = self.evidence.simulation.observe(misreadings, trial.case, trial.expected)
+            if shown is None:
+                return _Outcome(exact=False, passes=False, distance=_BROKEN)
+            exact = exact and is_same(trial.actual, shown)
+            passes = passes and is_same(trial.expected, shown)
+            far += distance(trial.actual, shown)
+        return _Outcome(exact, passes, far)
+
+    def _count(self) -> None:
+        if self.left <= 0:
+            raise EnoughError
+        self.left -= 1
+
+    def passes(self, misreadings: Collection[Mutant], case: Case, expected: Observation) -> bool:
+        """Whether the reference with these misreadings does what is expected of a case."""
+        if not misreadings:
+            return True
+        self._count()
+        shown = self.evidence.simulation.observe(frozenset(misreadings), case, expected)
+        return shown is not None and is_same(expected, shown)
+
+    # --- the set ------------------------------------------------------------------------------------------
+
+    def grow(self) -> None:
+        """Adds misreadings as long as they explain more."""
+        while len(self.found) < _MOST_MISREADINGS:
+            rest = [failure for failure in self.failures if not self.outcome(self.found, failure).exact]
+            parts = {part_of(failure.clause) for failure in rest}
+            suspects = [
+                mutant
+                for mutant in self.evidence.misreadings
+                if part_of(mutant.clause) in parts and mutant not in self.found and mutant not in self.refuted
+            ]
+            sure = self._surest(suspects, rest)
+            best = sure or self._best(suspects, rest)
+            if best is None:
+                return
+            against = self.refuting(best, self.found)
+            partner = self._partner(best, against, suspects, rest) if sure and against else None
+            if against and partner is None:
+                self.refuted.add(best)
+            else:
+                self.found += [best] if partner is None else [best, partner]
+                self.refuted.clear()  # what is found now may hide what spoke against them
+
+    def _surest(self, suspects: Sequence[Mutant], rest: Sequence[CaseState]) -> Mutant | None:
+        """Of the first clause with one that explains the smallest cases written for it, the one that explains most of them."""
+        for clause in dict.fromkeys(mutant.clause for mutant in suspects):
+            own = [item for item in rest if item.planned.is_directed and item.clause == clause]
+            sure = [
+                mutant
+                for mutant in suspects
+                if mutant.clause == clause
+                and len(own) >= FEWEST_CASES
+                and all(self.outcome([*self.found, mutant], item).exact for item in own[:_OWN_SAMPLE])
+            ]
+            if sure:
+                return max(sure, key=lambda mutant: self._gain(mutant, own[:_COMPARED]))
+        return None
+
+    def _best(self, suspects: Sequence[Mutant], rest: Sequence[CaseState]) -> Mutant | None:
+        """The misreading that explains most of the rest; None where none explains more than it spoils."""
+        own: dict[str, list[CaseState]] = {}
+        firsts: dict[str, dict[str, CaseState]] = {}
+        for failure in rest:
+            clause = failure.clause
+            firsts.setdefault(part_of(clause), {}).setdefault(clause, failure)
+            if failure.planned.is_directed:
+                own.setdefault(clause, []).append(failure)
+        tried: list[tuple[float, Mutant]] = []
+        for mutant in suspects:
+            mine = own.get(mutant.clause, [])[:_OWN_SAMPLE]
+            near = [item for item in firsts[part_of(mutant.clause)].values() if item not in mine]
+            score = self._gain(mutant, [*mine, *near[:_SAMPLE]])
+            if score > 0:
+                tried.append((score, mutant))
+        ordered = [*rest, *(failure for failure in self.failures if failure not in rest)]
+        best, most = None, 0.0
+        for _, mutant in sorted(tried, key=lambda item: -item[0])[:_FINALISTS]:
+            near = [item for item in ordered if part_of(item.clause) == part_of(mutant.clause)]
+            gain = self._gain(mutant, near[:_COMPARED])
+            if gain > most:
+                best, most = mutant, gain
+        return best
+
+    def _gain(self, mutant: Mutant, failures: Sequence[CaseState]) -> float:
+        """How much nearer the set comes to what was seen: 1 for a case that it gives exactly, less where it comes nearer."""
+        gain = 0.0
+        for failure in failures:
+            before, after = (
+                self.outcome(misreadings, failure) for misreadings in (self.found, [*self.found, mutant])
+            )
+            if before.exact or after.exact:
+                gain += after.exact - before.exact
+            elif before.distance:
+                gain += max(-0.5, (before.distance - after.distance) / before.distance / 2)
+        return gain
+
+    def _partner(
+        self, best: Mutant, against: str, suspects: Sequence[Mutant], rest: Sequence[CaseState]
+    ) -> Mutant | None:
+        """The misreading that hides best in the passing case that speaks against it, and explains most beside it."""
+        self.found.append(best)
+        try:
+            gains = {
+                mutant: self._gain(mutant, rest[:_COMPARED])
+                for mutant in suspects
+                if mutant not in self.found
+                and not self.failing({*self.found, mutant}, [against])
+                and not self.refuting(mutant, self.found)
+            }
+        finally:
+            self.found.remove(best)
+        return max((mutant for mutant in gains if gains[mutant] > 0), key=gains.__getitem__, default=None)
+
+    def refuting(self, mutant: Mutant, others: Iterable[Mutant]) -> str | None:
+        """A case that the implementation passes, and others with this misreading fail."""
+        family, part = family_of(mutant.clause), part_of(mutant.clause)
+        clauses = [clause for clause in self.evidence.passed if part_of(clause) == part]
+        clauses.sort(key=lambda clause: (clause != mutant.clause, family_of(clause) != family))
+        names = [name for clause in clauses for name in self.evidence.passed[clause]]
+        return self.failing({*others, mutant}, names[:_REFUTING])
+
+    def failing(self, misreadings: Iterable[Mutant], names: Iterable[str]) -> str | None:
+        """The first of these cases, which the implementation passes, that the misreadings fail."""
+        passed_case = self.evidence.passed_case
+        if passed_case is None:
+            return None
+        for name in names:
+            case, expected = passed_case(name)
+            if can_be_run(case, expected) and not self.passes(frozenset(misreadings), case, expected):
+                return name
+        return None
+
+
+# --- causes -------------------------------------------------------------------------------------------
 
 MOST_RUNS: Final = 30_000
 """Runs of a case on the reference that each step takes at most: some ten seconds, if faults are many."""
@@ -43,9 +273,9 @@ class Cause:
     """
 
     misreadings: tuple[Mutant, ...]
-    failures: tuple[Failure, ...]
+    failures: tuple[CaseState, ...]
     shows: int
-    sampled: tuple[Failure, ...] = ()
+    sampled: tuple[CaseState, ...] = ()
     together: tuple[Mutant, ...] = ()
     hidden: tuple[Mutant, ...] = ()
 
@@ -97,16 +327,16 @@ class _Claims(Search):
             if 0 < len(active) <= _MOST_TOGETHER and self._is_proved(active, failure):
                 self.claims[failure.id] = active
 
-    def _is_proved(self, misreadings: frozenset[Mutant], failure: Failure) -> bool:
+    def _is_proved(self, misreadings: frozenset[Mutant], failure: CaseState) -> bool:
         """Whether they give what was seen, and the rest of the set what is expected."""
         rest = set(self.found) - misreadings
         return self.outcome(misreadings, failure).exact and self.outcome(rest, failure).passes
 
-    def _matters(self, mutant: Mutant, failure: Failure) -> bool:
+    def _matters(self, mutant: Mutant, failure: CaseState) -> bool:
         """Whether the set needs a misreading for a case that it gives exactly, or it alone changes something there."""
         return self._needs(mutant, failure) or not self.outcome([mutant], failure).passes
 
-    def _needs(self, mutant: Mutant, failure: Failure) -> bool:
+    def _needs(self, mutant: Mutant, failure: CaseState) -> bool:
         return not self.outcome(set(self.found) - {mutant}, failure).exact
 
     def look_behind(self) -> None:
@@ -120,7 +350,7 @@ class _Claims(Search):
             for failure in self.failures:
                 if failure.id not in claims:
                     continue
-                part = part_of(failure.clauses[0])
+                part = part_of(failure.clause)
                 for mutant in [item for item in hidden if part_of(item.clause) == part]:
                     if self.outcome([mutant], failure).passes:
                         continue
@@ -132,12 +362,12 @@ class _Claims(Search):
 
     def _may_hide(self, mutant: Mutant) -> bool:
         """Whether the cases written for its clause, failed and passed, do not speak against it beside the set."""
-        parts = {part_of(item.clauses[0]) for item in self.failures if item.id in self.claims}
+        parts = {part_of(item.clause) for item in self.failures if item.id in self.claims}
         misread = {other.clause for other in self.found}
         if part_of(mutant.clause) not in parts or mutant.clause in misread or mutant in self.refuted:
             return False
         together = frozenset((*self.found, mutant))
-        own = [item for item in self.failures if item.directed and item.clauses[0] == mutant.clause]
+        own = [item for item in self.failures if item.planned.is_directed and item.clause == mutant.clause]
         known = (item for item in own if self.outcome(self.found, item).exact)
         passed = self.evidence.passed.get(mutant.clause, ())
         return all(self.outcome(together, item).exact for item in known) and not self.failing(
@@ -186,7 +416,7 @@ class _Claims(Search):
             found.append(cause)
         return tuple(sorted(found, key=lambda item: (not item.is_sure, -len(item.failures))))
 
-    def _otherwise(self, mutant: Mutant, names: Collection[str]) -> list[Failure]:
+    def _otherwise(self, mutant: Mutant, names: Collection[str]) -> list[CaseState]:
         """Other failing cases in which a misreading would show."""
         rest = [item for item in self.failures if item.id not in names]
         return [item for item in rest if not self.outcome([mutant], item).passes]
@@ -207,12 +437,12 @@ class _Claims(Search):
         if len(claimed) >= FEWEST_CASES:
             return tuple(self.like(mutant))
         [failure] = claimed
-        rest, part, own = self.claims[failure.id] - {mutant}, part_of(mutant.clause), failure.clauses[0]
+        rest, part, own = self.claims[failure.id] - {mutant}, part_of(mutant.clause), failure.clause
         near = (item for item in self.evidence.misreadings if part_of(item.clause) == part)
         found = [other for other in near if self.outcome(rest | {other}, failure).exact]
         found = [other for other in found if other == mutant or not self.refuting(other, rest)]
         found.sort(key=lambda item: item.clause != own)
-        return tuple(found) if failure.directed and found[0].clause == own else ()
+        return tuple(found) if failure.planned.is_directed and found[0].clause == own else ()
 
     def _passed(self) -> Iterator[tuple[Case, Observation]]:
         """The cases that the implementation passes, of the parts that the set is about."""

@@ -1,42 +1,113 @@
-"""The evidence from which causes are found: the failures of a run, and the directed cases that passed."""
+"""The evidence from which causes are found: the failures of a run, where they differ, and misreadings run on their cases."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
 
-from rocket_conformance.attribution.simulation import Simulation
+from rocket_reference import RULES_4_9_3, Rules
+
 from rocket_conformance.cases import Case, Observation
-from rocket_conformance.judging import Judgement
-from rocket_conformance.misreadings import MISREADINGS, Mutant
+from rocket_conformance.comparison import (
+    Difference,
+    FileKind,
+    collect_files,
+    fill_directory,
+    kind_of,
+    same_results,
+)
+from rocket_conformance.misreadings import MISREADINGS, Mutant, library_of
+from rocket_conformance.planning import CaseState, fit_expected
+from rocket_conformance.protocol import Op
+from rocket_conformance.reference_adapter import Library, run_operations
+
+_LARGEST: Final = 1 << 20
+"""Bytes of files that a case may have: comparing a file of the default geometry takes a second."""
+_MOST_BYTES: Final = 400
+"""Differing bytes that are counted of one file; more are as far."""
+_KEPT_LIBRARIES: Final = 128
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A case that failed.
+def can_be_run(case: Case, expected: Observation) -> bool:
+    """Whether a case is small enough to be run once for each misreading."""
+    return all(image.size <= _LARGEST for images in (case.files, expected.files) for image in images.values())
 
-    Attributes:
-        id: `CLAUSE/slug`.
-        clauses: what it is evidence of, the clause that it is named after first.
-        directed: whether it was written for that clause: neither a property nor drawn from a seed.
-        case: what was sent; of a property, one failing list.
-        expected: what the reference did.
-        judgement: what the implementation did, and the differences.
-        alike: of a property, further lists that failed.
-        whole: whether those are all lists that failed; a property with others is claimed for no cause.
+
+@lru_cache(maxsize=_KEPT_LIBRARIES)
+def _library(misreadings: frozenset[Mutant]) -> Library | None:
+    """The reference with all of them; None where they change the same text."""
+    try:
+        return library_of(misreadings)
+    except ValueError:
+        return None
+
+
+class Simulation:
+    """Misreadings on cases.
+
+    Args:
+        directory: gives a path that is not used yet, for one run each.
+        features: of the adapter, whose limits the answers are fitted to.
+        rules: of the release that is aimed at.
     """
 
-    id: str
-    clauses: tuple[str, ...]
-    directed: bool
-    case: Case
-    expected: Observation
-    judgement: Judgement
-    alike: tuple[tuple[Case, Observation, Judgement], ...] = ()
-    whole: bool = True
+    def __init__(
+        self,
+        directory: Callable[[], Path],
+        features: frozenset[str] = frozenset(),
+        rules: Rules = RULES_4_9_3,
+    ) -> None:
+        self._directory = directory
+        self._features = features
+        self._rules = rules
 
-    @property
-    def observations(self) -> list[tuple[Case, Observation, Judgement]]:
-        """The case, and all further lists."""
-        return [(self.case, self.expected, self.judgement), *self.alike]
+    def observe(
+        self, misreadings: frozenset[Mutant], case: Case, expected: Observation
+    ) -> Observation | None:
+        """The observation of the reference with all these misreadings; None where it breaks, or they cannot be combined."""
+        library = _library(misreadings)
+        if library is None:
+            return None
+        directory = self._directory()
+        fill_directory(directory, case.files)
+        try:
+            results, listed = run_operations(case.ops, directory, library=library, rules=self._rules)
+            files = collect_files(case, directory, expected.results, [path for _, path in listed])
+        except Exception:  # noqa: BLE001 - a misreading may break anywhere, or never return
+            return None
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+        return fit_expected(Observation(tuple(results), files), self._features)
+
+
+def is_same(one: Observation, two: Observation) -> bool:
+    """Whether all results and bytes agree, the reasons of rejections aside; `two` is what the reference made."""
+    return (
+        same_results(one.results, two.results)
+        and one.files.keys() == two.files.keys()
+        and all(image.is_like(two.files[path]) for path, image in one.files.items())
+    )
+
+
+def distance(one: Observation, two: Observation) -> int:
+    """The number of results and bytes that differ; 0 where nothing does. `two` is what the reference made."""
+    found = sum(not same_results([a], [b]) for a, b in zip(one.results, two.results, strict=True))
+    for path in one.files.keys() | two.files.keys():
+        a, b = one.files.get(path), two.files.get(path)
+        if a is None or b is None:
+            found += _MOST_BYTES
+        elif not a.is_like(b):
+            known = sum(1 for _ in islice(a.differing_bytes(b), _MOST_BYTES)) if a.whole else _MOST_BYTES
+            found += (a.size != b.size) + known
+    return found
+
+
+# --- evidence -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +123,94 @@ class Evidence:
         misreadings: those that are tried.
     """
 
-    failures: Sequence[Failure]
+    failures: Sequence[CaseState]
     simulation: Simulation
     passed: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
     drawn: Sequence[str] = ()
     passed_case: Callable[[str], tuple[Case, Observation]] | None = None
     misreadings: Sequence[Mutant] = MISREADINGS
+
+
+# --- places -------------------------------------------------------------------------------------------
+
+_MOST_PLACES: Final = 3
+_NUMBER: Final = re.compile(r"\[\d+\]")
+_FILE_NAMES: Final[dict[FileKind, str]] = {
+    "index": "index file",
+    "service": "index file",
+    "queue": "queue file",
+    "checkpoint": "checkpoint",
+    "other": "another file",
+}
+_ENTRY: Final = ("index file entry[].phy", "index file entry[].time", "index file entry[].prev")
+
+_ABOUT: Final[dict[str, tuple[str, ...]]] = {
+    "IDX-HASH": ("key.hash", "index file entry[].key_hash", "index file slot"),
+    "IDX-FILE": ("index.open", "index file size", "index file header"),
+    "IDX-HDR": ("index.header", "index file header"),
+    "IDX-SLOT": ("index file slot",),
+    "IDX-ENT": ("index file entry", "index file size"),
+    "IDX-PUT": ("index.put", "index file slot", *_ENTRY),
+    "IDX-FULL": ("index.full",),
+    "IDX-SEL": ("index.select",),
+    "IDX-TIME": ("index.time_matched",),
+    "IDX-LOAD": ("index.header", "index.open", "index file header"),
+    "IDX-FLUSH": ("index.flush", "index file header"),
+    "IDX-SVC": ("service.", "index file"),
+    "CQ-TAGS": ("tags.code", "log.dispatch requests[].tags_code"),
+    "CQ": ("queue",),
+    "LOG": ("log.",),
+    "UTF8": ("log.",),
+    "CKP": ("checkpoint",),
+}
+"""By family of clauses, the prefixes of the places that its clauses are about."""
+
+
+def place_of(difference: Difference, ops: Sequence[Op]) -> str:
+    """The place of a difference of a case with these operations: `index.select offsets`, `index file slot[]`."""
+    if difference.op is not None:
+        where = ops[difference.op]["op"]
+    else:
+        where = _FILE_NAMES[kind_of(difference.file or "", ops)]
+    return f"{where} {_NUMBER.sub('[]', difference.field)}"
+
+
+def _first_place(failure: CaseState) -> str | None:
+    """Where it differs first; None of a crash or a hang."""
+    found = failure.shown.found
+    return place_of(found[0], failure.shown.case.ops) if found else None
+
+
+def _is_shown(failure: CaseState) -> bool:
+    """Whether it differs first in what its clause is about."""
+    family = failure.clause.rpartition("-")[0]
+    known = _ABOUT.get(family) or _ABOUT.get(family.partition("-")[0], ("",))
+    place = _first_place(failure)
+    return place is not None and place.startswith(known)
+
+
+def elsewhere(failures: Sequence[CaseState]) -> list[str]:
+    """Where failures of a clause first differ, the most frequent first, if none does in what the clause is about.
+
+    It is empty of a clause with one that does, or with a crash or a hang.
+    """
+    if any(_is_shown(failure) or not failure.shown.found for failure in failures):
+        return []
+    return [str(place) for place, _ in Counter(map(_first_place, failures)).most_common(_MOST_PLACES)]
+
+
+def example_of(failures: Iterable[CaseState], clause: str = "") -> CaseState:
+    """The failure, of at least one, that a person can read: of the clause and different in what it is about, and small."""
+
+    def order(failure: CaseState) -> tuple[Any, ...]:
+        found, case = failure.shown.found, failure.shown.case
+        size = (
+            len(case.files),
+            len(case.ops),
+            not failure.planned.is_directed,
+            len(repr(case.ops)),
+            failure.id,
+        )
+        return clause not in {"", failure.clause}, not _is_shown(failure), not found, *size
+
+    return min(failures, key=order)

@@ -1,11 +1,15 @@
-"""A case, what is expected of it, and both as JSON: the one shape of vectors, case files and replay files."""
+"""A case and its JSON: the one shape of vectors, case files and replay files, and the one place that decides what a case file may ask for."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
-from rocket_conformance.files import FileImage
-from rocket_conformance.protocol import Op, Result
+from rocket_spec.errors import MalformedError
+
+from rocket_conformance.files import Allowance, FileImage, image_from_base64
+from rocket_conformance.protocol import Op, Result, check_operation, check_path, parse_answer
 
 SHAPE: Final = 1
 """The version of the JSON shape, its field `rocketspec_case`."""
@@ -105,3 +109,139 @@ def case_to_json(case: Case, expected: Observation) -> dict[str, Any]:
         "producer": case.producer,
         "seed": case.seed,
     }
+
+
+# --- parse --------------------------------------------------------------------------------------------
+
+_EXPECTED: Final = "a case of protocol 1"
+_LONGEST_ID: Final = 200
+_LONGEST_DESCRIPTION: Final = 1_000
+_CLAUSE: Final = re.compile(r"[A-Z][A-Z0-9]*(-[A-Z0-9]+)*-[1-9][0-9]*")
+_MOST_FILES: Final = 1_000
+
+
+def case_from_json(value: Any, *, file: str | None = None) -> Case:
+    """The case that this JSON describes.
+
+    Args:
+        value: as `json.load` gave it.
+        file: what to call it in errors.
+
+    Raises:
+        MalformedError: when it is not a case: a field is missing or of another type, an operation is unknown, a path leads
+            outside the case's directory, or the files unpack to more than 2 GiB.
+    """
+    document = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    shape = document.get("rocketspec_case")
+    if isinstance(shape, bool) or shape != SHAPE:
+        raise MalformedError(
+            file=file, found="other JSON", expected=f'an object with "rocketspec_case": {SHAPE}'
+        )
+    allowance = Allowance()
+    with _named(file):
+        ops = _operations(document.get("ops"))
+        expected = document.get("expected")
+        name = _text("id", document.get("id"))
+        about = document.get("description")
+        return Case(
+            id=name,
+            clauses=_clauses(document.get("clauses"), name),
+            ops=ops,
+            files=_files(document.get("files"), allowance),
+            expected=None if expected is None else _observation(expected, ops, allowance),
+            producer=_producer(document.get("producer")),
+            features=_features(ops),
+            seed=_seed(document.get("seed")),
+            description=_text("description", about, most=_LONGEST_DESCRIPTION) if about else "",
+        )
+
+
+@contextmanager
+def _named(file: str | None) -> Generator[None]:
+    """Turns what is wrong into an error that names the file."""
+    try:
+        yield
+    except MalformedError as error:
+        raise MalformedError(file=file, found=error.found, expected=error.expected) from None
+    except ValueError as error:
+        raise MalformedError(file=file, found=error, expected=_EXPECTED) from None
+
+
+def _list(name: str, value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise ValueError(f"{name} that is missing or not a list")  # noqa: TRY004 - one error for one wrong value
+    return cast("list[object]", value)
+
+
+def _object(name: str, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} that is not an object")  # noqa: TRY004 - one error for one wrong value
+    return cast("dict[str, object]", value)
+
+
+def _text(name: str, value: object, *, most: int = _LONGEST_ID) -> str:
+    """A short text of one line, such as an id: it becomes the name of a replay file and is shown."""
+    if not isinstance(value, str) or not value or not value.isprintable() or len(value) > most:
+        raise ValueError(f"{name} {value!r:.80}: not a text of 1 to {most} printable characters")
+    return value
+
+
+def _clauses(value: object, name: str) -> tuple[str, ...]:
+    """The clauses of a case; without any, the one that its id begins with."""
+    given = [] if value is None else _list("clauses", value)
+    found = tuple(_text("clauses", clause) for clause in given) or (name.partition("/")[0],)
+    for clause in found:
+        if not _CLAUSE.fullmatch(clause):
+            raise ValueError(
+                f"clause {clause!r:.80}: not an id such as IDX-PUT-5; the id of a case begins with one"
+            )
+    return found
+
+
+def _operations(value: object) -> tuple[Op, ...]:
+    ops = _list("ops", value)
+    for place, op in enumerate(ops):
+        try:
+            check_operation(op)
+        except ValueError as error:
+            raise ValueError(f"operation {place}: {error}") from None
+    return tuple(cast("list[Op]", ops))
+
+
+def _features(ops: Sequence[Op]) -> frozenset[str]:
+    lone = any(name.endswith("_utf16") for op in ops for name in op)
+    return frozenset({"lone_surrogates"}) if lone else frozenset()
+
+
+def _seed(value: object) -> int | None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise ValueError(f"seed {value!r:.80}: not an integer or null")
+    return value
+
+
+def _producer(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else repr(value)
+
+
+def _observation(value: object, ops: Sequence[Op], allowance: Allowance) -> Observation:
+    expected = _object("expected", value)
+    return Observation(
+        parse_answer({"results": expected.get("results")}, ops).results,
+        _files(expected.get("files"), allowance),
+    )
+
+
+def _files(value: object, allowance: Allowance) -> dict[str, FileImage]:
+    files = {} if value is None else _object("files", value)
+    if len(files) > _MOST_FILES:
+        raise ValueError(f"{len(files):,} files; at most {_MOST_FILES:,} are allowed")
+    images: dict[str, FileImage] = {}
+    for path, entry in files.items():
+        check_path(path)
+        if any(f"{parent}/" == path[: len(parent) + 1] for parent in files):
+            raise ValueError(f"file {path!r:.80}: is inside another file")
+        packed = _object(f"file {path!r:.80}", entry).get("zstd_base64")
+        if not isinstance(packed, str):
+            raise ValueError(f"file {path!r:.80} without zstd_base64")  # noqa: TRY004 - one error for one wrong value
+        images[path] = image_from_base64(packed, allowance)
+    return images

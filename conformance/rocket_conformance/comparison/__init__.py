@@ -1,7 +1,16 @@
 """Expected results of a case, and their comparison with the actual ones, field by field."""
 # pyright: reportUnusedImport=false
 
-from rocket_conformance.comparison.compare import Difference, differences, same_results
+from rocket_conformance.comparison.comparison import (
+    Difference,
+    FileKind,
+    describe_file,
+    differences,
+    hashed_texts,
+    kind_of,
+    locate,
+    same_results,
+)
 from rocket_conformance.comparison.expectation import (
     collect_files,
     expect,
@@ -9,5 +18,3 @@ from rocket_conformance.comparison.expectation import (
     rejected_files,
     specified,
 )
-from rocket_conformance.comparison.file_fields import FileKind, describe_file, kind_of, locate
-from rocket_conformance.comparison.hashed import hashed_texts

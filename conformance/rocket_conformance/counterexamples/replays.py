@@ -11,7 +11,7 @@ from rocket_spec.outputs import write_whole
 
 from rocket_conformance.cases import Case, Observation, case_from_json, case_to_json, observation_to_json
 from rocket_conformance.files import read_input
-from rocket_conformance.judging import Judgement
+from rocket_conformance.judging import Trial
 
 _LARGEST: Final = 64 << 20
 _EXPECTED: Final = "a case file"
@@ -28,18 +28,16 @@ def replay_name(case: str) -> str:
     return "".join(char if char.isalnum() or char in "-_." else "-" for char in case) + ".json"
 
 
-def replay_of(
-    case: Case, expected: Observation, judgement: Judgement, divergence: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def replay_of(trial: Trial, divergence: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The replay file of a case that failed."""
-    document = case_to_json(case, expected)
+    document = case_to_json(trial.case, trial.expected)
     document["actual"] = (
-        {"verdict": judgement.verdict, "detail": judgement.detail}
-        if judgement.actual is None
-        else observation_to_json(_shortened(judgement.actual))
+        {"verdict": trial.verdict, "detail": trial.detail}
+        if trial.actual is None
+        else observation_to_json(_shortened(trial.actual))
     )
     document["divergence"] = list(divergence)
-    return _bounded(document, judgement.actual)
+    return _bounded(document, trial.actual)
 
 
 def _bounded(document: dict[str, Any], actual: Observation | None) -> dict[str, Any]:

@@ -4,15 +4,63 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from rocket_conformance.cases import Case, Observation
-from rocket_conformance.counterexamples.healthy import healthy_images
-from rocket_conformance.files import FileImage
-from rocket_conformance.judging import Judgement
+from rocket_reference import JavaError
+
+from rocket_conformance.cases import Case
+from rocket_conformance.comparison import expect
+from rocket_conformance.files import FileImage, scratch_root
+from rocket_conformance.judging import Trial
 from rocket_conformance.protocol import OPERATIONS, Op
+from rocket_conformance.reference_adapter import UnspecifiedOperationError
+
+_COUNTS: Final = (1, 2, 3, 5)
+_NOON: Final = 1_700_000_000_000
+_QUEUE_PARTS: Final = 4
+
+
+def healthy_images(path: str, ops: Sequence[Op]) -> Iterator[FileImage]:
+    """The file with 1, 2, 3 and 5 entries or units, of the geometry that the operations open it with."""
+    for count in _COUNTS:
+        made = [*_opened(path, ops), *(_put(path, number) for number in range(count))]
+        if len(made) == count:
+            return
+        made += [] if path.startswith("consumequeue/") else [{"op": "index.flush"}]
+        with TemporaryDirectory(prefix="rocketspec-", dir=scratch_root()) as folder:
+            try:
+                left = expect(Case("IDX-PUT-1/healthy", ("IDX-PUT-1",), tuple(made)), Path(folder, "case"))
+            except (UnspecifiedOperationError, JavaError, OSError):
+                return
+        if path in left.files:
+            yield left.files[path]
+
+
+def _opened(path: str, ops: Sequence[Op]) -> Iterator[Op]:
+    for op in ops:
+        if op["op"] in {"index.open", "service.open"} and not path.startswith("consumequeue/"):
+            yield {
+                "op": "index.open", "file": path, "hash_slot_num": op["hash_slot_num"], "index_num": op["index_num"],
+                "end_phy_offset": "0", "end_timestamp": "0", "load": False,
+            }  # fmt: skip
+            return
+        if op["op"] == "queue.open" and len(path.split("/")) == _QUEUE_PARTS:
+            yield {**op, "load": False}
+            return
+
+
+def _put(path: str, number: int) -> Op:
+    offset, time = str(100 * number), str(_NOON + 1000 * number)
+    if path.startswith("consumequeue/"):
+        return {"op": "queue.put", "offset": offset, "size": 100, "tags_code": "0", "cq_offset": str(number)}
+    return {"op": "index.put", "key": "ab"[number % 2], "phy_offset": offset, "store_timestamp": time}
+
+
+# --- shrinking ----------------------------------------------------------------------------------------
 
 _SIMPLE_I64: Final = ("0", "1", "100", "1000", "-1", "1700000000000")
 _SIMPLE_I32: Final = (0, 1, 2, 10, 32, 100)
@@ -74,24 +122,23 @@ def _choices(op: Op) -> list[tuple[str, list[Any]]]:
 
 
 def shrink(
-    failing: tuple[Case, Observation, Judgement],
-    try_case: Callable[[Case], tuple[Case, Observation, Judgement] | None],
-    clause_of: Callable[[Case, Judgement], str | None],
+    failing: Trial,
+    try_case: Callable[[Case], Trial | None],
+    place_of: Callable[[Trial], str | None],
     *,
     seconds: float,
     values: bool = True,
-) -> tuple[Case, Observation, Judgement]:
-    """The smallest list found that fails with the same verdict and breaks the same clause first.
+) -> Trial:
+    """The smallest list found that fails with the same verdict and differs first at the same place.
 
     Args:
-        failing: the list to start from, what is expected of it, and its judgement.
+        failing: the list to start from.
         try_case: runs a case; None when the adapter gave up.
-        clause_of: the clause of a judgement's first difference.
+        place_of: the place of a trial's first difference.
         seconds: longest time to spend; what was found by then is the answer.
         values: whether values become simpler, too; otherwise only operations and files are left out.
     """
-    case, _, judgement = failing
-    wanted = (judgement.verdict, clause_of(case, judgement))
+    wanted = failing.verdict, place_of(failing)
     best = failing
     seen: set[str] = set()
     until = time.monotonic() + seconds
@@ -104,25 +151,25 @@ def shrink(
         seen.add(known)
         if time.monotonic() > until:
             raise _TimeUpError
-        tried = try_case(replace(case, ops=tuple(ops), files=files))
-        if tried is not None and (tried[2].verdict, clause_of(tried[0], tried[2])) == wanted:
+        tried = try_case(replace(best.case, ops=tuple(ops), files=files))
+        if tried is not None and (tried.verdict, place_of(tried)) == wanted:
             best = tried
             return True
         return False
 
     def fails_alike(ops: Sequence[Op]) -> bool:
-        return fails_with(ops, best[0].files)
+        return fails_with(ops, best.case.files)
 
     before = None
     try:
         while best is not before:
             before = best
-            _without_runs(best[0].ops, fails_alike)
-            _simplify_files(best[0].files, best[0].ops, lambda files: fails_with(best[0].ops, files))
+            _without_runs(best.case.ops, fails_alike)
+            _simplify_files(best.case.files, best.case.ops, lambda files: fails_with(best.case.ops, files))
             if not values:
                 break
-            _simplify(best[0].ops, fails_alike)
-            _shorten_keys(best[0].ops, fails_alike)
+            _simplify(best.case.ops, fails_alike)
+            _shorten_keys(best.case.ops, fails_alike)
     except _TimeUpError:
         pass
     return best

@@ -1,7 +1,7 @@
 """Files: read within bounds, kept as images of what is not zero, and the folders that cases run in."""
 # pyright: reportUnusedImport=false
 
-from rocket_conformance.files.images import (
+from rocket_conformance.files.files import (
     CHUNK,
     MOST_HELD,
     Allowance,
@@ -12,6 +12,7 @@ from rocket_conformance.files.images import (
     image_of,
     open_inside,
     read_image,
+    read_input,
+    scratch,
+    scratch_root,
 )
-from rocket_conformance.files.input_files import read_input
-from rocket_conformance.files.scratch_space import scratch, scratch_root

@@ -3,7 +3,7 @@
 import sys
 
 from rocket_conformance.mutants import CATALOGUE, Misbehaving
-from rocket_conformance.mutants._misbehaving import serve
+from rocket_conformance.mutants._impostors import serve
 
 
 def main() -> None:

@@ -1,20 +1,110 @@
-"""Runs the suite on a mutant up to the first case that notices."""
+"""The matrix: every wrong implementation against the cases of its clause, and what is covered by them."""
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import Final
 
-from rocket_conformance.cases import Case
+from rocket_spec.clauses import clauses
+from rocket_spec.errors import UsageError
+
+from rocket_conformance.cases import Case, directed_cases
 from rocket_conformance.judging import Verdict
-from rocket_conformance.misreadings import Mutant
-from rocket_conformance.mutants._impostors import Impostor
-from rocket_conformance.mutants._misbehaving import Misbehaving
+from rocket_conformance.misreadings import MUTANTS, Mutant
+from rocket_conformance.mutants._impostors import IMPOSTORS, MISBEHAVING, Impostor, Misbehaving
 from rocket_conformance.planning import Planned, plan
+from rocket_conformance.properties import PROPERTIES
 from rocket_conformance.report import CaseLine
 from rocket_conformance.running import Options, run_planned
 from rocket_conformance.transport import Transport
+
+CATALOGUE: Final[tuple[Mutant | Impostor | Misbehaving, ...]] = (*MUTANTS, *IMPOSTORS, *MISBEHAVING)
+"""All of them, each name once."""
+
+
+def find(select: Sequence[str] = (), families: Sequence[str] = ()) -> list[Mutant | Impostor | Misbehaving]:
+    """Those whose name or clause matches one of the globs, and whose clause is of one of the families.
+
+    Args:
+        select: globs on the whole name (`hash-*`) or the whole clause (`IDX-PUT-*`); none selects all.
+        families: beginnings of clause ids, `IDX-SVC`; what misreads no clause is of the family `none`.
+
+    Raises:
+        UsageError: when nothing is left.
+    """
+    chosen = [
+        item
+        for item in CATALOGUE
+        if (
+            not select or any(fnmatchcase(name, glob) for name in (item.name, item.clause) for glob in select)
+        )
+        and (not families or any(f"{item.clause}-".startswith(f"{family}-") for family in families))
+    ]
+    if not chosen:
+        raise UsageError(
+            f"no mutant matches {', '.join((*select, *families))}; `rocketspec mutants --list` names them"
+        )
+    return chosen
+
+
+# --- coverage -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseCoverage:
+    """What there is of one clause."""
+
+    id: str
+    level: str
+    evidence: str
+    directed: int
+    seeded: int
+    properties: int
+    mutants: int
+
+    @property
+    def shown(self) -> bool:
+        """Whether its evidence is there: a directed case, or the golden test that it names."""
+        return self.directed > 0 if self.evidence == "case" else self.evidence == "golden"
+
+
+def coverage() -> list[ClauseCoverage]:
+    """Every clause, in the order of SPEC.md."""
+    seeded = Counter(case.clauses[0] for case in directed_cases() if "/seeded-" in case.id)
+    cases = Counter(case.clauses[0] for case in directed_cases())
+    properties = Counter(item.clauses[0] for item in PROPERTIES)
+    mutants = Counter(mutant.clause for mutant in MUTANTS)
+    return [
+        ClauseCoverage(
+            id=name,
+            level=clause.level,
+            evidence=clause.evidence,
+            directed=cases[name] - seeded[name],
+            seeded=seeded[name],
+            properties=properties[name],
+            mutants=mutants[name],
+        )
+        for name, clause in clauses().items()
+    ]
+
+
+def figures(killed: int, total: int) -> str:
+    """Clause coverage and mutant score in words, as the README gives them."""
+    asked = [row for row in coverage() if row.level != "UNSPECIFIED"]
+    by_case = sum(row.evidence == "case" and row.shown for row in asked)
+    by_golden = sum(row.evidence == "golden" for row in asked)
+    shown = sum(row.shown for row in asked)
+    return (
+        f"Clause coverage {shown} of {len(asked)} ({shown / len(asked):.0%}): "
+        f"{by_case} by cases through the protocol, {by_golden} by named tests on golden data and the real jar.\n"
+        f"Mutant score {killed} of {total} ({killed / total:.0%}): wrong implementations that the suite notices."
+    )
+
+
+# --- hunting ------------------------------------------------------------------------------------------
 
 _BIG: Final = 1 << 20
 

@@ -1,7 +1,7 @@
 """The selected cases and properties of a run, and whether they apply to the adapter."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Final, Literal
@@ -11,8 +11,8 @@ from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 
 from rocket_conformance.cases import Case, directed_case, directed_ids, geometries_of
-from rocket_conformance.planning.fitting import fit_drawn, limit_broken
-from rocket_conformance.planning.geometry_variants import variant_of, what_lacks
+from rocket_conformance.judging import Trial, Verdict
+from rocket_conformance.planning.fitting import fit_drawn, limit_broken, variant_of, what_lacks
 from rocket_conformance.planning.must_level import is_beyond_must, must_lists
 from rocket_conformance.properties import PROPERTIES, Property, examples
 from rocket_conformance.protocol import Hello
@@ -158,3 +158,98 @@ def planned_by_id(name: str) -> Planned:
     if any(char in name for char in "*?["):
         raise UsageError(f"{name!r:.200} is not the id of one case")
     return plan(select=(name,))[0]
+
+
+# --- while it runs ------------------------------------------------------------------------------------
+
+_SEVERITY: Final[tuple[Verdict, ...]] = (
+    "disputed", "crash", "timeout", "diverged", "errored", "unstable", "unsupported", "skipped", "pass",
+)  # fmt: skip
+
+_KEPT: Final = 5
+"""Failing examples that are kept to look for the cause."""
+
+
+@dataclass(slots=True, eq=False)
+class CaseState:
+    """The state of one planned case while it runs, and what is known of it when it has failed.
+
+    Attributes:
+        planned: the case or property.
+        verdict: the worst of its examples so far.
+        detail: what happened, in words.
+        examples: number of examples that were judged.
+        failing: number of those that did not pass.
+        millis: time between sending and judging, all examples together.
+        drawn: whether no further example will be sent.
+        whole: whether all its examples were sent.
+        worst: the smallest example with that verdict, made smaller at the end.
+        alike: of a property, a few examples with that verdict, the first ones.
+    """
+
+    planned: Planned
+    verdict: Verdict = "pass"
+    detail: str = ""
+    examples: int = 0
+    failing: int = 0
+    millis: float = 0.0
+    drawn: bool = False
+    whole: bool = False
+    worst: Trial | None = None
+    alike: list[Trial] = field(default_factory=list["Trial"])
+
+    @property
+    def id(self) -> str:
+        """Its id, `CLAUSE/slug`."""
+        return self.planned.id
+
+    @property
+    def clause(self) -> str:
+        """The clause that it is named after."""
+        return self.planned.clauses[0]
+
+    @property
+    def family(self) -> str:
+        """The family of clauses that it belongs to, such as `IDX-SEL`."""
+        return self.clause.rpartition("-")[0]
+
+    @property
+    def shown(self) -> Trial:
+        """The smallest example that failed, of a case that has one."""
+        assert self.worst is not None  # noqa: S101 - the caller looked
+        return self.worst
+
+    @property
+    def trials(self) -> list[Trial]:
+        """The examples that failed, as far as they were kept."""
+        return [self.shown, *self.alike]
+
+    @property
+    def all_kept(self) -> bool:
+        """Whether those are all that failed; a property with others is claimed for no cause."""
+        return not self.planned.is_property or self.failing <= len(self.alike)
+
+    def add(self, trial: Trial) -> None:
+        """Counts one example; the smallest failing one is kept."""
+        self.examples += 1
+        if trial.verdict != "pass":
+            self.failing += 1
+        if _SEVERITY.index(trial.verdict) < _SEVERITY.index(self.verdict):
+            self.verdict, self.detail, self.worst = trial.verdict, trial.detail, None
+            self.alike.clear()
+        if trial.verdict != self.verdict or trial.verdict == "pass":
+            return
+        if self.planned.is_property and len(self.alike) < _KEPT:
+            self.alike.append(trial)
+        if self.worst is None or len(trial.case.ops) < len(self.worst.case.ops):
+            self.worst = trial
+
+    def dispute(self, case: Case, detail: str) -> None:
+        """Records that reference and real jar disagree on an example."""
+        self.examples += 1
+        self.verdict, self.detail, self.worst = "disputed", f"{case.producer}: {detail}", None
+
+    def skip(self, reason: str) -> None:
+        """Records that not all examples ran, and why."""
+        self.verdict = "skipped"
+        self.detail = f"not all ran: {reason}" if self.examples else reason

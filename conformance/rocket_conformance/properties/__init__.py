@@ -1,8 +1,7 @@
 """Properties over whole operation lists, drawn from a seed."""
 
 from rocket_conformance.properties._catalogue import PROPERTIES
-from rocket_conformance.properties._drawn import MOST_OPERATIONS
-from rocket_conformance.properties._property import Property, example, examples
+from rocket_conformance.properties._property import MOST_OPERATIONS, Property, example, examples
 from rocket_conformance.properties._triples import MOVES, triples_in
 
 __all__ = ["MOST_OPERATIONS", "MOVES", "PROPERTIES", "Property", "example", "examples", "triples_in"]

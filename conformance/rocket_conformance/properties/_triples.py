@@ -9,10 +9,7 @@ from typing import Final
 
 from rocket_reference import key_hash
 
-from rocket_conformance.properties._drawn import Drawn
-from rocket_conformance.properties._keys import NOON
-from rocket_conformance.properties._lists import FILE
-from rocket_conformance.properties._property import Geometry
+from rocket_conformance.properties._property import FILE, NOON, Drawn, Geometry
 from rocket_conformance.protocol import Op, from_i64, key_of, to_i64
 
 _LENGTH: Final = 62

@@ -1,7 +1,6 @@
 """Adapter protocol 1: the operations, the values, the messages of both directions."""
 # pyright: reportUnusedImport=false
 
-from rocket_conformance.protocol._features import FEATURES, LIMITS
 from rocket_conformance.protocol._messages import (
     BYE,
     MAX_LINE,
@@ -10,6 +9,7 @@ from rocket_conformance.protocol._messages import (
     Hello,
     ProtocolError,
     case_message,
+    check_operation,
     decode_line,
     encode_line,
     hello_message,
@@ -17,12 +17,16 @@ from rocket_conformance.protocol._messages import (
     parse_hello,
     suite_version,
 )
-from rocket_conformance.protocol._operations import FAMILIES, OBJECTS, OPERATIONS, Operation
-from rocket_conformance.protocol._paths import check_path
-from rocket_conformance.protocol._requests import check_operation
-from rocket_conformance.protocol._values import (
+from rocket_conformance.protocol._operations import (
+    FAMILIES,
+    FEATURES,
+    LIMITS,
+    OBJECTS,
+    OPERATIONS,
     Op,
+    Operation,
     Result,
+    check_path,
     from_i64,
     has_lone_surrogate,
     key_fields,

@@ -1,4 +1,4 @@
-"""The lines of the protocol: made, read, and checked for their form."""
+"""The protocol's messages: what the suite sends, and what an adapter may answer."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,11 +8,69 @@ from typing import Any, Final, cast
 
 from rocket_spec.printable import printable
 
-from rocket_conformance.protocol._features import FEATURES
-from rocket_conformance.protocol._kinds import checked, is_i32
-from rocket_conformance.protocol._operations import OPERATIONS, Operation
-from rocket_conformance.protocol._paths import check_path
-from rocket_conformance.protocol._values import NumberError, Op, Result
+from rocket_conformance.protocol._operations import (
+    FEATURES,
+    OPERATIONS,
+    Kind,
+    NumberError,
+    Op,
+    Operation,
+    Result,
+    check_path,
+    checked,
+    has_lone_surrogate,
+    is_i32,
+    key_of,
+)
+
+_MOST_RESULTS: Final = 1_000_000
+_KEYS: Final = frozenset({"key", "key?"})
+
+
+def check_operation(value: object) -> None:
+    """Checks one operation: its name, that all its fields are there, and what each holds.
+
+    Raises:
+        ValueError: naming the first thing that is wrong.
+    """
+    op = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    name = op.get("op")
+    operation = OPERATIONS.get(name) if isinstance(name, str) else None
+    if operation is None:
+        raise ValueError(f"{value if name is None else name!r:.80} is not an operation of the protocol")
+    missing = [
+        field
+        for field, kind in operation.fields.items()
+        if field not in op and not (kind in _KEYS and f"{field}_utf16" in op)
+    ]
+    if missing:
+        raise ValueError(f"{name} without {', '.join(missing)}")
+    fields = operation.fields | operation.optional
+    for field, content in op.items():
+        if field != "op":
+            try:
+                _check_field(fields, field, op, content)
+            except ValueError as error:
+                raise ValueError(f"{name}: {field}: {error}") from None
+
+
+def _check_field(fields: dict[str, Kind], field: str, op: dict[str, Any], value: object) -> None:
+    kind = fields.get(field)
+    if kind is None and fields.get(field.removesuffix("_utf16")) in _KEYS:
+        if not isinstance(value, str):
+            raise ValueError(f"{value!r:.80} is not hexadecimal text")
+        key_of(op, field.removesuffix("_utf16"))
+        return
+    if kind is None:
+        raise ValueError("no such field")
+    checked(kind, value)
+    if isinstance(value, str) and has_lone_surrogate(value):
+        raise ValueError(f"holds a lone surrogate; send it as {field}_utf16")
+    if field == "max_num" and cast("int", value) > _MOST_RESULTS:
+        raise ValueError(f"{value} is over {_MOST_RESULTS:,}, which is never sent")
+
+
+# --- messages -----------------------------------------------------------------------------------------
 
 PROTOCOL: Final = 1
 """The version that this suite speaks."""

@@ -1,7 +1,11 @@
 """The reference as an adapter: the source of every expectation, and a model for adapters."""
 
-from rocket_conformance.reference_adapter.adapter import ReferenceAdapter
-from rocket_conformance.reference_adapter.library import Library
-from rocket_conformance.reference_adapter.session import REFERENCE, UnspecifiedOperationError, run_operations
+from rocket_conformance.reference_adapter.adapter import (
+    REFERENCE,
+    Library,
+    ReferenceAdapter,
+    UnspecifiedOperationError,
+    run_operations,
+)
 
 __all__ = ["REFERENCE", "Library", "ReferenceAdapter", "UnspecifiedOperationError", "run_operations"]

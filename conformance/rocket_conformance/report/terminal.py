@@ -11,13 +11,13 @@ from rich.table import Table
 from rich.text import Text
 from rocket_spec.printable import printable
 
-from rocket_conformance.report.account import Item, account_of
-from rocket_conformance.report.conclusion import failing_clauses, family_table, tone_of
+from rocket_conformance.report.conclusion import Item, account_of, failing_clauses, family_table, tone_of
 from rocket_conformance.report.lines import Report
 from rocket_conformance.report.wording import describe_divergence, describe_operations, happened
 
 if TYPE_CHECKING:
     from rich.console import Console
+
 
 _MOST_OPS: Final = 12
 

@@ -3,20 +3,18 @@
 
 from rocket_conformance.rocketmq.jars import (
     ORACLE_VERSION,
-    WORKLOAD,
-    JarSet,
-    JarUnavailableError,
-    command,
-    resolve,
-)
-from rocket_conformance.rocketmq.releases import (
     RELEASES,
+    WORKLOAD,
     Differs,
     First,
+    JarSet,
+    JarUnavailableError,
     Release,
     Survey,
+    command,
     difference_of,
     read_survey,
     releases_alike,
+    resolve,
     short_value,
 )

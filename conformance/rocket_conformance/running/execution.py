@@ -2,23 +2,82 @@
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Final
 
-from rocket_spec.profiles import GROUND
+from rocket_reference import Rules
+from rocket_spec.profiles import GROUND, Profile
 from rocket_spec.temporary_folders import remove_tree
 
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import specified
-from rocket_conformance.judging import Judgement, Verdict, disagreement, judge
-from rocket_conformance.planning import beyond_must, fit_expected, limit_broken
+from rocket_conformance.judging import Trial, Verdict, disagreement
+from rocket_conformance.planning import CaseState, Level, beyond_must, fit_expected, limit_broken
 from rocket_conformance.properties import MOVES, triples_in
-from rocket_conformance.running.case_state import CaseState, Failing, InFlight
-from rocket_conformance.running.options import Options
-from rocket_conformance.transport import Failed, Job, Reply, Transport
+from rocket_conformance.report import Baseline
+from rocket_conformance.transport import Transport
+
+DEFAULT_EXAMPLES: Final = 100
+"""Lists of a property in a whole run."""
+
+DEFAULT_RESTARTS: Final = 10
+"""Crashes and hangs of a family of clauses after which the rest of that family is skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of a run.
+
+    Attributes:
+        select: globs on case ids; none for all.
+        level: `must` leaves out what only OBSERVED clauses ask for.
+        examples: lists per property.
+        seed: of the generator.
+        require: families whose operations must all be declared.
+        baseline: what is known to fail.
+        restarts: crashes and hangs of a family of clauses (`IDX-SEL`) after which the rest of that family is skipped.
+        fail_fast: whether the run ends at the first failure that the baseline does not excuse.
+        shrink_seconds: longest time to spend on making failing lists smaller, all of them together.
+        command: the adapter's command, for the report.
+        scratch: the folder to make temporary folders in; None for the fastest there is.
+        profile: of the release that is aimed at.
+        replays: whether replay files are made of what fails; they take longest where files are large.
+    """
+
+    select: Sequence[str] = ()
+    level: Level = "observed"
+    examples: int = DEFAULT_EXAMPLES
+    seed: int = 0
+    require: Sequence[str] = ()
+    baseline: Baseline = field(default_factory=Baseline)
+    restarts: int = DEFAULT_RESTARTS
+    fail_fast: bool = False
+    shrink_seconds: float = 30.0
+    command: Sequence[str] = ()
+    scratch: Path | None = None
+    replays: bool = True
+    profile: Profile = field(default_factory=Profile)
+
+    @property
+    def narrowed(self) -> list[str]:
+        """The options that leave out part of the suite, as they are given; empty of a whole run."""
+        given = {
+            "--select": self.select,
+            "--level must": self.level == "must",
+            f"--examples {self.examples}": self.examples < DEFAULT_EXAMPLES,
+            "--fail-fast": self.fail_fast,
+        }
+        return [option for option, is_given in given.items() if is_given]
+
+    @property
+    def rules(self) -> Rules:
+        """The parameters of the reference."""
+        return Rules(**self.profile.rules)
+
 
 _PATIENT: Final = 3
 """Number of hangs that may each take as long as the transport allows."""
@@ -26,6 +85,9 @@ _SIDE_BY_SIDE: Final = 4
 """Number of processes that run the remaining cases: they mostly wait."""
 _TIMES_AS_LONG: Final = 100
 _HANG_SECONDS: Final = 0.5
+
+SHORT_SECONDS: Final = 0.25
+"""Minimum time limit of a hanging list while it is made smaller, and while its operation is looked for."""
 
 _LARGE: Final = 1 << 20
 """Size of the files from which a case may take as long as the transport allows."""
@@ -37,7 +99,7 @@ class Execution:
 
     Attributes:
         disputed: what the oracle disagrees on, by case id and producer.
-        in_flight: what was sent and not yet judged, by token.
+        in_flight: the states of the trials that were sent and not yet judged, by token.
         triples: by family of operations, the triples of moves that were sent.
     """
 
@@ -45,7 +107,7 @@ class Execution:
         self.transport = transport
         self.options = options
         self.disputed: dict[tuple[str, str], str] = {}
-        self.in_flight: dict[str, InFlight] = {}
+        self.in_flight: dict[str, CaseState] = {}
         self.triples: dict[str, set[tuple[str, ...]]] = {family: set() for family in MOVES}
         self._root = root
         self._tokens = 0
@@ -89,17 +151,17 @@ class Execution:
 
     # --- cases --------------------------------------------------------------------------------------------
 
-    def _jobs(self, states: Sequence[CaseState]) -> Iterator[Job]:
+    def _trials(self, states: Sequence[CaseState]) -> Iterator[Trial]:
         for state in states:
-            for job in self._jobs_of(state):
-                yield job
+            for trial in self._trials_of(state):
+                yield trial
                 if state.verdict in _GIVE_UP:  # one death is enough of a property
                     break
             else:
                 state.whole = self.obstacle(state.family) is None
             state.drawn = True
 
-    def _jobs_of(self, state: CaseState) -> Iterator[Job]:
+    def _trials_of(self, state: CaseState) -> Iterator[Trial]:
         if self.obstacle(state.family) is not None:
             return
         options, hello = self.options, self.transport.hello
@@ -107,22 +169,24 @@ class Execution:
             seed=options.seed, count=options.examples, hello=hello, level=options.level
         ):
             case, expected = specified(drawn, self.private(), self.options.rules)
-            if limit_broken(case, expected.results, self.transport.hello.features) is not None:
+            if limit_broken(case, expected.results, hello.features) is not None:
                 continue
             if self._is_disputed(state, case, expected):
                 continue
-            expected = fit_expected(expected, self.transport.hello.features)
             for name, seen in self.triples.items():
                 seen.update(triples_in(name, case.ops))
-            directory = self.directory()
             is_large = any(image.size > _LARGE for image in expected.files.values())
             patient = self._hangs < _PATIENT or is_large
-            seconds = None if patient else self.hang_seconds(state.family)
-            job = Job(directory.name, directory, case.ops, case.files, seconds)
-            self.in_flight[job.token] = InFlight(state, case, expected, time.monotonic())
-            yield job
+            trial = self.trial(case, expected, None if patient else self.hang_seconds(state.family))
+            self.in_flight[trial.token] = state
+            yield trial
             if self.obstacle(state.family) is not None:
                 return
+
+    def trial(self, case: Case, expected: Observation, seconds: float | None = None) -> Trial:
+        """A case on its way, in a directory of its own; what is expected is fitted to the adapter."""
+        fitted = fit_expected(expected, self.transport.hello.features)
+        return Trial(case, fitted, self.directory(), seconds, time.monotonic())
 
     def _is_disputed(self, state: CaseState, case: Case, expected: Observation) -> bool:
         found = disagreement(case, expected) if self.options.profile.version == GROUND else []
@@ -139,54 +203,49 @@ class Execution:
 
         What could not be run to its end is yielded as skipped, with the reason.
         """
-        open_states = {state.planned.id: state for state in states}
-        jobs = self._jobs(states)
-        for replies in (self._replies(self._until_it_hangs(jobs)), self._side_by_side(jobs)):
-            with closing(replies):
-                for job, reply in replies:
-                    self._add(job, reply)
+        open_states = {state.id: state for state in states}
+        trials = self._trials(states)
+        for answered in (self.transport.run(self._until_it_hangs(trials)), self._side_by_side(trials)):
+            with closing(answered):
+                for trial in answered:
+                    self._add(trial)
                     if len(open_states) > 1:
                         yield from self._finished(open_states)
         for state in open_states.values():
             yield self._over(state)
 
-    def _replies(self, jobs: Iterator[Job]) -> Generator[tuple[Job, Reply]]:
-        yield from self.transport.run(jobs)
-
-    def _until_it_hangs(self, jobs: Iterator[Job]) -> Iterator[Job]:
-        """The jobs as long as few of them hang; the others stay where they come from."""
+    def _until_it_hangs(self, trials: Iterator[Trial]) -> Iterator[Trial]:
+        """The trials as long as few of them hang; the others stay where they come from."""
         while self._hangs < _PATIENT:
-            job = next(jobs, None)
-            if job is None:
+            trial = next(trials, None)
+            if trial is None:
                 return
-            yield job
+            yield trial
 
-    def _side_by_side(self, jobs: Iterator[Job]) -> Generator[tuple[Job, Reply]]:
-        """What is left of the jobs, in several processes."""
+    def _side_by_side(self, trials: Iterator[Trial]) -> Generator[Trial]:
+        """What is left of the trials, in several processes."""
         if self._hangs >= _PATIENT:
             with self.transport.side_by_side(_SIDE_BY_SIDE) as transport:
-                yield from transport.run(jobs)
+                yield from transport.run(trials)
 
-    def _add(self, job: Job, reply: Reply) -> None:
-        entry = self.in_flight.pop(job.token)
-        family = entry.state.family
-        now = time.monotonic()
-        took = now - max(entry.since, self._last_answer)
-        if isinstance(reply, Failed) and reply.ended:
-            is_hang = reply.verdict == "timeout"
+    def _add(self, trial: Trial) -> None:
+        state, now = self.in_flight.pop(trial.token), time.monotonic()
+        took = now - max(trial.since, self._last_answer)
+        if trial.ended:
+            is_hang = trial.verdict == "timeout"
             self._hangs += is_hang
             if not (is_hang and self._answered):  # hangs are short by then, and nothing is skipped for them
-                self._ends[family] += 1
+                self._ends[state.family] += 1
         else:
             self._answered = True
-            self._took[family].append(took)
-        entry.state.add(entry.case, entry.expected, judge(entry.case, entry.expected, job, reply))
-        entry.state.millis += took * 1000
+            self._took[state.family].append(took)
+        state.add(trial.judge())
+        state.millis += took * 1000
         self._last_answer = now
-        remove_tree(job.directory)
+        remove_tree(trial.directory)
 
     def _finished(self, open_states: dict[str, CaseState]) -> Iterator[CaseState]:
-        busy = {id(entry.state) for entry in self.in_flight.values()}
+        busy = {id(state) for state in self.in_flight.values()}
         for name, state in list(open_states.items()):
             if id(state) in busy or not state.drawn:
                 break
@@ -199,49 +258,41 @@ class Execution:
             state.skip(self.obstacle(state.family) or "not run")
         return state
 
-    def try_case(self, case: Case, *, seconds: float | None = None) -> Failing | None:
+    def try_case(self, case: Case, *, seconds: float | None = None) -> Trial | None:
         """Runs one case, outside the count, for at most `seconds`, and judges it; None when the adapter gave no reply any more."""
-        case, expected = specified(case, self.private(), self.options.rules)
-        expected = fit_expected(expected, self.transport.hello.features)
-        directory = self.directory()
-        job = Job(directory.name, directory, case.ops, case.files, seconds)
+        trial = self.trial(*specified(case, self.private(), self.options.rules), seconds)
         try:
-            for answered, reply in self.transport.run([job]):
-                return (
-                    case,
-                    expected,
-                    self._within_level(case, expected, judge(case, expected, answered, reply)),
-                )
+            for answered in self.transport.run([trial]):
+                return self._within_level(answered.judge())
         finally:
-            remove_tree(directory)
+            remove_tree(trial.directory)
         return None
 
-    def _within_level(self, case: Case, expected: Observation, judgement: Judgement) -> Judgement:
-        """The judgement, or a pass at `--level must` on what an OBSERVED clause may decide: no list is made smaller into that."""
-        if self.options.level != "must" or judgement.verdict != "diverged":
-            return judgement
-        is_beyond = beyond_must(case, expected, self.private()) is not None
-        return Judgement("pass") if is_beyond else judgement
+    def _within_level(self, trial: Trial) -> Trial:
+        """The trial, or a pass at `--level must` on what an OBSERVED clause may decide: no list is made smaller into that."""
+        if self.options.level != "must" or trial.verdict != "diverged":
+            return trial
+        is_beyond = beyond_must(trial.case, trial.expected, self.private()) is not None
+        return trial.fail("pass", "") if is_beyond else trial
 
-    def hanging_operations(self, cases: Mapping[str, Case]) -> dict[str, int]:
-        """By name, the place of the operation at which a case hangs: the last of its shortest beginning that does."""
+    def hanging_operations(self, hung: Sequence[CaseState]) -> dict[str, int]:
+        """By id, the place of the operation at which a case hangs: the last of its shortest beginning that does."""
         found: dict[str, int] = {}
-        if not cases:
+        if not hung:
             return found
+        cases = {state.id: state.shown.case for state in hung}
         with self.transport.side_by_side(min(_SIDE_BY_SIDE, len(cases))) as transport:
-            for place in range(max((len(case.ops) for case in cases.values()), default=0)):
-                left = {
-                    name: case for name, case in cases.items() if name not in found and place < len(case.ops)
-                }
-                jobs = {name: self._start_of(case, place + 1) for name, case in left.items()}
-                names = {job.token: name for name, job in jobs.items()}
-                for job, reply in transport.run(iter(jobs.values())):
-                    remove_tree(job.directory)
-                    if isinstance(reply, Failed) and reply.verdict == "timeout":
-                        found[names[job.token]] = place
+            for place in range(max(len(case.ops) for case in cases.values())):
+                left = [state for state in hung if state.id not in found and place < len(cases[state.id].ops)]
+                trials = {state.id: self._start_of(state, place + 1) for state in left}
+                names = {trial.token: name for name, trial in trials.items()}
+                for trial in transport.run(iter(trials.values())):
+                    remove_tree(trial.directory)
+                    if trial.verdict == "timeout":
+                        found[names[trial.token]] = place
         return found
 
-    def _start_of(self, case: Case, length: int) -> Job:
-        directory, family = self.directory(), case.clauses[0].rpartition("-")[0]
-        seconds = self.hang_seconds(family)
-        return Job(directory.name, directory, case.ops[:length], case.files, seconds)
+    def _start_of(self, state: CaseState, length: int) -> Trial:
+        case = state.shown.case
+        start = replace(case, ops=case.ops[:length])
+        return self.trial(start, state.shown.expected, self.hang_seconds(state.family, least=SHORT_SECONDS))

@@ -1,26 +1,282 @@
 """A run: every selected case and property against one implementation, to a whole report."""
 
+import time
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rocket_spec.temporary_folders import remove_tree
 
-from rocket_conformance.comparison import specified
-from rocket_conformance.counterexamples import write_replay
+from rocket_conformance.attribution import (
+    MOST_RUNS,
+    Evidence,
+    Simulation,
+    elsewhere,
+    example_of,
+    find_causes,
+    place_of,
+)
+from rocket_conformance.cases import Case, Observation
+from rocket_conformance.comparison import Difference, hashed_texts, specified
+from rocket_conformance.counterexamples import replay_name, replay_of, shrink, write_replay
 from rocket_conformance.files import scratch
-from rocket_conformance.judging import FAILING, INTERRUPTED, judge
-from rocket_conformance.planning import Planned, all_ids, plan
-from rocket_conformance.properties import MOVES
-from rocket_conformance.protocol import FAMILIES, OPERATIONS, Hello
+from rocket_conformance.judging import FAILING, INTERRUPTED, Trial, Verdict
+from rocket_conformance.misreadings import Mutant
+from rocket_conformance.planning import CaseState, Planned, all_ids, plan
+from rocket_conformance.properties import MOVES, Property
+from rocket_conformance.protocol import FAMILIES, OPERATIONS, Hello, Op
 from rocket_conformance.report import CaseLine, Report, ReportWriter, family_of, footer_line, header_line
-from rocket_conformance.running.case_lines import Concluder, line_of
-from rocket_conformance.running.case_state import CaseState, InFlight
-from rocket_conformance.running.execution import Execution
-from rocket_conformance.running.options import Options
-from rocket_conformance.transport import InterruptedBySignal, Job, Transport
+from rocket_conformance.running.execution import SHORT_SECONDS, Execution, Options
+from rocket_conformance.transport import InterruptedBySignal, Transport
+
+_DIED: Final[frozenset[Verdict]] = frozenset({"crash", "timeout"})
+_SHRUNK: Final[frozenset[Verdict]] = frozenset({"diverged", "errored"})
+
+
+def line_of(planned: Planned, verdict: Verdict, detail: str, **fields: Any) -> CaseLine:
+    """A line of the report."""
+    return CaseLine(
+        id=planned.id,
+        clauses=planned.clauses,
+        level=planned.level,
+        verdict=verdict,
+        detail=detail,
+        **fields,
+    )
+
+
+def _titled(mutant: Mutant) -> str:
+    return f"{mutant.words} ({mutant.clause})"
+
+
+def _texts(difference: Difference, ops: Sequence[Op]) -> dict[str, Any]:
+    """The field `texts` of a differing hash whose texts are known."""
+    texts = hashed_texts(difference, ops)
+    return {"texts": texts} if texts else {}
+
+
+def _named(trial: Trial, case: Case, place: int) -> Trial:
+    """The trial with the operation of a crash or hang in its detail."""
+    return replace(trial, detail=f"operation {place} ({case.ops[place]['op']}): {trial.detail}")
+
+
+Concluded = tuple[CaseLine, "dict[str, Any] | None"]
+"""A line of the report, and the replay file of a case that failed."""
+
+
+class Concluder:
+    """Concludes the cases of a run, within limits of time for making inputs smaller and for naming operations.
+
+    Attributes:
+        causes: the misreadings that are proved, as the report's footer holds them.
+        examples: by clause, the failing case that shows it best.
+    """
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self._options = execution.options
+        self._seconds = self._naming = execution.options.shrink_seconds
+        self._most_runs = MOST_RUNS
+        self._small: set[str | None] = set()
+        self._smallest_known: set[str] = set()
+        self._hangs: dict[str, int] = {}
+        self.causes: list[dict[str, Any]] = []
+        self.examples: dict[str, str] = {}
+        self.elsewhere: dict[str, list[str]] = {}
+
+    def stop(self) -> None:
+        """Leaves further inputs as they are, looks for no cause, and runs nothing any more."""
+        self._seconds = self._naming = 0.0
+        self._most_runs = 0
+
+    def conclude(self, state: CaseState) -> Concluded:
+        """The state's line of the report, and its replay file if it failed."""
+        if state.verdict not in FAILING:
+            return self._line(state, ()), None
+        self._make_small(state)
+        return self._failed_line(state)
+
+    def conclude_failing(
+        self, states: Sequence[CaseState], passed: Iterable[CaseState]
+    ) -> Iterator[Concluded]:
+        """The lines and replay files of all that failed; `causes` and `examples` are known from the first on.
+
+        Args:
+            states: what failed.
+            passed: what passed, the evidence against a cause.
+        """
+        if self._naming:
+            hung = [state for state in states if state.verdict == "timeout" and not state.planned.is_property]
+            self._hangs = self._execution.hanging_operations(hung)
+            died = (state for state in states if state.verdict in _DIED and state not in hung)
+            self._naming += 2 * sum(state.millis for state in died) / 1000
+        # what was drawn from a seed comes last: it stays as it is where a smaller case fails at the same place
+        for state in sorted(
+            states, key=lambda item: (not item.planned.is_directed, not item.planned.is_property)
+        ):
+            self._make_small(state)
+        failures = [state for state in states if state.worst is not None]
+        by_clause: dict[str, list[CaseState]] = {}
+        for failure in failures:
+            by_clause.setdefault(failure.clause, []).append(failure)
+        self.examples = {clause: example_of(group).id for clause, group in by_clause.items()}
+        self.elsewhere = {
+            clause: places for clause, group in by_clause.items() if (places := elsewhere(group))
+        }
+        self.causes = self._causes(failures, passed) if self._most_runs else []
+        for state in states:
+            yield self._failed_line(state)
+
+    def _causes(self, failures: Sequence[CaseState], passed: Iterable[CaseState]) -> list[dict[str, Any]]:
+        own: dict[str, list[str]] = {}
+        by_id = {
+            state.id: state.planned
+            for state in passed
+            if state.verdict == "pass" and not state.planned.is_property
+        }
+        for name, planned in by_id.items():
+            if planned.is_directed:
+                own.setdefault(planned.clauses[0], []).append(name)
+        drawn = [name for name, planned in by_id.items() if not planned.is_directed]
+
+        @cache
+        def passed_case(name: str) -> tuple[Case, Observation]:
+            return self._specified(by_id[name])
+
+        features, rules = self._execution.transport.hello.features, self._options.rules
+        simulation = Simulation(self._execution.private, features, rules)
+        found = find_causes(
+            Evidence(failures, simulation, own, drawn, passed_case), most_runs=self._most_runs
+        )
+        return [
+            {
+                "clause": cause.misreadings[0].clause,
+                "misreadings": [_titled(mutant) for mutant in cause.misreadings],
+                "shows": cause.shows,
+                "cases": [failure.id for failure in cause.failures],
+                "properties": [failure.id for failure in cause.sampled],
+                "together": [_titled(mutant) for mutant in cause.together],
+                "hidden": [_titled(mutant) for mutant in cause.hidden],
+                "example": example_of((*cause.failures, *cause.sampled), cause.misreadings[0].clause).id,
+            }
+            for cause in found
+        ]
+
+    def _make_small(self, state: CaseState) -> None:
+        """Makes the state's failing example the smallest one that is found, once."""
+        if state.worst is not None and state.id not in self._smallest_known:
+            self._smallest_known.add(state.id)
+            state.worst = self._smallest(state.planned, state.worst)
+            state.detail = state.worst.detail
+
+    def _specified(self, planned: Planned) -> tuple[Case, Observation]:
+        execution = self._execution
+        [case] = planned.instances(
+            seed=self._options.seed, count=self._options.examples, hello=execution.transport.hello
+        )
+        return specified(case, execution.private(), self._options.rules)
+
+    def _failed_line(self, state: CaseState) -> Concluded:
+        document: dict[str, Any] | None = None
+        divergence: list[dict[str, Any]] = []
+        if (trial := state.worst) is not None:
+            divergence = [item.to_json(state.clause) | _texts(item, trial.case.ops) for item in trial.found]
+            if self._options.replays:
+                document = replay_of(trial, divergence)
+        replay = None if document is None else f"replay/{replay_name(state.id)}"
+        return self._line(state, divergence, replay), document
+
+    def _line(
+        self, state: CaseState, divergence: Sequence[Mapping[str, Any]], replay: str | None = None
+    ) -> CaseLine:
+        planned, detail = state.planned, state.detail
+        if planned.is_property and state.failing:
+            detail = f"{state.failing} of {state.examples} lists" + (f": {detail}" if detail else "")
+        line = line_of(
+            planned,
+            state.verdict,
+            detail,
+            examples=state.examples,
+            millis=round(state.millis),
+            divergence=tuple(divergence),
+            replay=replay,
+            description="" if isinstance(planned.source, Property) else planned.source.description,
+        )
+        return replace(line, baselined=self._options.baseline.excuses(line))
+
+    # --- the smallest input -------------------------------------------------------------------------------
+
+    def _smallest(self, planned: Planned, failing: Trial) -> Trial:
+        """The failing case made small, unless it was written by hand; of a crash or hang the operation is named."""
+        if planned.id in self._hangs:
+            return _named(failing, failing.case, self._hangs[planned.id])
+        if failing.verdict in _DIED:
+            return self._with_operation(failing, keep=planned.is_directed) if self._naming > 0 else failing
+        if self._seconds <= 0 or failing.verdict not in _SHRUNK:
+            return failing
+        if planned.is_property or not (planned.is_directed or self._place(failing) in self._small):
+            failing = self._shrunk(failing, None, values=True)
+        self._small.add(self._place(failing))
+        return failing
+
+    def _shrunk(self, failing: Trial, limit: float | None, *, values: bool) -> Trial:
+        """The smallest list found in a quarter of the time that is left."""
+        start = time.monotonic()
+        try_case = partial(self._execution.try_case, seconds=limit)
+        found = shrink(failing, try_case, self._place, seconds=self._seconds / 4, values=values)
+        self._seconds = max(0.0, self._seconds - (time.monotonic() - start))
+        return found
+
+    def _with_operation(self, failing: Trial, *, keep: bool) -> Trial:
+        """A crash or hang with the operation at which it happens: the last one of the shortest beginning that shows it.
+
+        A list is made smaller with a short limit of time, and what comes of it has to hang for as long as any case may.
+
+        Args:
+            failing: the case.
+            keep: whether the case stays as it is, and only the operation is looked for.
+        """
+        family = failing.case.clauses[0].rpartition("-")[0]
+        limit = self._execution.hang_seconds(family)
+        start, left = time.monotonic(), self._seconds
+        smaller = failing
+        if not keep and left > 0:
+            short = self._execution.hang_seconds(family, least=SHORT_SECONDS)
+            smaller = self._shortest_start(failing, short) or failing
+            kind = f"{failing.verdict} {smaller.case.ops[-1]['op']}"
+            smaller = self._shrunk(smaller, short, values=kind not in self._small)
+            self._small.add(kind)
+        found = self._shortest_start(smaller, limit)
+        if found is None and smaller is not failing:
+            found = self._shortest_start(failing, limit)
+        self._naming -= time.monotonic() - start - (left - self._seconds)
+        if found is None:
+            return failing
+        return _named(failing if keep else found, found.case, len(found.case.ops) - 1)
+
+    def _shortest_start(self, failing: Trial, limit: float) -> Trial | None:
+        """The shortest beginning of a list that ends alike, tried from one operation on: only the last try hangs."""
+        until = time.monotonic() + self._naming
+        for length in range(1, len(failing.case.ops) + 1):
+            start = replace(failing.case, ops=failing.case.ops[:length])
+            tried = self._execution.try_case(start, seconds=limit)
+            if tried is not None and tried.verdict == failing.verdict:
+                return tried
+            if tried is None or time.monotonic() > until:
+                return None
+        return None
+
+    @staticmethod
+    def _place(trial: Trial) -> str | None:
+        """Where a failing list differs first; a smaller one has to differ there, too."""
+        return place_of(trial.found[0], trial.case.ops) if trial.found else None
+
+
+# --- runner -------------------------------------------------------------------------------------------
 
 
 def run(
@@ -118,13 +374,13 @@ class _Progress:
         done: set[str] = set()
         with closing(self._execution.all(tuple(self._states.values()))) as states:
             for state in states:
-                done.add(state.planned.id)
+                done.add(state.id)
                 if state.verdict not in FAILING:
                     yield self._concluder.conclude(state)
                     continue
                 failing.append(state)
                 if self._execution.options.fail_fast and not self._is_known(state):
-                    self.stopped = f"stopped at the first failure, {state.planned.id} (--fail-fast)"
+                    self.stopped = f"stopped at the first failure, {state.id} (--fail-fast)"
                     break
         yield from self._concluder.conclude_failing(failing, self._states.values())
         if self.stopped is not None:
@@ -139,8 +395,8 @@ class _Progress:
         return {"causes": known.causes, "examples": known.examples, "elsewhere": known.elsewhere}
 
     def _is_known(self, state: CaseState) -> bool:
-        found = state.worst[2].found[:1] if state.worst is not None else ()
-        first = tuple(difference.to_json(state.planned.clauses[0]) for difference in found)
+        found = state.worst.found[:1] if state.worst is not None else ()
+        first = tuple(difference.to_json(state.clause) for difference in found)
         line = line_of(state.planned, state.verdict, state.detail, divergence=first)
         return self._execution.options.baseline.excuses(line)
 
@@ -179,28 +435,23 @@ def _disputes(
     execution = Execution(oracle, options, root)
     found: dict[tuple[str, str], str] = {}
 
-    def jobs() -> Generator[Job]:
+    def trials() -> Generator[Trial]:
         for item in planned:
             if item.obstacle(hello) is None and item.obstacle(oracle.hello) is None:
                 for drawn in item.instances(
                     seed=options.seed, count=options.examples, hello=hello, level=options.level
                 ):
                     case, expected = specified(drawn, execution.private(), options.rules)
-                    directory = execution.directory()
-                    job = Job(directory.name, directory, case.ops, case.files)
-                    execution.in_flight[job.token] = InFlight(CaseState(item), case, expected, 0.0)
-                    yield job
+                    yield Trial(case, expected, execution.directory())
 
-    for job, reply in oracle.run(jobs()):
-        entry = execution.in_flight.pop(job.token)
-        judgement = judge(entry.case, entry.expected, job, reply)
-        if judgement.verdict != "pass":
-            first = judgement.found[0] if judgement.found else None
-            what = judgement.detail or (
+    for trial in oracle.run(trials()):
+        if trial.judge().verdict != "pass":
+            first = trial.found[0] if trial.found else None
+            what = trial.detail or (
                 f"{first.field}: reference {first.expected!r}, real jar {first.actual!r}" if first else ""
             )
-            found[entry.case.id, entry.case.producer] = what
-        remove_tree(job.directory)
+            found[trial.case.id, trial.case.producer] = what
+        remove_tree(trial.directory)
     return found
 
 

@@ -1,10 +1,13 @@
-"""An implementation in a child process: several cases in flight, and every way of dying survived."""
+"""An implementation in a child process: several cases in flight, and every way of dying survived; and what a run opens."""
 
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Any, Final
 
+from rocket_conformance.judging import Trial, Verdict
 from rocket_conformance.protocol import (
     BYE,
     Hello,
@@ -16,13 +19,31 @@ from rocket_conformance.protocol import (
     parse_hello,
     suite_version,
 )
-from rocket_conformance.transport._job import AdapterError, Answered, Failed, Failure, Job, Reply, Transport
-from rocket_conformance.transport._pool import PoolTransport
-from rocket_conformance.transport._process import Event, Process
+from rocket_conformance.rocketmq import command
+from rocket_conformance.schema import check_message
+from rocket_conformance.transport._process import Event, Process, no_orphans
+from rocket_conformance.transport._transport import (
+    AdapterError,
+    Handler,
+    InProcessTransport,
+    PoolTransport,
+    Transport,
+)
 
 HELLO_SECONDS: Final = 60.0
 BYE_SECONDS: Final = 5.0
 _CHECK_HINT: Final = "`rocketspec adapter check` explains what an adapter does wrong"
+
+_NO_DIRECTORY: Final = "the directory of the case cannot be made"
+
+_FRESH: Final = 4
+"""Times as long as its start took that the first case of a process may take."""
+
+_A_TICK: Final = 0.005
+"""Seconds of processor time below which a process has not computed: the systems count in hundredths."""
+
+_SHORTEST_LOOK: Final = 0.25
+"""Seconds between two looks at a process that is late."""
 
 MOST_FAILED_STARTS: Final = 3
 """An adapter that does not start again this many times in a row is given up."""
@@ -31,29 +52,29 @@ MOST_FAILED_STARTS: Final = 3
 class _BrokenError(Exception):
     """The process is of no more use, and has been ended."""
 
-    def __init__(self, verdict: Failure, detail: str) -> None:
+    def __init__(self, verdict: Verdict, detail: str) -> None:
         super().__init__(detail)
-        self.verdict: Failure = verdict
+        self.verdict: Verdict = verdict
         self.detail = detail
 
 
 class _Ahead:
-    """Jobs, of which the next can be made before there is room for it."""
+    """Trials, of which the next can be made before there is room for it."""
 
-    def __init__(self, jobs: Iterable[Job]) -> None:
-        self._source = iter(jobs)
-        self._next: Job | None = None
+    def __init__(self, trials: Iterable[Trial]) -> None:
+        self._source = iter(trials)
+        self._next: Trial | None = None
 
     def fetch(self) -> None:
-        """Makes the next job, if it is not made yet."""
+        """Makes the next one, if it is not made yet."""
         if self._next is None:
             self._next = next(self._source, None)
 
-    def take(self) -> Job | None:
-        """The next job; None after the last."""
+    def take(self) -> Trial | None:
+        """The next one; None after the last."""
         self.fetch()
-        job, self._next = self._next, None
-        return job
+        trial, self._next = self._next, None
+        return trial
 
 
 class ChildTransport:
@@ -63,6 +84,10 @@ class ChildTransport:
         command: the command and its arguments, run without a shell.
         case_timeout: seconds that a case may take once it is the oldest unanswered one.
         check: called with each message and its direction (`suite` or `adapter`); raises ProtocolError.
+        lenient: whether a line of the wrong form costs its case alone and not the process.
+
+    Attributes:
+        line: the last line that the process wrote, or what came instead of one.
 
     Raises:
         AdapterError: when it does not start, or does not answer hello as it should within 60 s.
@@ -74,55 +99,83 @@ class ChildTransport:
         *,
         case_timeout: float = 10.0,
         check: Callable[[str, Any], None] | None = None,
+        lenient: bool = False,
     ) -> None:
         self._command = list(command)
         self._case_timeout = case_timeout
         self._check = check
+        self._lenient = lenient
         self._failed_starts = 0
-        self._interrupted = False
+        self._interrupted = self._closed = False
+        self._starting = threading.Lock()
         self._process: Process | None = None
         self._served = 0
-        self._clock = 0.0
+        self._start_seconds = self._clock = self._computed = 0.0
+        self.line: bytes | Event = Event.SILENCE
         self.gave_up: str | None = None
         self.hello: Hello = self._start()
 
     def _start(self) -> Hello:
-        process = Process(self._command)
+        begin = time.monotonic()
+        with self._starting:  # once `close` has returned, nothing starts any more
+            if self._closed:
+                raise AdapterError(f"{self._command[0]}: not started again: the run is over")
+            process = Process(self._command)
         try:
             message = hello_message(suite_version())
             self._outgoing(message)
             process.send(encode_line(message))
-            line = process.receive(HELLO_SECONDS)
-            if isinstance(line, Event):
-                raise ProtocolError(f"no answer to hello: {line.value}")  # noqa: TRY301
-            answer = decode_line(line)
+            self.line = process.receive(HELLO_SECONDS)
+            if isinstance(self.line, Event):
+                raise ProtocolError(f"no answer to hello: {self.line.value}")  # noqa: TRY301
+            answer = decode_line(self.line)
             if self._check is not None:
                 self._check("adapter", answer)
             hello = parse_hello(answer)
         except ProtocolError as error:
             fate = process.end(patience=0.5)
-            raise AdapterError(f"{self._command[0]}: {error}; {_CHECK_HINT}; it {fate}") from error
+            text = f"{self._command[0]}: {error}; {_CHECK_HINT}; it {fate}"
+            silent = isinstance(self.line, Event)
+            reason = f"instead of an answer it {fate}" if silent else str(error)
+            raise AdapterError(text, place=error.place, reason=reason, line=self.line) from error
         except BaseException:
             process.end()
             raise
         self._process = process
         self._served = 0
+        self._start_seconds = time.monotonic() - begin
         return hello
 
     def close(self) -> None:
         """Says bye, waits five seconds, and ends what is still there."""
+        with self._starting:
+            self._closed = True
         if self._process is not None:
             self._process.send(encode_line(BYE))
-            self._process.end(patience=BYE_SECONDS)
-            self._process = None
+            self._drop(patience=BYE_SECONDS)
+
+    def farewell(self, *, bye: bool) -> tuple[bytes | Event, str]:
+        """Says bye, or closes stdin without it: the line that comes, and how the process ends within five seconds."""
+        if self._process is None:
+            self._start()
+        assert self._process is not None  # noqa: S101 - it has been started
+        if bye:
+            self._process.send(encode_line(BYE))
+            line = self._process.receive(BYE_SECONDS)
+            return line, self._drop(patience=BYE_SECONDS if line is Event.END else 0.5)
+        return Event.END, self._drop(patience=BYE_SECONDS)
+
+    def unasked(self, seconds: float) -> bytes | None:
+        """A line that nothing asked for, if one comes in time."""
+        line = self._process.receive(seconds) if self._process is not None else None
+        return line if isinstance(line, bytes) else None
 
     def _drop(self, *, patience: float) -> str:
         """Ends the process; returns how it ended."""
         if self._process is None:
             return "was not running"
-        fate = self._process.end(patience=patience)
-        self._process = None
-        return fate
+        process, self._process = self._process, None
+        return process.end(patience=patience)
 
     def _outgoing(self, message: dict[str, Any]) -> None:
         if self._check is not None:
@@ -130,11 +183,11 @@ class ChildTransport:
 
     # --- cases --------------------------------------------------------------------------------------------
 
-    def run(self, jobs: Iterable[Job]) -> Generator[tuple[Job, Reply]]:
-        """Runs the jobs, as many in flight as the adapter takes; the next job is made while it works."""
-        ahead = _Ahead(jobs)
-        waiting: dict[str, Job] = {}
-        self._clock = time.monotonic()
+    def run(self, trials: Iterable[Trial]) -> Generator[Trial]:
+        """Runs the trials, as many in flight as the adapter takes; the next one is made while it works."""
+        ahead = _Ahead(trials)
+        waiting: dict[str, Trial] = {}
+        self._wind(None)
         if self._interrupted:
             self._drop(patience=0.0)
             self._interrupted = False
@@ -145,7 +198,7 @@ class ChildTransport:
                     return
                 ahead.fetch()
                 try:
-                    job, reply = self._receive(waiting)
+                    trial = self._receive(waiting)
                 except _BrokenError as broken:
                     if self._interrupted:
                         return
@@ -153,7 +206,7 @@ class ChildTransport:
                     waiting.clear()
                     yield from self._again(unanswered, broken)
                 else:
-                    yield job, reply
+                    yield trial
         except BaseException as error:
             if waiting or not isinstance(error, GeneratorExit):
                 self._drop(patience=0.0)  # answers that still come would confuse the next run
@@ -178,31 +231,31 @@ class ChildTransport:
         if process is not None:
             process.kill()
 
-    def _fill(self, ahead: _Ahead, waiting: dict[str, Job]) -> Generator[tuple[Job, Reply]]:
-        """Sends jobs while the adapter takes more; yields those that could not be sent."""
+    def _fill(self, ahead: _Ahead, waiting: dict[str, Trial]) -> Generator[Trial]:
+        """Sends trials while the adapter takes more; yields those that could not be sent."""
         while self.gave_up is None and len(waiting) < self.hello.max_in_flight:
-            job = ahead.take()
-            if job is None:
+            trial = ahead.take()
+            if trial is None:
                 return
             try:
-                self._send(job)
+                self._send(trial)
                 if not waiting:
-                    self._clock = time.monotonic()
+                    self._wind(trial)
             except _BrokenError as broken:
-                yield job, Failed(broken.verdict, broken.detail, ended=True)
+                yield trial.fail(broken.verdict, broken.detail, ended=True)
             except OSError as error:
-                yield job, Failed("errored", f"the directory of the case cannot be made: {error.strerror}")
+                yield trial.fail("errored", f"{_NO_DIRECTORY}: {error.strerror}")
             else:
-                waiting[job.token] = job
+                waiting[trial.token] = trial
 
-    def _send(self, job: Job) -> None:
-        """Sends a job.
+    def _send(self, trial: Trial) -> None:
+        """Sends a trial.
 
         Raises:
             _BrokenError: when the process cannot be started again.
             OSError: when the directory of the case cannot be made.
         """
-        message = job.prepare()
+        message = trial.prepare()
         if self._process is None:
             try:
                 self._start()
@@ -217,72 +270,162 @@ class ChildTransport:
             self._process.send(encode_line(message))
             self._served += 1
 
-    def _receive(self, waiting: dict[str, Job]) -> tuple[Job, Reply]:
-        """The next answer.
+    # --- time ---------------------------------------------------------------------------------------------
+
+    def _wind(self, oldest: Trial | None) -> None:
+        """Starts the clock of the oldest unanswered trial."""
+        self._clock = time.monotonic()
+        if oldest is not None and oldest.seconds is not None and self._process is not None:
+            self._computed = self._process.computed()
+
+    def _wait(self, oldest: Trial, process: Process) -> tuple[bytes | Event, float]:
+        """The next line, and the limit that passes without one.
+
+        A trial with a limit of its own hangs when the process has computed for so long, or neither computes nor reads a
+        disk: on a busy machine it gets more time. In a fresh process it may take a few times as long as the start took.
+        """
+        limit = oldest.seconds
+        until = self._clock + self._case_timeout
+        if limit is None or limit >= self._case_timeout:
+            return process.receive(until - time.monotonic()), self._case_timeout
+        if self._served <= self.hello.max_in_flight:
+            limit = min(max(limit, _FRESH * self._start_seconds), self._case_timeout)
+        step, used = self._clock + limit - time.monotonic(), self._computed
+        while (line := process.receive(step)) is Event.SILENCE:
+            before, used = used, process.computed()
+            rests = used - before < _A_TICK and process.waits()
+            if rests or used - self._computed >= limit or time.monotonic() >= until:
+                break
+            step = min(max(limit / 2, _SHORTEST_LOOK), until - time.monotonic())
+        return line, min(limit, self._case_timeout)
+
+    def _receive(self, waiting: dict[str, Trial]) -> Trial:
+        """The next trial that is answered.
 
         Raises:
             _BrokenError: when the process is of no more use; it has been ended.
         """
         assert self._process is not None  # noqa: S101 - something is in flight
-        oldest, job = next(iter(waiting.items()))
-        seconds = min(self._case_timeout, job.seconds or self._case_timeout)
-        line = self._process.receive(self._clock + seconds - time.monotonic())
-        if line is Event.SILENCE:
+        oldest = next(iter(waiting.values()))
+        self.line, seconds = self._wait(oldest, self._process)
+        if self.line is Event.SILENCE:
             fate = self._drop(patience=0.0)
             raise _BrokenError("timeout", f"no answer within {seconds:g} s; it {fate}")
-        if line is Event.END:
+        if self.line is Event.END:
             raise _BrokenError("crash", f"it {self._drop(patience=2.0)}")
-        if isinstance(line, Event):
+        if isinstance(self.line, Event):
             self._drop(patience=0.0)
-            raise _BrokenError("errored", line.value)
+            raise _BrokenError("errored", self.line.value)
         try:
-            answer = decode_line(line)
+            answer = decode_line(self.line)
             token = answer.get("id")
             if not isinstance(token, str) or token not in waiting:
                 raise ProtocolError(f"answer with id {token!r}, which no unanswered case has")  # noqa: TRY301
         except ProtocolError as error:
+            if self._lenient:
+                return waiting.pop(oldest.token).fail("errored", str(error))
             fate = self._drop(patience=0.0)
             raise _BrokenError("errored", f"{error}; {_CHECK_HINT}; it {fate}") from error
-        job = waiting.pop(token)
-        if token == oldest:
-            self._clock = time.monotonic()  # the next one is the oldest now
+        trial = waiting.pop(token)
+        if trial is oldest:
+            self._wind(next(iter(waiting.values()), None))  # the next one is the oldest now
         try:
             if self._check is not None:
                 self._check("adapter", answer)
-            return job, Answered(parse_answer(answer, job.ops))
+            trial.answer = parse_answer(answer, trial.case.ops)
         except ProtocolError as error:
-            return job, Failed("errored", str(error))
+            return trial.fail("errored", str(error))
+        return trial
 
-    def _again(self, jobs: list[Job], broken: _BrokenError) -> Generator[tuple[Job, Reply]]:
-        """Blames one of the unanswered jobs, and runs the others again, one at a time.
+    def _again(self, trials: list[Trial], broken: _BrokenError) -> Generator[Trial]:
+        """Blames one of the unanswered trials, and runs the others again, one at a time.
 
         Of a hang the oldest is to blame: its time is up. Of a crash it is the one that crashes alone in a fresh process,
         and when none does, none of them can be relied on.
         """
-        suspects = list(jobs)
-        if broken.verdict == "timeout" or (len(jobs) == 1 and self._served == 1):
-            yield suspects.pop(0), Failed(broken.verdict, broken.detail, ended=True)
-        replies: list[tuple[Job, Reply]] = []
-        nobody = len(suspects) == len(jobs)
+        suspects = list(trials)
+        if broken.verdict == "timeout" or (len(trials) == 1 and self._served == 1):
+            yield suspects.pop(0).fail(broken.verdict, broken.detail, ended=True)
+        done: list[Trial] = []
+        nobody = len(suspects) == len(trials)
         self._drop(patience=0.0)
-        for job in suspects:
+        for trial in suspects:
             try:
-                self._send(job)
-                self._clock = time.monotonic()
-                _, reply = self._receive({job.token: job})
+                self._send(trial)
+                self._wind(trial)
+                self._receive({trial.token: trial})
             except _BrokenError as alone:
                 if self._interrupted:
                     return
                 nobody = False
-                reply = Failed(alone.verdict, alone.detail, ended=True)
+                trial.fail(alone.verdict, alone.detail, ended=True)
             except OSError as error:
-                reply = Failed("errored", f"the directory of the case cannot be made: {error.strerror}")
-            replies.append((job, reply))
+                trial.fail("errored", f"{_NO_DIRECTORY}: {error.strerror}")
+            done.append(trial)
             if self.gave_up is not None:
                 break
-        for place, (job, reply) in enumerate(replies):
-            if nobody and isinstance(reply, Answered):
-                what = f"answered when run alone; before, {broken.detail}"
-                yield job, Failed("unstable", what, ended=place == 0)
-            else:
-                yield job, reply
+        for place, trial in enumerate(done):
+            if nobody and trial.answer is not None:
+                trial.answer = None
+                trial.fail("unstable", f"answered when run alone; before, {broken.detail}", ended=place == 0)
+            yield trial
+
+
+# --- session ------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def open_command(
+    command: Sequence[str], *, case_timeout: float = 10.0, check_schema: bool = False, jobs: int = 1
+) -> Generator[Transport]:
+    """A command as adapter, ended with all that it started when the block ends.
+
+    Args:
+        command: the command and its arguments, run without a shell.
+        case_timeout: seconds that a case may take.
+        check_schema: whether each message is validated by its JSON Schema.
+        jobs: number of processes to run in parallel.
+
+    Raises:
+        AdapterError: when it does not start or does not answer hello.
+    """
+    with no_orphans(), ExitStack() as stack:
+        transports: list[ChildTransport] = []
+        for _ in range(jobs):
+            check = check_message if check_schema else None
+            transport = ChildTransport(command, case_timeout=case_timeout, check=check)
+            stack.callback(transport.close)
+            transports.append(transport)
+        yield transports[0] if jobs == 1 else PoolTransport(transports)
+
+
+@contextmanager
+def open_handler(handler: Handler, *, check_schema: bool = False) -> Generator[Transport]:
+    """An object of this process as adapter.
+
+    Raises:
+        AdapterError: when it does not answer hello.
+    """
+    transport = InProcessTransport(handler, check=check_message if check_schema else None)
+    try:
+        yield transport
+    finally:
+        transport.close()
+
+
+def open_jar(
+    version: str,
+    *,
+    jars: Path | None = None,
+    case_timeout: float = 10.0,
+    check_schema: bool = False,
+    jobs: int = 1,
+) -> AbstractContextManager[Transport]:
+    """The real RocketMQ of a version as adapter; `jobs` is the number of processes to run in parallel.
+
+    Raises:
+        JarUnavailableError: when there is no Java, no Maven or no such version.
+        AdapterError: when it does not start.
+    """
+    line = command(version, jars)
+    return open_command(line, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs)

@@ -1,4 +1,4 @@
-"""A child process as a source of bounded lines: threads instead of select, which work on Windows too."""
+"""A child process as a source of bounded lines, ended with all that it started: threads instead of select, which work on Windows too."""
 
 import contextlib
 import os
@@ -7,23 +7,133 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from enum import Enum
-from typing import IO, Final
+from types import FrameType
+from typing import IO, Any, Final, NoReturn
 
+import psutil
 from rocket_spec.printable import printable
 
 from rocket_conformance.protocol import MAX_LINE
-from rocket_conformance.transport._descendants import descendants, kill
-from rocket_conformance.transport._job import AdapterError
+from rocket_conformance.transport._transport import AdapterError
+
+_NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+class InterruptedBySignal(KeyboardInterrupt):
+    """A signal arrived.
+
+    Python replaces an exception that carries no state of its own with one of another text where it passes through a
+    codec ("decoding with 'utf-16-be' codec failed"), so the name is an attribute and not only the text.
+
+    Attributes:
+        name: of the signal, such as SIGTERM.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    raise InterruptedBySignal(signal.Signals(number).name)
+
+
+@contextlib.contextmanager
+def _signals(handler: Any) -> Generator[None]:
+    """Within the block SIGINT, SIGTERM and SIGHUP have this handler; one that is ignored, as under nohup, stays so.
+
+    In another thread than the main one nothing changes.
+    """
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+        before = {
+            number: signal.signal(number, handler)
+            for number in numbers
+            if signal.getsignal(number) not in {signal.SIG_IGN, None}
+        }
+    try:
+        yield
+    finally:
+        for number, known in before.items():
+            signal.signal(number, known)
+
+
+def stop_on_signals() -> contextlib.AbstractContextManager[None]:
+    """Within the block SIGINT, SIGTERM and SIGHUP raise InterruptedBySignal, a KeyboardInterrupt."""
+    return _signals(_stop)
+
+
+# --- descendants --------------------------------------------------------------------------------------
+
+_PR_SET_CHILD_SUBREAPER: Final = 36
+
+_ROUNDS: Final = 10
+"""Maximum number of searches for processes that are forked while others are ended."""
+
+LIVE: Final[set[int]] = set()
+"""Ids of the adapters that run: each is ended by its `Process`."""
+
+
+def descendants(root: int) -> set[psutil.Process]:
+    """The running processes below a process."""
+    with contextlib.suppress(psutil.Error):
+        return set(filter(_runs, psutil.Process(root).children(recursive=True)))
+    return set()
+
+
+def _runs(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def kill(processes: set[psutil.Process]) -> None:
+    """Ends processes, and collects those that are children of this one."""
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+    psutil.wait_procs(list(processes), timeout=0.1)
+
+
+@contextlib.contextmanager
+def no_orphans() -> Generator[None]:
+    """Ends, when the block ends, what was started in it and left its parent, and adapters whose end was interrupted.
+
+    On Linux the children of a process that ended become children of this one, which finds them. Signals wait for that.
+    """
+    _adopt()
+    before = descendants(os.getpid())
+    try:
+        yield
+    finally:
+        with _signals(signal.SIG_IGN):
+            for _ in range(_ROUNDS):
+                kept = before.union(*map(descendants, LIVE))
+                left = {item for item in descendants(os.getpid()) - kept if item.pid not in LIVE}
+                if not left:
+                    break
+                kill(left)
+
+
+def _adopt() -> None:
+    """Makes this process the parent of its descendants' orphans."""
+    if sys.platform.startswith("linux"):
+        import ctypes  # noqa: PLC0415 - only where a process is started
+
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+# --- process ------------------------------------------------------------------------------------------
 
 _BLOCK: Final = 1 << 16
 _STDERR_TAIL: Final = 4096
 _QUEUED: Final = 2048
-
-LIVE: Final[set[int]] = set()
-"""Ids of the adapters that run: each is ended by its `Process`."""
 
 
 class Event(Enum):
@@ -83,6 +193,7 @@ class Process:
 
     def end(self, *, patience: float = 0.0) -> str:
         """Ends the process, after `patience` seconds in which it may end by itself; returns how it ended."""
+        LIVE.discard(self._process.pid)  # first: what is interrupted from here on is left to `no_orphans`
         self._outgoing.put(None)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(patience)
@@ -90,7 +201,6 @@ class Process:
         self._closed.set()
         self.kill()
         self._process.wait()
-        LIVE.discard(self._process.pid)
         for thread in self._threads:
             thread.join(0.5)  # a grandchild may hold the pipes; the threads are daemons
         return self._fate() if ended else "was ended by the suite" + self._stderr()
@@ -104,6 +214,23 @@ class Process:
         with contextlib.suppress(OSError):
             self._process.kill()
         kill(below)
+
+    def computed(self) -> float:
+        """Seconds of processor time that it and all that is below it have used."""
+        used = 0.0
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(self._process.pid)
+            for item in (process, *process.children(recursive=True)):
+                with contextlib.suppress(psutil.Error):
+                    times = item.cpu_times()
+                    used += times.user + times.system
+        return used
+
+    def waits(self) -> bool:
+        """Whether it is neither running nor reading from a disk."""
+        with contextlib.suppress(psutil.Error):
+            return psutil.Process(self._process.pid).status() == psutil.STATUS_SLEEPING
+        return False
 
     def _fate(self) -> str:
         code = self._process.returncode

@@ -1,21 +1,20 @@
-"""Loads the reference with changed text, beside the true one and without a file of its own.
-
-The changed module, and all that import it, are executed again from the installed package's source. They bring their own
-`__import__`, so that they find each other. Every other module is the true one, errors among them: the adapter around
-the mutant catches those.
-"""
+"""Misreadings: the reference with one line misread, from the catalogue's texts."""
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
+from importlib.resources import files
 from importlib.util import find_spec
 from pkgutil import iter_modules
 from types import CodeType, ModuleType
 from typing import Any, Final, cast
 
-from rocket_conformance.reference_adapter import Library
+from rocket_conformance.reference_adapter import Library, ReferenceAdapter
+from rocket_conformance.transport import Handler, Transport, open_handler
 
 _PACKAGE: Final = "rocket_reference"
 _KEPT_CODE: Final = 512
@@ -130,3 +129,110 @@ class _Package:
         found = getattr(self._modules.get(true.__module__), name)
         setattr(self, name, found)
         return found
+
+
+# --- mutant -------------------------------------------------------------------------------------------
+
+_WATCH: Final = "_cycle_watch"
+
+_ENDLESS: Final = (
+    "        self._steps += 1\n",
+    "        self._steps += 1\n        if hits > 1 << 16:\n            raise UnspecifiedError('the walk never ends')\n",
+)
+"""A change that stops endless walks: several misreadings together can cause one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A wrong implementation: one clause, read wrongly.
+
+    Attributes:
+        name: what it does wrong, in words joined by hyphens; unique.
+        clause: the clause that it misreads.
+        module: the module of `rocket_reference` that is changed.
+        old: text that occurs once in it.
+        new: what it becomes.
+        also: further changes of that module that the same misreading makes.
+        cause_only: whether reports look for it although its clause's own cases do not all notice it alone.
+    """
+
+    name: str
+    clause: str
+    module: str
+    old: str
+    new: str
+    also: tuple[tuple[str, str], ...] = ()
+    cause_only: bool = False
+
+    @property
+    def words(self) -> str:
+        """Its name as a sentence has it."""
+        return self.name.replace("-", " ")
+
+    def library(self) -> Library:
+        """The reference with this mistake in it.
+
+        Raises:
+            ValueError: when a text to be changed does not occur exactly once.
+        """
+        return library_of((self,))
+
+    def handler(self) -> Handler:
+        """It as an adapter in this process."""
+        return ReferenceAdapter(self.library(), name=self.name)
+
+    def open(self) -> AbstractContextManager[Transport]:
+        """It as an implementation under test, in this process."""
+        return open_handler(self.handler())
+
+
+def library_of(misreadings: Iterable[Mutant]) -> Library:
+    """The reference with all these mistakes in it.
+
+    Raises:
+        ValueError: when a text to be changed does not occur exactly once: two of them may change the same.
+    """
+    changes: dict[str, list[tuple[str, str]]] = {_WATCH: [_ENDLESS]}
+    for mutant in sorted(misreadings, key=lambda item: item.name):
+        changes.setdefault(mutant.module, []).extend(((mutant.old, mutant.new), *mutant.also))
+    return mutated(changes)
+
+
+# --- catalogue ----------------------------------------------------------------------------------------
+
+_PARTS: Final = (
+    *("index_bytes", "index_puts", "index_selects", "service"),
+    *("queue_units", "queue_restarts", "log", "ports"),
+)
+
+
+def _read(part: str) -> Iterator[Mutant]:
+    text = files("rocket_conformance.misreadings").joinpath(f"{part}.txt").read_text("utf-8")
+    for paragraph in text.split("\n\n"):
+        heading, _, changes = paragraph.partition("\n")
+        if heading.startswith("#"):
+            continue
+        name, clause, module, *cause_only = heading.split()
+        (old, new), *also = (_change(lines) for lines in changes.split("\n&\n"))
+        yield Mutant(name, clause, module, old, new, tuple(also), cause_only=bool(cause_only))
+
+
+def _change(text: str) -> tuple[str, str]:
+    lines = text.rstrip("\n").split("\n")
+    old, new = ([line for line in lines if line[0] in marks] for marks in ("-<", "+>"))
+    return _side(old), _side(new)
+
+
+def _side(lines: list[str]) -> str:
+    text = "\n".join(line[1:] for line in lines)
+    return f"{text}\n" if lines and lines[0][0] in "-+" else text
+
+
+MISREADINGS: Final = tuple(mutant for part in _PARTS for mutant in _read(part))
+"""Everything that reports look for as a cause, in the order of the format's parts; names are unique."""
+
+MUTANTS: Final = tuple(mutant for mutant in MISREADINGS if not mutant.cause_only)
+"""Wrong implementations that misread one clause each: that clause's own cases notice each of them alone."""
+
+OF_STORES: Final = tuple(_read("stores"))
+"""What a store shows at once, in addition to the others."""

@@ -1,13 +1,16 @@
-"""Two reports of one implementation: what broke, what was fixed, what came and went."""
+"""Reports side by side: what changed in one implementation, and which clauses each of several breaks."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from rocket_spec.clauses import clauses
 from rocket_spec.errors import MalformedError
 
 from rocket_conformance.judging import FAILING, Verdict
-from rocket_conformance.report.account import cause_title, causes_of
+from rocket_conformance.report.conclusion import cause_title, causes_of
 from rocket_conformance.report.lines import CaseLine, Report, read_report
 from rocket_conformance.report.wording import describe_divergence
 
@@ -146,3 +149,44 @@ def _notes(old: Report, new: Report) -> tuple[str, ...]:
     if names[0] != names[1]:
         notes.insert(0, f"the implementation: {names[0]} and {names[1]}")
     return tuple(notes)
+
+
+# --- comparison ---------------------------------------------------------------------------------------
+
+
+def compare_implementations(reports: Sequence[Report]) -> dict[str, Any]:
+    """The names of the implementations, equal ones with a number, and a row for each clause that any report has cases of.
+
+    The state of an implementation is `differs` where a case of the clause fails, `passes`, or `none` where no case ran.
+    """
+    names: list[str] = []
+    for report in reports:
+        implementation = report.header["implementation"]
+        name = f"{implementation['name']} {implementation['version']}".strip()
+        names.append(f"{name} ({names.count(name) + 1})" if name in names else name)
+    cells = [_cells(report) for report in reports]
+    rows = [
+        {
+            "clause": clause.id,
+            "level": clause.level,
+            "summary": clause.summary,
+            "implementations": [cell.get(clause.id, _cell(0, 0)) for cell in cells],
+        }
+        for clause in clauses().values()
+        if any(clause.id in cell for cell in cells)
+    ]
+    return {"implementations": names, "clauses": rows}
+
+
+def _cells(report: Report) -> dict[str, dict[str, Any]]:
+    passed = Counter(line.clauses[0] for line in report.cases if line.verdict == "pass")
+    failed = Counter(line.clauses[0] for line in report.cases if line.verdict in FAILING)
+    return {name: _cell(passed[name], failed[name]) for name in {*passed, *failed}}
+
+
+def _cell(passed: int, failed: int) -> dict[str, Any]:
+    return {
+        "state": "differs" if failed else "passes" if passed else "none",
+        "passed": passed,
+        "failed": failed,
+    }

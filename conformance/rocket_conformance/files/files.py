@@ -1,4 +1,4 @@
-"""Files as the suite keeps them: a length, and the chunks that are not all zeros.
+"""Files as the suite keeps them, reads them within bounds, and where cases run.
 
 A default index file is 420 MB of which a case writes a few hundred bytes; an image of it holds those.
 """
@@ -6,17 +6,21 @@ A default index file is 420 MB of which a case writes a few hundred bytes; an im
 from __future__ import annotations
 
 import base64
+import contextlib
 import errno
 import hashlib
 import io
 import os
+import shutil
 import stat
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from rocket_spec.errors import MalformedError
+from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.temporary_folders import owned_folder
 
 CHUNK: Final = 1 << 16
 _ZEROS: Final = bytes(CHUNK)
@@ -279,3 +283,88 @@ def data_regions(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, i
             return
         stop = min(end, os.lseek(descriptor, start, os.SEEK_HOLE))
         yield start, stop
+
+
+# --- input files --------------------------------------------------------------------------------------
+
+_NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""A FIFO without a writer is opened at once, and then refused."""
+
+
+def read_input(path: Path, *, limit: int, expected: str) -> bytes:
+    """The bytes of a file.
+
+    Args:
+        path: the file; links are followed.
+        limit: greatest length, bytes.
+        expected: what the file should be, for errors.
+
+    Raises:
+        MalformedError: when it is not a regular file, or longer than the limit.
+        OSError: when it cannot be read.
+    """
+    descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
+    about = os.fstat(descriptor)
+    if not stat.S_ISREG(about.st_mode):
+        os.close(descriptor)
+        found = "a directory" if stat.S_ISDIR(about.st_mode) else "not a regular file"
+        raise MalformedError(file=str(path), found=found, expected=expected)
+    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
+        size = min(about.st_size, limit)
+        data = file.read(size + 1)  # room for this much is taken at once
+    if len(data) > limit or about.st_size > limit:
+        raise MalformedError(
+            file=str(path),
+            found=f"{about.st_size:,} bytes",
+            expected=f"{expected} of at most {limit:,} bytes",
+        )
+    return data
+
+
+# --- scratch space ------------------------------------------------------------------------------------
+
+IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - Linux's own; only inside a fresh folder, and only where it exists
+
+_ROOM: Final = 2 << 30
+"""Bytes that must be free there: a few files of the default geometry, written out in full."""
+
+_CHOSEN_BY_USER: Final = ("TMPDIR", "TEMP", "TMP")
+_PREFIX: Final = "rocketspec-run-"
+
+
+def scratch_root(given: Path | None = None) -> Path:
+    """The folder to make temporary folders in.
+
+    It is the given one; else the system's, if the environment names one (TMPDIR); else a memory-backed one with
+    2 GiB of room; else the system's.
+
+    Raises:
+        UsageError: when the given one is not a folder.
+    """
+    if given is not None:
+        if not given.is_dir():
+            raise UsageError(f"{given} is not a folder")
+        return given
+    system = Path(tempfile.gettempdir())
+    if any(name in os.environ for name in _CHOSEN_BY_USER):
+        return system
+    in_memory = Path(IN_MEMORY)
+    try:
+        if (
+            in_memory.is_dir()
+            and os.access(in_memory, os.W_OK)
+            and shutil.disk_usage(in_memory).free >= _ROOM
+        ):
+            return in_memory
+    except OSError:
+        pass
+    return system
+
+
+def scratch(given: Path | None = None) -> contextlib.AbstractContextManager[Path]:
+    """A private temporary folder, removed at the end; those of killed runs are removed first.
+
+    Raises:
+        UsageError: as `scratch_root`.
+    """
+    return owned_folder(scratch_root(given), prefix=_PREFIX)
