@@ -72,9 +72,9 @@ def open_implementation(
     limits: dict[str, Any] = {"case_timeout": case_timeout, "check_schema": check_schema, "jobs": jobs}
     opening: contextlib.AbstractContextManager[Transport]
     if command:
-        opening = open_command(command, **limits)
+        opening = open_command(command, notice=note, **limits)
     elif rocketmq:
-        opening = open_jar(rocketmq, jars=jars, **limits)
+        opening = open_jar(rocketmq, jars=jars, notice=note, **limits)
     else:
         try:
             from rocket_columnar.adapter import Adapter

@@ -105,29 +105,37 @@ def test_a_replay_file_passes_on_a_right_implementation(path: Path) -> None:
 
 
 class DropsPlaces(ReferenceAdapter):
-    """A unit whose logical offset is a multiple of 3 above 0 is lost."""
+    """The unit at one logical offset is lost."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__()
+        self._place = str(place)
 
     def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
         answer = super().handle(message)
         for place, op in enumerate(message.get("ops", ())):
             result = (answer or {}).get("results", [{}] * (place + 1))[place]
-            if op["op"] == "queue.get" and result.get("unit") and op["cq_offset"] == "1":
+            if op["op"] == "queue.get" and result.get("unit") and op["cq_offset"] == self._place:
                 result["unit"] = None
         return answer
 
 
-def test_files_at_the_start_become_healthy_and_small_where_a_failure_needs_them() -> None:
+@pytest.mark.parametrize(("name", "first"), [("00000000000000000000", 0), ("00000000000000000800", 40)])
+def test_files_at_the_start_become_healthy_and_small_where_a_failure_needs_them(
+    name: str, first: int
+) -> None:
     """A unit is only there because of the file: an odd one of 40 units gives way to a healthy one of one unit."""
-    path = "consumequeue/T/0/00000000000000000000"
+    path = f"consumequeue/T/0/{name}"
     unit = (5).to_bytes(8, "big") + (77).to_bytes(4, "big") + (-3).to_bytes(8, "big", signed=True)
     opened = {"op": "queue.open", "topic": "T", "queue_id": 0, "file_size": 800, "load": True}
-    ops = (opened, {"op": "queue.bounds"}, {"op": "queue.get", "cq_offset": "1"})
+    ops = (opened, {"op": "queue.bounds"}, {"op": "queue.get", "cq_offset": str(first + 1)})
     drawn = Case("CQ-GET-1/seeded-x", ("CQ-GET-1",), ops, files={path: image_of(40 * unit)})
-    with open_handler(DropsPlaces()) as transport:
+    with open_handler(DropsPlaces(first + 1)) as transport:
         line, document = run_planned(transport, Planned(drawn), Options())
     assert document is not None
     assert line.verdict == "diverged"
     assert [op["op"] for op in document["ops"]] == ["queue.open", "queue.get"]
+    assert document["ops"][1]["cq_offset"] == str(first + 1)
     texts = describe_files(document)
     assert texts == [
         f"file {path} exists at the start",

@@ -129,6 +129,21 @@ def test_an_adapter_that_does_not_answer_hello(code: str, why: str) -> None:
         pass
 
 
+def test_a_long_silence_is_said(
+    adapter: AdapterMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rocket_conformance.transport._child.SILENT_SECONDS", 0.3)
+    command = adapter("time.sleep(0.6)\ndef handle(count, message):\n    time.sleep(60)")
+    said: list[str] = []
+    with open_command(command, case_timeout=1.0, notice=said.append) as transport:
+        assert verdicts(transport.run(hash_trials(tmp_path, 1))) == ["timeout"]
+    silent = [text.partition(": no answer to ")[2] for text in said]
+    assert silent == [
+        "hello for 0.3 s; waiting up to 60 s",
+        "case IDX-HASH-1/any for 0.3 s; waiting up to 1 s",
+    ]
+
+
 # --- several processes --------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -20,16 +21,18 @@ from rocket_conformance.protocol import OPERATIONS, Op
 from rocket_conformance.reference_adapter import UnspecifiedOperationError
 
 _COUNTS: Final = (1, 2, 3, 5)
+_KINDS: Final = ("ab", "a", "aa")
+"""Keys of the puts in turn; two keys, one key, or one key twice at one time: tags and a first place of 1 in queues."""
 _NOON: Final = 1_700_000_000_000
 _QUEUE_PARTS: Final = 4
+_UNIT: Final = 20
 
 
 def healthy_images(path: str, ops: Sequence[Op]) -> Iterator[FileImage]:
-    """The file with 1, 2, 3 and 5 entries or units, of the geometry that the operations open it with."""
-    for count in _COUNTS:
-        made = [*_opened(path, ops), *(_put(path, number) for number in range(count))]
-        if len(made) == count:
-            return
+    """A dozen healthy files of the geometry that the operations open it with: 1, 2, 3 and 5 entries or units of three kinds."""
+    opened = list(_opened(path, ops))
+    for count, kind in product(_COUNTS, _KINDS) if opened else ():
+        made = [*opened, *(_put(path, number, kind) for number in range(count))]
         made += [] if path.startswith("consumequeue/") else [{"op": "index.flush"}]
         with TemporaryDirectory(prefix="rocketspec-", dir=scratch_root()) as folder:
             try:
@@ -53,17 +56,21 @@ def _opened(path: str, ops: Sequence[Op]) -> Iterator[Op]:
             return
 
 
-def _put(path: str, number: int) -> Op:
-    offset, time = str(100 * number), str(_NOON + 1000 * number)
+def _put(path: str, number: int, kind: str) -> Op:
+    offset, time = str(100 * number), str(_NOON + (0 if kind == "aa" else 1000 * number))
     if path.startswith("consumequeue/"):
-        return {"op": "queue.put", "offset": offset, "size": 100, "tags_code": "0", "cq_offset": str(number)}
-    return {"op": "index.put", "key": "ab"[number % 2], "phy_offset": offset, "store_timestamp": time}
+        name = path.rpartition("/")[2]
+        place = int(name) // _UNIT if name.isdecimal() else 0
+        place += number + (kind == "aa")
+        tags = str(int(kind == "a"))
+        return {"op": "queue.put", "offset": offset, "size": 100, "tags_code": tags, "cq_offset": str(place)}
+    return {"op": "index.put", "key": kind[number % len(kind)], "phy_offset": offset, "store_timestamp": time}
 
 
 # --- shrinking ----------------------------------------------------------------------------------------
 
-_SIMPLE_I64: Final = ("0", "1", "100", "1000", "-1", "1700000000000")
-_SIMPLE_I32: Final = (0, 1, 2, 10, 32, 100)
+_SIMPLE_I64: Final = ("0", "1", "100", "1000", "-1", "1000000000", "1700000000000")
+_SIMPLE_I32: Final = (0, 1, -1, 2, 10, 32, 100)
 _SIMPLE_KEYS: Final = ("a", "b")
 _MOST_UNUSUAL: Final = 4
 
@@ -85,7 +92,7 @@ def _simpler(kind: str, value: Any) -> list[Any]:
     if kind == "i64":
         candidates = [text for text in _SIMPLE_I64 if len(text) <= len(value)]
     elif kind == "i32":
-        candidates = [number for number in _SIMPLE_I32 if number < value]
+        candidates = [number for number in _SIMPLE_I32 if abs(number) < abs(value)]
     elif kind == "bool":
         candidates = (False,)
     elif kind in {"key", "key?"}:

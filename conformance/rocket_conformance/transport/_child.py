@@ -31,6 +31,7 @@ from rocket_conformance.transport._transport import (
 )
 
 HELLO_SECONDS: Final = 60.0
+SILENT_SECONDS: Final = 5.0
 BYE_SECONDS: Final = 5.0
 _CHECK_HINT: Final = "`rocketspec adapter check` explains what an adapter does wrong"
 
@@ -84,6 +85,7 @@ class ChildTransport:
         command: the command and its arguments, run without a shell.
         case_timeout: seconds that a case may take once it is the oldest unanswered one.
         check: called with each message and its direction (`suite` or `adapter`); raises ProtocolError.
+        notice: called with a sentence when the process has been silent for five seconds and may go on.
         lenient: whether a line of the wrong form costs its case alone and not the process.
 
     Attributes:
@@ -99,11 +101,13 @@ class ChildTransport:
         *,
         case_timeout: float = 10.0,
         check: Callable[[str, Any], None] | None = None,
+        notice: Callable[[str], None] | None = None,
         lenient: bool = False,
     ) -> None:
         self._command = list(command)
         self._case_timeout = case_timeout
         self._check = check
+        self._notice = notice
         self._lenient = lenient
         self._failed_starts = 0
         self._interrupted = self._closed = False
@@ -125,7 +129,7 @@ class ChildTransport:
             message = hello_message(suite_version())
             self._outgoing(message)
             process.send(encode_line(message))
-            self.line = process.receive(HELLO_SECONDS)
+            self.line = self._patiently(process, HELLO_SECONDS, "hello")
             if isinstance(self.line, Event):
                 raise ProtocolError(f"no answer to hello: {self.line.value}")  # noqa: TRY301
             answer = decode_line(self.line)
@@ -219,7 +223,9 @@ class ChildTransport:
             others: list[ChildTransport] = []
             with suppress(AdapterError):
                 for _ in range(count):
-                    other = ChildTransport(self._command, case_timeout=self._case_timeout, check=self._check)
+                    other = ChildTransport(
+                        self._command, case_timeout=self._case_timeout, check=self._check, notice=self._notice
+                    )
                     stack.callback(other.close)
                     others.append(other)
             yield PoolTransport(others) if others else self
@@ -278,6 +284,17 @@ class ChildTransport:
         if oldest is not None and oldest.seconds is not None and self._process is not None:
             self._computed = self._process.computed()
 
+    def _patiently(self, process: Process, seconds: float, what: str) -> bytes | Event:
+        """The next line within a time; that of a long silence is said."""
+        line = process.receive(min(seconds, SILENT_SECONDS))
+        if line is Event.SILENCE and seconds > SILENT_SECONDS:
+            if self._notice is not None:
+                self._notice(
+                    f"{self._command[0]}: no answer to {what} for {SILENT_SECONDS:g} s; waiting up to {seconds:.0f} s"
+                )
+            line = process.receive(seconds - SILENT_SECONDS)
+        return line
+
     def _wait(self, oldest: Trial, process: Process) -> tuple[bytes | Event, float]:
         """The next line, and the limit that passes without one.
 
@@ -287,7 +304,8 @@ class ChildTransport:
         limit = oldest.seconds
         until = self._clock + self._case_timeout
         if limit is None or limit >= self._case_timeout:
-            return process.receive(until - time.monotonic()), self._case_timeout
+            left = until - time.monotonic()
+            return self._patiently(process, left, f"case {oldest.case.id}"), self._case_timeout
         if self._served <= self.hello.max_in_flight:
             limit = min(max(limit, _FRESH * self._start_seconds), self._case_timeout)
         step, used = self._clock + limit - time.monotonic(), self._computed
@@ -376,7 +394,12 @@ class ChildTransport:
 
 @contextmanager
 def open_command(
-    command: Sequence[str], *, case_timeout: float = 10.0, check_schema: bool = False, jobs: int = 1
+    command: Sequence[str],
+    *,
+    case_timeout: float = 10.0,
+    check_schema: bool = False,
+    jobs: int = 1,
+    notice: Callable[[str], None] | None = None,
 ) -> Generator[Transport]:
     """A command as adapter, ended with all that it started when the block ends.
 
@@ -385,6 +408,7 @@ def open_command(
         case_timeout: seconds that a case may take.
         check_schema: whether each message is validated by its JSON Schema.
         jobs: number of processes to run in parallel.
+        notice: called with a sentence when a process has been silent for five seconds.
 
     Raises:
         AdapterError: when it does not start or does not answer hello.
@@ -393,7 +417,7 @@ def open_command(
         transports: list[ChildTransport] = []
         for _ in range(jobs):
             check = check_message if check_schema else None
-            transport = ChildTransport(command, case_timeout=case_timeout, check=check)
+            transport = ChildTransport(command, case_timeout=case_timeout, check=check, notice=notice)
             stack.callback(transport.close)
             transports.append(transport)
         yield transports[0] if jobs == 1 else PoolTransport(transports)
@@ -413,19 +437,11 @@ def open_handler(handler: Handler, *, check_schema: bool = False) -> Generator[T
         transport.close()
 
 
-def open_jar(
-    version: str,
-    *,
-    jars: Path | None = None,
-    case_timeout: float = 10.0,
-    check_schema: bool = False,
-    jobs: int = 1,
-) -> AbstractContextManager[Transport]:
-    """The real RocketMQ of a version as adapter; `jobs` is the number of processes to run in parallel.
+def open_jar(version: str, *, jars: Path | None = None, **limits: Any) -> AbstractContextManager[Transport]:
+    """The real RocketMQ of a version as adapter; `limits` are those of `open_command`.
 
     Raises:
         JarUnavailableError: when there is no Java, no Maven or no such version.
         AdapterError: when it does not start.
     """
-    line = command(version, jars)
-    return open_command(line, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs)
+    return open_command(command(version, jars), **limits)
