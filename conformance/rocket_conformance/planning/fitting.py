@@ -141,7 +141,7 @@ def _without_null(request: dict[str, Any]) -> dict[str, Any]:
 # --- geometry variants --------------------------------------------------------------------------------
 
 _memory: dict[tuple[str, str, tuple[int, ...]], Case | None] = {}
-_GEOMETRY, _SIZE = ("hash_slot_num", "index_num"), ("file_size",)
+_FILE_GEOMETRY, _SIZE = ("hash_slot_num", "index_num"), ("file_size",)
 
 
 def variant_of(case: Case, hello: Hello) -> Case | None:
@@ -151,7 +151,7 @@ def variant_of(case: Case, hello: Hello) -> Case | None:
     results on both: one that shows a full file, or a slot that two keys share, has none.
     """
     found: Case | None = case
-    for fields, allowed in ((_GEOMETRY, hello.geometries), (_SIZE, hello.queue_file_sizes)):
+    for fields, allowed in ((_FILE_GEOMETRY, hello.geometries), (_SIZE, hello.queue_file_sizes)):
         if found is not None and allowed is not None:
             found = _fitted(found, fields, allowed)
     return found
@@ -159,7 +159,7 @@ def variant_of(case: Case, hello: Hello) -> Case | None:
 
 def what_lacks(case: Case, hello: Hello) -> str:
     """The files that a case without a variant needs, in words."""
-    missing = _values(case, _GEOMETRY) - set(hello.geometries or _values(case, _GEOMETRY))
+    missing = _values(case, _FILE_GEOMETRY) - set(hello.geometries or _values(case, _FILE_GEOMETRY))
     if missing:
         return f"the geometry {min(missing)}"
     return f"the queue file size {min(_values(case, _SIZE))[0]}"
