@@ -2,11 +2,13 @@
 
 import codecs
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -252,6 +254,19 @@ def test_processes_that_were_there_before_are_left_alone(adapter: AdapterMaker) 
         with open_command(adapter(GOOD)):
             pass
         assert ours.poll() is None
+
+
+@LINUX_ONLY
+def test_a_second_signal_while_an_adapter_is_ended_leaves_no_process(
+    adapter: AdapterMaker, tmp_path: Path
+) -> None:
+    """It takes its time after bye; the signal arrives then."""
+    code = "import atexit\natexit.register(time.sleep, 60)\nopen(PID, 'w').write(str(os.getpid()))\n" + GOOD
+    command = adapter(code.replace("PID", repr(str(tmp_path / "pid"))))
+    second = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGTERM))
+    with pytest.raises(InterruptedBySignal), stop_on_signals(), open_command(command):
+        second.start()
+    assert not alive(int((tmp_path / "pid").read_text()))
 
 
 def test_a_signal_that_arrives_within_a_codec_keeps_its_name() -> None:
