@@ -34,15 +34,6 @@ def shell(folder: Path, script: str, *, finds: bool = False) -> None:
     assert code <= finds, f"{script}\n{printed}"
 
 
-def test_max_findings_limits_what_is_printed(run: Run, store: Path) -> None:
-    shutil.rmtree(store / "consumequeue" / "Orders")
-    shutil.rmtree(store / "consumequeue" / "AaTopic")
-    out = run(store, "--max-findings", 2).out
-    assert out.count("queue.missing_unit (") == 2
-    assert "and 4 more findings; --max-findings N shows more, --json shows all" in out
-    assert len(run(store, "--json").out.splitlines()) == 6
-
-
 HOSTILE = (
     "n0;touch PWNED;#",
     "n0 with spaces",

@@ -1,4 +1,4 @@
-"""`repair` takes nothing in a store on trust: not the journal of an earlier repair, and no link."""
+"""`repair` takes nothing in a store on trust: not the journal of an earlier repair, and no link; and the rules of an older release."""
 
 import json
 import os
@@ -9,7 +9,10 @@ from typing import Any, Final
 
 import pytest
 from rocket_columnar import repair as engine
+from rocket_columnar.rebuild import rebuild
 from rocket_golden import open_store
+from rocket_spec.layout import Geometry
+from store_bytes import put, record
 from verb_run import Run, Verb
 
 VERB = "repair"
@@ -273,3 +276,15 @@ def test_new_files_are_not_written_through_a_link(store: Path, monkeypatch: pyte
         engine.repair(engine.Target(store))
     assert swapped
     assert everything(store.parent / "docs") == docs
+
+
+def test_a_store_of_4_8_0_is_repaired_by_its_rules(run: Run, tmp_path: Path) -> None:
+    """LOG-PROP-3: a key with a second separator is none there, so that its index needs no repair."""
+    store, data = tmp_path / "store", record(0, properties=b"KEYS\1a\1b")
+    put(store, f"commitlog/{0:020}", (data + record(len(data), queue_offset=1)).ljust(4096, b"\0"))
+    rebuild(store, tmp_path / "new", geometry=Geometry(7, 20), queue_file_size=200, release="4.8.0")
+    for part in ("index", "consumequeue"):
+        (tmp_path / "new" / part).rename(store / part)
+    options = "--plan", "--geometry", "7,20"
+    assert run(store, *options, "--rocketmq-profile", "4.8.0").last == "there is nothing to repair"
+    assert "replace index/" in run(store, *options).out

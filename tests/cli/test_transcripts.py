@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from transcript import cases, run_page
+from transcript import cases, run_page, search_path
 from verb_run import Verb
 
 CASES = [
@@ -16,4 +16,5 @@ CASES = [
 @pytest.mark.parametrize("text", CASES)
 def test_a_transcript(text: str, verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", search_path())
     run_page(text, tmp_path, verb=verb)

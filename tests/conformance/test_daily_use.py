@@ -1,15 +1,11 @@
-"""What a maintainer uses every day: baselines, one case, JSON, badges, and a clean working directory."""
+"""What reports conclude, in every form: badges, Markdown, pages, JUnit and text."""
 
 import io
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from adapter_code import GOOD, WRONG, AdapterMaker
 from rich.console import Console
-from rocket_conformance.counterexamples import read_replay
 from rocket_conformance.judging import Verdict
 from rocket_conformance.pages import render_report
 from rocket_conformance.report import (
@@ -19,126 +15,9 @@ from rocket_conformance.report import (
     badge_svg,
     conclusions,
     print_summary,
-    read_baseline,
     render_junit,
     render_markdown,
 )
-from rocket_conformance.schema import problems
-from verb_run import Verb
-
-CASE = "IDX-HASH-1/empty"
-
-
-# --- baselines ----------------------------------------------------------------------------------------------
-
-
-def test_a_written_baseline_excuses_what_failed(
-    verb: Verb, adapter: AdapterMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A run leaves nothing in the working directory."""
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    select = ["conform", "--select", "IDX-HASH-*", "--examples", "3"]
-    known = tmp_path / "known.txt"
-    first = verb(*select, "--write-baseline", known, "--", *adapter(WRONG))
-    assert first.code == 1, first.err
-    assert f"{known}: " in first.err
-    lines = read_baseline(known).lines
-    assert {line.verdict for line in lines} == {"diverged"}
-    assert {line.reason for line in lines} <= {"IDX-HASH-1: hash", "IDX-HASH-2: hash"}
-    assert {line.first for line in lines} == {"hash:wrong-value"}
-    again = verb(*select, "--baseline", known, "--", *adapter(WRONG))
-    assert again.code == 0, again.out
-    known.write_text(known.read_text("utf-8").replace(":wrong-value", ":wrongly-rejected"), encoding="utf-8")
-    other = verb(*select, "--baseline", known, "--", *adapter(WRONG))
-    assert other.code == 1
-    assert "first differs in hash:wrong-value, not in hash:wrongly-rejected" in other.out
-    assert list((tmp_path / "here").iterdir()) == []
-
-
-def test_an_existing_file_is_replaced_only_if_it_is_the_baseline(
-    verb: Verb, adapter: AdapterMaker, tmp_path: Path
-) -> None:
-    known = tmp_path / "known.txt"
-    known.write_text(f"{CASE}  diverged  https://example.org/1\n", encoding="utf-8")
-    select = ["conform", "--select", "IDX-HASH-1/e*", "--examples", "1", "--write-baseline", str(known)]
-    refused = verb(*select, "--", *adapter(WRONG))
-    assert refused.code == 2
-    assert "already exists" in refused.err
-    kept = verb(*select, "--baseline", str(known), "--", *adapter(WRONG))
-    assert kept.code == 1, kept.out
-    reasons = {line.glob: line.reason for line in read_baseline(known).lines}
-    assert reasons[CASE] == "https://example.org/1"
-    assert len(reasons) > 1
-
-
-def test_the_cases_that_would_run_are_listed(verb: Verb) -> None:
-    listed = verb("case", "list", "IDX-FILE-3/negative-[bk]*")
-    assert listed.out.splitlines() == [
-        "IDX-FILE-3/negative-by-entries (OBSERVED)", "IDX-FILE-3/negative-by-slots (OBSERVED)",
-        "IDX-FILE-3/negative-keeps-existing (OBSERVED)",
-    ]  # fmt: skip
-    both = ("--select", "IDX-FILE-3/neg*", "--select", "IDX-FILE-1/folder-made")
-    assert verb("conform", "--list", *both).out.splitlines()[0] == "IDX-FILE-1/folder-made (MUST)"
-    assert verb("conform", "--list", "--level", "must", *both).out == "IDX-FILE-1/folder-made (MUST)\n"
-
-
-# --- one case -----------------------------------------------------------------------------------------------
-
-
-def test_case_show_prints_what_is_sent_and_expected(verb: Verb) -> None:
-    run = verb("case", "show", "IDX-PUT-1/default-geometry-full")
-    assert run.code == 0, run.err
-    assert "IDX-PUT-1: " in run.out
-    assert "file 20260101000000000 exists at the start" in run.out
-    lines = run.out.splitlines()
-    full = lines.index("  1 index.full")
-    assert lines[full + 1] == '    -> {"full": false}'
-    assert lines[-1].startswith("    file 20260101000000000 afterwards: SHA-256 ")
-
-
-def test_case_show_as_json_is_a_case_file_that_runs(
-    verb: Verb, adapter: AdapterMaker, tmp_path: Path
-) -> None:
-    run = verb("case", "show", "--json", CASE)
-    path = tmp_path / "case.json"
-    path.write_text(run.out, encoding="utf-8")
-    assert problems("case", json.loads(run.out)) == []
-    assert read_replay(path).id == CASE
-    assert verb("replay", str(path), "--", *adapter(GOOD)).code == 0
-
-
-def test_the_case_file_of_the_documentation_runs(
-    verb: Verb, python_adapter: list[str], tmp_path: Path
-) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "case-files.md").read_text(encoding="utf-8")
-    text = page.partition("```json\n")[2].partition("```")[0]
-    path = tmp_path / "case.json"
-    path.write_text(text, encoding="utf-8")
-    assert problems("case", json.loads(text)) == []
-    run = verb("replay", str(path), "--", *python_adapter)
-    assert (run.code, run.out) == (0, "pass IDX-SEL-1/newest-first\n")
-    disputed = json.loads(text) | {
-        "expected": {"results": [{}, {"put": True}, {"put": True}, {"offsets": ["100", "200"]}]}
-    }
-    path.write_text(json.dumps(disputed), encoding="utf-8")
-    assert verb("replay", str(path), "--", *python_adapter).code == 7
-
-
-@pytest.mark.parametrize("clause", ["FOO-1", "STORE-14"])
-def test_a_case_of_a_clause_that_has_none_fails_and_names_a_clause(
-    clause: str, verb: Verb, adapter: AdapterMaker, tmp_path: Path
-) -> None:
-    path = tmp_path / "case.json"
-    case = {"rocketspec_case": 1, "id": f"{clause}/x", "ops": [{"op": "key.hash", "key": "a"}]}
-    path.write_text(json.dumps(case), encoding="utf-8")
-    run = verb("replay", str(path), "--", *adapter(WRONG))
-    assert run.code == 1, run.err
-    assert run.out.startswith(f"diverged {clause}/x\n")
-
-
-# --- JSON and badges ----------------------------------------------------------------------------------------
-
 
 IMPLEMENTATION = {"name": "port", "version": "1", "language": "", "geometry": "any", "features": []}
 HEADER = {

@@ -25,6 +25,7 @@ from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.running import Options, run
 from rocket_conformance.transport import open_handler
 from rocket_spec.clauses import clauses
+from verb_run import Verb
 
 from tools.equivalent_readings import EQUIVALENT, Equivalent
 
@@ -132,3 +133,16 @@ def test_the_reference_stays_as_it_is() -> None:
 def test_a_text_that_is_not_there_is_refused() -> None:
     with pytest.raises(ValueError, match=r"index_file: 'no such text' occurs 0 times"):
         replace(MUTANTS[0], old="no such text").library()
+
+
+def test_one_that_survives_is_named_and_ends_with_1(verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+    unchanged = replace(MUTANTS[0], name="nothing-wrong", new=MUTANTS[0].old)
+    monkeypatch.setattr("rocket_conformance.mutants.find", lambda *_: [unchanged])
+    done = verb("mutants", "--alone", "own")
+    assert done.code == 1
+    assert done.out.splitlines() == [
+        "IDX-HASH-1   nothing-wrong                                SURVIVES",
+        "",
+        "mutant score 0 of 1 (0 %)",
+        "  survives: nothing-wrong (IDX-HASH-1)",
+    ]

@@ -11,6 +11,7 @@ import pytest
 from child_adapter import Adapter
 from rocket_conformance.rocketmq import JarSet, JarUnavailableError, command, jars, resolve
 from rocket_spec.errors import UsageError
+from verb_run import Verb
 
 
 @pytest.fixture
@@ -141,3 +142,13 @@ def test_module_fails_in_one_line(version: str, environment: dict[str, str], tex
     run = run_module(version, **environment)
     assert (run.returncode, run.stderr.count("\n")) == (3, 1)
     assert text in run.stderr
+
+
+@pytest.mark.java
+@pytest.mark.usefixtures("maven")
+def test_oracle_and_rocketmq(verb: Verb) -> None:
+    select = ("conform", "--select", "IDX-HDR-4/chain")
+    assert verb(*select, "--oracle").code == 0
+    run = verb(*select, "--rocketmq", "4.7.0")
+    assert run.code == 1
+    assert run.out.splitlines()[0] == "rocketmq-store 4.7.0"

@@ -3,7 +3,7 @@
 - `<!-- file: NAME -->` before a fenced block: the block is that file.
 - `<!-- edit: NAME -->` before a `diff` block: each run of lines with `-` occurs once in that file and becomes those with `+`.
 - A block whose first line begins with `$ `: commands, each with its output below. `...` on a line of its own stands for any
-  lines, elsewhere for any text. A command ends with `# exit code N` if that is not 0.
+  lines, elsewhere for any text. A command ends with `# exit code N` if that is not 0. For a shell, $CHECKOUT has the pages.
 
 A case of a transcript is a section of level 2; it begins in an empty directory, with the commands before the first section.
 """
@@ -18,6 +18,7 @@ from typing import Final
 
 from verb_run import Verb
 
+CHECKOUT: Final = Path(__file__).parents[2]
 _BLOCK: Final = re.compile(
     r"(?:^<!-- (?P<kind>file|edit): (?P<name>\S+) -->\n)?^(?P<fence>```+)(?P<language>\w*)\n(?P<text>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
@@ -29,7 +30,7 @@ _EXIT: Final = re.compile(r"  # exit code (\d+)$")
 
 def block(page: str, beginning: str) -> str:
     """The page's block that begins with a text; the page is a path below the checkout."""
-    text = (Path(__file__).parents[2] / page).read_text("utf-8")
+    text = (CHECKOUT / page).read_text("utf-8")
     found = re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     (only,) = [body for body in found if body.startswith(beginning)]
     return str(only)
@@ -46,11 +47,15 @@ def matches(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, "".join(f"{line.rstrip()}\n" for line in printed.splitlines())) is not None
 
 
+def search_path() -> str:
+    """PATH, with the environment's commands first."""
+    return f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+
 def run_command(line: str, folder: Path, **variables: str) -> tuple[int, str]:
     """Runs a command line in a directory, with the environment's commands first on PATH; its exit code, stdout and stderr."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", line], cwd=folder, env={**os.environ, "PATH": path, "COLUMNS": "100", **variables},
+        ["bash", "-c", line], cwd=folder, env={**os.environ, "PATH": search_path(), "COLUMNS": "100", "CHECKOUT": str(CHECKOUT), **variables},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout

@@ -1,13 +1,8 @@
-"""`adapter new` and `adapter check`: what is copied, and what is said of adapters that break the protocol."""
-
-import json
-import sys
-from pathlib import Path
+"""What `adapter check` reports of adapters that break the protocol."""
 
 import pytest
-from adapter_code import GOOD, WRONG, AdapterMaker
+from adapter_code import GOOD, AdapterMaker
 from rocket_conformance.adapter_check import Exchange, check_adapter
-from rocket_spec.data import find_data
 from verb_run import Verb
 
 
@@ -89,59 +84,3 @@ def test_two_cases_at_once(adapter: AdapterMaker) -> None:
     assert {place for about, place in places(list(check_adapter(wrong))) if about.startswith("two")} == {
         "rule 4"
     }
-
-
-def test_a_wrong_value_is_the_implementations(verb: Verb, adapter: AdapterMaker) -> None:
-    run = verb("adapter", "check", "--", *adapter(WRONG))
-    assert run.code == 1
-    assert "IDX-HASH-1: operation 0, hash: wrong value, expected " in run.out
-    assert "the protocol is followed, but 1 of 1 smoke cases fail" in run.last
-
-
-def test_what_was_sent_and_what_came_is_shown(verb: Verb, adapter: AdapterMaker) -> None:
-    run = verb("adapter", "check", "--", *adapter("def handle(count, message):\n    send([1])"))
-    assert run.code == 1
-    lines = run.out.splitlines()
-    place = next(number for number, line in enumerate(lines) if line.startswith("BAD  IDX-HASH-1"))
-    assert json.loads(lines[place + 1].removeprefix("  > "))["cmd"] == "case"
-    assert lines[place + 2] == "  < [1]"
-    assert lines[place + 3].startswith("  rule 1: ")
-    assert lines[-1].startswith("not ready: the protocol is broken in 1 of ")
-    found = verb("adapter", "check", "--json", "--", *adapter("def handle(count, message):\n    send([1])"))
-    objects = [json.loads(line) for line in found.out.splitlines()]
-    assert [item["about"] for item in objects] == ["hello", "IDX-HASH-1/empty", "bye", "end of stdin"]
-    assert objects[1]["broken"][0]["place"] == "rule 1"
-
-
-@pytest.mark.parametrize("language", ["go", "java", "javascript", "python", "python --decoder", "rust"])
-def test_a_starter_is_copied_whole(verb: Verb, tmp_path: Path, language: str) -> None:
-    target = tmp_path / "mine"
-    run = verb("adapter", "new", *language.split(), "-o", target)
-    assert run.code == 0
-    source = find_data(f"conformance/adapters/{language.replace(' -', '')}")
-    names = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
-    copied = {path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()}
-    assert copied == {name for name in names if "__pycache__" not in name}
-    assert "marked YOURS" in run.out.splitlines()[0]
-    assert run.last.startswith("  rocketspec conform -- ")
-    if language.startswith("python"):
-        [program] = target.glob("*er.py")
-        ready = verb("adapter", "check", "--", sys.executable, program)
-        assert ready.code == 0, ready.out
-        assert ready.last.startswith("ready: ")
-    again = verb("adapter", "new", *language.split(), "-o", target)
-    assert again.code == 2
-    assert "not empty" in again.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "text"),
-    [
-        (["new", "cobol"], 2, "unknown language 'cobol'; expected go, java, javascript, python, rust"),
-        (["new", "go", "--decoder"], 2, "--decoder: the decoder is in Python; expected python"),
-        (["check", "--", "./no-such-adapter"], 3, "./no-such-adapter: no such file or directory"),
-    ],
-)
-def test_bad_input_is_one_line(verb: Verb, arguments: list[str], code: int, text: str) -> None:
-    run = verb("adapter", *arguments)
-    assert (run.code, run.err) == (code, f"rocketspec: {text}\n")
