@@ -20,16 +20,16 @@ STORES: dict[str, tuple[str, ...]] = {
 """Pages that are run here, with the golden stores that they find in their directory."""
 
 ELSEWHERE = {
-    "docs/adapters.md": "tests/conformance/test_adapter_verb.py",
+    "docs/adapters.md": "tests/cli/transcripts/conform.md",
     "docs/audit.md": "tests/cli/test_audit_page.py",
     "docs/broken-stores.md": "tests/cli/test_broken_stores.py",
-    "docs/configuration.md": "tests/cli/test_consumers.py",
+    "docs/configuration.md": "tests/cli/transcripts/groups.md",
     "docs/ci.md": "tests/conformance/test_ci_example.py",
     "docs/judge-a-store.md": "tests/acceptance/test_workload.py",
     "docs/licences.md": "tests/project/test_licences.py",
-    "docs/python.md": "tests/acceptance/test_readme_blocks.py",
+    "docs/python.md": "tests/cli/transcripts/readme.md",
     "docs/recipes.md": "tests/acceptance/test_recipes.py",
-    "docs/recovery.md": "tests/cli/test_recovery.py",
+    "docs/recovery.md": "tests/cli/transcripts/recovery.md",
     "docs/spark-clusters.md": "tests/spark/test_clusters_page.py",
     "docs/spark-sources.md": "tests/spark/test_sources_page.py",
     "docs/spark.md": "tests/spark/test_spark_page.py",
