@@ -146,6 +146,13 @@ ReleaseProfile = Annotated[
     str | None,
     typer.Option(metavar="VERSION", help="Require what this release of RocketMQ does. \\[default: 4.9.3]"),
 ]
+BrokerUser = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="User that starts the broker: files that it may not read and write keep it from starting. \\[default: the owner of the store's directory]",
+    ),
+]
 StoreRelease = Annotated[
     str | None,
     typer.Option(

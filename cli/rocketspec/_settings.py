@@ -39,11 +39,11 @@ class Settings:
     conf: BrokerConf | None
     options: tuple[str, ...]
 
-    def open(self, release: str | None = None) -> Store:
-        """The store, written by a `release` if that is known; UsageError if there is none."""
+    def open(self, release: str | None = None, user: str | None = None) -> Store:
+        """The store, written by a `release` if that is known, and whose broker a `user` starts; UsageError if there is none."""
         from rocket_columnar.facts import Store
 
-        return Store(self.store, **self.known, release=release)
+        return Store(self.store, **self.known, release=release, user=user)
 
     def open_whole(self) -> Store | None:
         """The store; None for one file, or a directory that is none."""

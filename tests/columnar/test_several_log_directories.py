@@ -7,6 +7,7 @@ import pytest
 from rocket_columnar.audit import audit
 from rocket_columnar.describe import digest, store_digest
 from rocket_columnar.rebuild import rebuild
+from rocket_columnar.report import audit as report
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
 from rocket_spec.errors import UsageError
@@ -68,3 +69,26 @@ def test_two_files_of_one_name_are_refused(store: Path, commitlog: list[Path], t
     shutil.copytree(commitlog[0], tmp_path / "copy")
     with pytest.raises(UsageError, match="two commit-log files of one name"):
         find_files(store, commitlog=[*commitlog, tmp_path / "copy"])
+
+
+@pytest.mark.parametrize("emptied", [True, False])
+def test_a_directory_whose_disk_is_not_mounted(store: Path, tmp_path: Path, *, emptied: bool) -> None:
+    """It is empty, as a mount point is, or not there: nothing is lost, and nothing is to be copied or repaired."""
+    path = Path(shutil.copytree(store, tmp_path / "store"))
+    shutil.move(path / "commitlog-b", tmp_path / "disk")
+    if emptied:
+        (path / "commitlog-b").mkdir()
+    conf = tmp_path / "broker.conf"
+    conf.write_text(
+        f"storePathRootDir={path}\nstorePathCommitLog={','.join(str(path / name) for name in NAMES)}\n"
+    )
+    given = [path / name for name in NAMES if (path / name).is_dir()]
+    cause = report(path, conf=conf, commitlog=given).causes[0]
+    assert cause.title == "a directory of the commit log is not mounted: its messages are not lost"
+    assert [root.file for root in cause.roots] == [str(path / "commitlog-b")]
+    assert {"log.gap", "queue.dangling"} <= set(cause.counts())
+    assert cause.commands == ()
+    shutil.rmtree(path / "commitlog-b", ignore_errors=True)
+    shutil.move(tmp_path / "disk", path / "commitlog-b")
+    mounted = report(path, conf=conf, commitlog=[path / name for name in NAMES])
+    assert not [one for one in mounted if one.remedy != "settings"]

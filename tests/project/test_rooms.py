@@ -41,7 +41,7 @@ COLUMNAR = {
     "rebuild": {"decode", "facts", "findings", "formats", "index", "log", "store"},
     "repair": {"consumers", "facts", "findings", "rebuild", "report", "restart", "store"},
     "describe": {"arrow", "decode", "facts", "formats", "index", "log", "store"},
-    "consumers": {"config", "decode", "describe", "facts", "findings", "formats", "query", "store"},
+    "consumers": {"config", "decode", "describe", "facts", "findings", "formats", "log", "query", "store"},
     "adapter": {"formats", "index"},
 }
 """Each package of the engine, and the packages of the engine that it may import."""

@@ -14,7 +14,7 @@ from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding, is_usual_end
 from rocket_columnar.formats import Record, body_begin, is_blank, parse_record, topic_length_size
 from rocket_columnar.log import Gap, dispatch_stop, property_crc_matches
-from rocket_columnar.store import StoreFile, read_at, usual_size
+from rocket_columnar.store import StoreFile, by_queue, read_at, usual_size
 
 _STEP: Final = 60_000  # ms; less is a clock that is kept right
 _FOREIGN: Final = 0.9
@@ -212,18 +212,30 @@ def torn_end(file: StoreFile, phy_offset: int, size: int, *, live: bool) -> Find
 def check_begin(store: Store, queues: Sequence[QueueSurvey], report: Callable[[Finding], None]) -> None:
     """Whole files of queues and index below the log's beginning: a broker that deletes a log file deletes these seconds later.
 
-    Source: `DefaultMessageStore.CleanConsumeQueueService.deleteExpiredFiles` 1903-1934, which spares the last file of each.
+    It spares the last file of each, which may be full; another one follows with the next message, and the full one stays until
+    more of the log expires. So a file counts if the one after it was begun with a record that is gone, too.
+
+    Source: `DefaultMessageStore.CleanConsumeQueueService.deleteExpiredFiles` 1903-1934.
     """
     if store.live or not store.logs:
         return
-    lasts = {(file.topic, file.queue_id): file.name for file in store.queues}.values()
+    seen = {survey.file: survey for survey in queues}
+    after = {
+        file.name: following.name
+        for own in by_queue(store.queues).values()
+        for file, following in pairwise(own)
+    }
     below = sum(
-        bool(survey.runs.size) and int(survey.high.max()) < store.begin
+        _is_below(survey, store.begin) and _begins_below(seen.get(after[survey.file]), store.begin)
         for survey in queues
-        if survey.file not in lasts
+        if survey.file in after
     )
     below += sum(
-        header.index_count > 1 and header.end_phy_offset < store.begin for _, header in store.indexes[:-1]
+        header.index_count > 1
+        and header.end_phy_offset < store.begin
+        and following.index_count > 1
+        and following.begin_phy_offset < store.begin
+        for (_, header), (_, following) in pairwise(store.indexes)
     )
     if below:
         begin, size = store.begin, max(store.log_sizes)
@@ -234,6 +246,16 @@ def check_begin(store: Store, queues: Sequence[QueueSurvey], report: Callable[[F
         name = f"{store.logs[0].name.rpartition('/')[0]}/{max(begin - size, 0):020}"
         if name not in {found.file for found in store.once(planned)}:  # something else is in its place
             report(finding("log.gap", name, None, text, severity="warning"))
+
+
+def _is_below(survey: QueueSurvey, begin: int) -> bool:
+    """Whether all units of a file point below the log's beginning."""
+    return bool(survey.runs.size) and int(survey.high.max()) < begin
+
+
+def _begins_below(survey: QueueSurvey | None, begin: int) -> bool:
+    """Whether a unit of a file points below the log's beginning."""
+    return survey is not None and bool(survey.runs.size) and int(survey.low.min()) < begin
 
 
 def lag_finding(store: Store, late: Sequence[tuple[int, int]], suspects: Sequence[int]) -> Finding | None:

@@ -8,12 +8,43 @@ from typing import Any, Final, NamedTuple
 from rocket_spec.errors import MalformedError
 
 from rocket_columnar.config import parse, table_rows
-from rocket_columnar.describe import queue_views
+from rocket_columnar.describe import QueueView, queue_views
 from rocket_columnar.facts import Store
+from rocket_columnar.log import TopicNames, requests_before_gap
 from rocket_columnar.store import open_reader
 
 _TOPICS: Final = "topics"
 _OFFSETS: Final = "consumer_offsets"
+
+
+class Beyond(NamedTuple):
+    """An offset of a group that is beyond its queue.
+
+    Attributes:
+        group: the group.
+        topic: of the queue.
+        queue_id: of the queue.
+        offset: that of the group.
+        queue: the queue.
+        earlier: whether an earlier life of the queue had that offset, before its topic was deleted and created again.
+    """
+
+    group: str
+    topic: str
+    queue_id: int
+    offset: int
+    queue: QueueView
+    earlier: bool
+
+    @property
+    def pulled_from(self) -> int:
+        """The offset with which a broker answers a pull there (`DefaultMessageStore.nextOffsetCorrection`)."""
+        return 0 if self.queue.min_offset == 0 else self.queue.max_offset
+
+    @property
+    def heals(self) -> bool:
+        """Whether that pull begins with the first message of the topic that was created again."""
+        return self.earlier and self.pulled_from == 0
 
 
 class Moved(NamedTuple):
@@ -48,6 +79,39 @@ def completed_topics(store: Store, topics: Mapping[str, int]) -> str:
     return _text(content, "config/topics.json")
 
 
+def offsets_beyond(store: Store) -> list[Beyond]:
+    """The offsets of groups beyond their queues, without those that a queue reaches once the log is dispatched."""
+    views = store.once(queue_views)
+    rows = [
+        row
+        for row in store.config(_OFFSETS).rows
+        if (queue := views.get((row["topic"], row["queue_id"]))) is not None
+        and row["offset"] > queue.max_offset
+    ]
+    ends = _ends_in_log(store, {(row["topic"], row["queue_id"]) for row in rows}) if rows else {}
+    found = []
+    for row in rows:
+        place = row["topic"], row["queue_id"]
+        end, earlier = ends.get(place, (0, 0))
+        if row["offset"] > end:
+            found.append(Beyond(row["group"], *place, row["offset"], views[place], row["offset"] <= earlier))
+    return found
+
+
+def _ends_in_log(store: Store, queues: set[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, int]]:
+    """Of each queue the logical offset after its last record in the log, and the greatest one of its earlier lives."""
+    names, ends = TopicNames(), dict.fromkeys(queues, (0, 0))
+    files = zip(store.logs, store.log_sizes, strict=True)
+    bounds = store.begin, store.end
+    for _, _, batch in requests_before_gap(files, names, bounds=bounds, keys=store.keys):
+        for topic, queue_id in queues:
+            rows = batch.queued & (batch.topic == names.numbers.get(topic, -1)) & (batch.queue_id == queue_id)
+            for offset in batch.queue_offset[rows].tolist():
+                end, earlier = ends[topic, queue_id]
+                ends[topic, queue_id] = offset + 1, earlier if offset else max(earlier, end)
+    return ends
+
+
 def moved_offsets(store: Store, replica: Path | None = None) -> list[Moved]:
     """The offsets of groups beyond their queues.
 
@@ -62,20 +126,18 @@ def moved_offsets(store: Store, replica: Path | None = None) -> list[Moved]:
         FormatError: the replica's file is none.
         OSError: it cannot be read.
     """
-    views = store.once(queue_views)
     known: dict[tuple[str, str, int], int] = {}
     if replica is not None:
         with open_reader(replica) as reader:
             rows = table_rows(_OFFSETS, reader)
         known = {(row["group"], row["topic"], row["queue_id"]): row["offset"] for row in rows}
     found: list[Moved] = []
-    for row in store.config(_OFFSETS).rows:
-        place = row["group"], row["topic"], row["queue_id"]
-        queue = views.get(place[1:])
-        if queue is not None and row["offset"] > queue.max_offset:
+    for beyond in store.once(offsets_beyond):
+        place, queue = beyond[:3], beyond.queue
+        if not beyond.heals:
             other = known.get(place, -1)
             end = other if queue.min_offset <= other <= queue.max_offset else queue.max_offset
-            found.append(Moved(*place, row["offset"], end))
+            found.append(Moved(*place, beyond.offset, end))
     return found
 
 

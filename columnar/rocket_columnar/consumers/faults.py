@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocket_columnar.config import ConfigFile, LoadedConfig
+from rocket_columnar.consumers.corrected import offsets_beyond
 from rocket_columnar.consumers.queue_units import real_tags, units
 from rocket_columnar.consumers.standing import CHECKER, HALF, OP, SCHEDULE, Progress, progress
 from rocket_columnar.decode import ExtUnits
@@ -52,7 +53,7 @@ def config_findings(
     if not queues:
         return
     views = store.once(queue_views)
-    yield from _consumers(loaded["consumer_offsets"], views)
+    yield from _consumers(store, loaded["consumer_offsets"], views)
     yield from _delays(store, loaded["delay_offsets"], views)
     yield from _topics(store, views)
     if halves and any(topic == HALF for topic, _ in views):
@@ -107,29 +108,35 @@ def _main_unreadable(config: LoadedConfig) -> Finding:
     return finding("config.unreadable", _name(main), offset, f"{_problem(main)}; {after}")
 
 
-def _consumers(config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]) -> Iterator[Finding]:
-    for row in config.rows if config.taken is not None else ():
+def _consumers(
+    store: Store, config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]
+) -> Iterator[Finding]:
+    if config.taken is None:
+        return
+    file = _name(config.taken)
+    for beyond in store.once(offsets_beyond):
+        text = (
+            f"{_standing(beyond.group, beyond.topic, beyond.queue_id, beyond.offset)}, and the queue ends at "
+        )
+        text += f"{beyond.queue.max_offset:,}; a pull there is answered with offset {beyond.pulled_from:,}"
+        if beyond.earlier:
+            text += ": the offset is from before the topic was deleted and created again"
+        known: dict[str, Any] = {}
+        if beyond.heals:
+            cure = "none needed: the group then gets every message of the new topic"
+            known = {"severity": "note", "cure": cure}
+        yield finding("consumer.offset_beyond_queue", file, None, text, **known)
+    for row in config.rows:
         queue = queues.get((row["topic"], row["queue_id"]))
-        if queue is None or config.taken is None:
+        if queue is None or row["offset"] >= queue.min_offset:
             continue
-        file, offset = _name(config.taken), row["offset"]
-        where = f"group {row['group']}, {row['topic']} queue {row['queue_id']}: offset {offset:,}"
-        if offset > queue.max_offset:
-            moved = 0 if queue.min_offset == 0 else queue.max_offset
-            yield finding(
-                "consumer.offset_beyond_queue",
-                file,
-                None,
-                f"{where}, and the queue ends at {queue.max_offset:,}; a pull there is answered with offset {moved:,}",
-            )
-        elif offset < queue.min_offset:
-            lost = queue.min_offset - offset
-            yield finding(
-                "consumer.offset_below_minimum",
-                file,
-                None,
-                f"{where}, and the queue begins at {queue.min_offset:,}: {lost:,} messages expired unread",
-            )
+        lost = queue.min_offset - row["offset"]
+        text = f"{_standing(**row)}, and the queue begins at {queue.min_offset:,}: {lost:,} messages expired unread"
+        yield finding("consumer.offset_below_minimum", file, None, text)
+
+
+def _standing(group: str, topic: str, queue_id: int, offset: int) -> str:
+    return f"group {group}, {topic} queue {queue_id}: offset {offset:,}"
 
 
 def _delays(

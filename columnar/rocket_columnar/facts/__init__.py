@@ -3,4 +3,5 @@
 from rocket_columnar.facts.checkpoint import read_checkpoint
 from rocket_columnar.facts.files import State
 from rocket_columnar.facts.recovery import first_record, recovery_start
+from rocket_columnar.facts.refusals import Refusal
 from rocket_columnar.facts.store import NOT_LISTED, Store, any_store, as_store, is_deleted

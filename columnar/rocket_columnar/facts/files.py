@@ -50,6 +50,7 @@ class Files:
         geometry: of the index files; by default inferred.
         conf: the broker's configuration, if it is known.
         release: that wrote the store; by default 4.9.3, or 5.x as the files show.
+        user: who starts the broker; by default the owner of the directory.
 
     Raises:
         UsageError: no store; of a fact that is asked for later, a geometry that does not fit.
@@ -64,6 +65,7 @@ class Files:
         geometry: Geometry | None = None,
         conf: BrokerConf | None = None,
         release: str | None = None,
+        user: str | None = None,
     ) -> None:
         self.path = None if path is None else Path(path)
         self.name = str(path)
@@ -73,6 +75,7 @@ class Files:
         self.given_geometry = geometry
         self.conf = conf
         self.release = release
+        self.user = user
         self._kept: dict[Any, Any] = {}
 
     @classmethod
@@ -103,7 +106,7 @@ class Files:
     def look_again(self) -> None:
         """Forgets every fact: files are gone, or cannot be read, and the others are to be looked at without them."""
         if self.path is not None:
-            given = ("path", "name", "commitlog", "given_geometry", "conf", "release")
+            given = ("path", "name", "commitlog", "given_geometry", "conf", "release", "user")
             known = {name: getattr(self, name) for name in given}
             vars(self).clear()
             vars(self).update(known, _kept={})

@@ -8,7 +8,7 @@ such as the prediction of a start, is kept here too (`Store.once`), so that it i
     index       geometry, geometry_fault, sound_indexes, content_indexes
     release     signs, keys
     state       holder, state, live, clean
-    settings    conf, config(table), config_refusal, listed_topics, kept_topics, is_deleted(topic), light, delays
+    settings    conf, config(table), config_refusal, refusal, listed_topics, kept_topics, is_deleted(topic), light, delays
     a start     checkpoint_times, dispatched_again_from
 """
 
@@ -26,6 +26,7 @@ from rocket_columnar.facts.checkpoint import read_checkpoint
 from rocket_columnar.facts.delays import shown_delays
 from rocket_columnar.facts.files import Files
 from rocket_columnar.facts.recovery import recovery_start
+from rocket_columnar.facts.refusals import Refusal, denied, unfit_wheel
 from rocket_columnar.formats import DELAYS
 from rocket_columnar.log import KeyRules, has_light_queues
 from rocket_columnar.store import (
@@ -88,6 +89,14 @@ class Store(Files):
         broken = (config.main.path.name for config in map(self.config, tables) if not config.starts)
         name = next(broken, None)
         return None if name is None else f"config/{name}: neither this file nor its .bak can be loaded"
+
+    @cached_property
+    def refusal(self) -> Refusal | None:
+        """What else keeps the broker from starting: permissions, or the timer wheel of a broker of 5.x."""
+        if self.path is None or self.live:
+            return None
+        wheel = unfit_wheel(self.path) if self.signs else None
+        return wheel or denied(self.path, self.listed, self.user)
 
     @cached_property
     def listed_topics(self) -> frozenset[str] | None:

@@ -6,11 +6,21 @@ from typing import Final, Literal, NamedTuple, TypedDict, Unpack
 Severity = Literal["error", "warning", "note"]
 
 Remedy = Literal[
-    "none", "index", "queues", "replica", "aside", "trim", "settings", "checkpoint", "topics", "offsets"
+    "none",
+    "index",
+    "queues",
+    "replica",
+    "aside",
+    "trim",
+    "settings",
+    "checkpoint",
+    "topics",
+    "offsets",
+    "mount",
 ]
 """Kinds of cures: index files or queues are rebuilt, files are copied from a replica, files that do not belong there are
 moved away, or cut to the usual length, the broker's settings are corrected, the checkpoint is removed, the list of topics is completed from the queues,
-and offsets of groups beyond their queues are set to their ends."""
+offsets of groups beyond their queues are set to their ends, and a disk is mounted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +282,12 @@ CODES: Final[dict[str, _Code]] = {
         None,
         "it was not checked",
         "read the store as the user of its broker; after an input/output error, copy the file from a replica",
+    ),
+    "store.refused": _Code(
+        "error",
+        "STORE-3",
+        "the broker does not start",
+        "see `audit --restart`",
     ),
     "store.unsafe_name": _Code(
         "warning",

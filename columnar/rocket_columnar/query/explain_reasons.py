@@ -139,6 +139,7 @@ def _not_indexed(record: Found, files: Sequence[FileWalk]) -> str:
         return "the index holds nothing at all"
     if record.phy_offset < written[-1].begin_phy_offset:
         return f"the index begins later, at {written[-1].begin_phy_offset:,}: its older files are gone"
-    if record.phy_offset > written[0].end_phy_offset:
-        return f"the index ends before, at {written[0].end_phy_offset:,}: not dispatched yet, or its file was deleted after a crash"
+    end = max(header.end_phy_offset for header in written)
+    if record.phy_offset >= end:  # a full file may end among the keys of a record
+        return f"the index ends before, at {end:,}: not dispatched yet, or its file was deleted after a crash"
     return "the index covers that offset and lacks it: files are missing or damaged"

@@ -234,6 +234,13 @@ def _folder_rule(folder: str, remedy: Remedy, title: str, files: str) -> _Rule:
 
 _RULES: Final = (
     _Rule(
+        "a directory of the commit log is not mounted: its messages are not lost",
+        "mount the disk at this directory before the start, and audit the store again",
+        lambda left, _: [finding for finding in left if finding.remedy == "mount"],
+        lambda finding, roots: is_missing(finding) or _follows_from_foreign(finding, roots),
+        lambda _cures, _roots: (),
+    ),
+    _Rule(
         "the commit log is gone: no message can be read, and nothing can be rebuilt without it",
         "copy the commit log from a replica or a backup",
         lambda left, _: [one for one in left if one.code == "log.gap" and one.file == "commitlog"],

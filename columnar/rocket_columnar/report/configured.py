@@ -1,6 +1,7 @@
 """Compares a store's files with the configuration of its broker."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +20,24 @@ def mismatches(store: Store, conf: BrokerConf) -> list[Finding]:
         _size_mismatch(conf, sized(store.logs), "mappedFileSizeCommitLog", conf.log_file_size),
         _geometry_mismatch(conf, store),
     )
-    return [mismatch for mismatch in found if mismatch is not None]
+    return [*_unmounted(conf, store), *(mismatch for mismatch in found if mismatch is not None)]
+
+
+def _unmounted(conf: BrokerConf, store: Store) -> Iterator[Finding]:
+    """Configured directories of a log with missing files that are missing or empty here, as a disk that is not mounted (STORE-17)."""
+    sizes = zip(store.logs, store.log_sizes, strict=True)
+    whole = all(file.base_offset + size == after.base_offset for (file, size), (after, _) in pairwise(sizes))
+    if store.path is None or (store.logs and whole):
+        return
+    for folder in logs_of(conf, store.path):
+        if folder.is_dir() and any(folder.iterdir()):
+            continue
+        text = (
+            f"{folder} is {'empty' if folder.is_dir() else 'not a directory here'}, although {conf.path} names it as a directory of "
+            "the commit log, of which files are missing: its disk is not mounted"
+        )
+        cure = "mount the disk at this directory before the start: a broker makes new files there, and does not notice"
+        yield finding("log.gap", str(folder), None, text, clause="STORE-17", cure=cure, remedy="mount")
 
 
 def _size_mismatch(

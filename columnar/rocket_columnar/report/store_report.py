@@ -103,6 +103,9 @@ def audit(
         whole = not signs and _is_whole(found)
         halves = whole and level != "quick"
         found += while_listed(lambda: list(config_findings(store, queues=whole, halves=halves)))
+        other = store.refusal
+        if other is not None:
+            found.append(finding("store.refused", other.file, None, other.reason, cure=other.cure))
         named = {one.file for one in found}
         links = () if store.path is None else links_in(store.path)
         found += (_linked(name) for name in links if name not in named)

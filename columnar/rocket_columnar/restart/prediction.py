@@ -26,6 +26,7 @@ from rocket_columnar.restart.recovery import (
     Deletion,
     deleted_indexes,
     deleted_logs,
+    missing_bytes,
     passed_gap,
     refusal,
     too_long_record,
@@ -50,6 +51,7 @@ class Restart:
         lost_units: units that no queue would contain any more, and messages that get none.
         lost: keys that no index file would contain any more.
         unread: bytes of the log after the end of the walk, up to the last record: their messages are lost.
+        missing: bytes of the log that no file holds, before its last file: their messages were lost before the start.
     """
 
     clean: bool
@@ -61,11 +63,12 @@ class Restart:
     lost_units: tuple[LostUnits, ...]
     lost: LostKeys
     unread: int = 0
+    missing: int = 0
 
     @property
     def safe(self) -> bool:
-        """Whether a broker starts on these files, and loses nothing."""
-        return not (self.refused or self.lost_units or len(self.lost) or self.unread)
+        """Whether a broker starts on these files, loses nothing, and no file of the log is missing."""
+        return not (self.refused or self.lost_units or len(self.lost) or self.unread or self.missing)
 
 
 def restart(store: Store | Path | str, *, index_safe: bool = False, **known: Any) -> Restart:
@@ -153,6 +156,7 @@ def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
         "dispatch_from": usual.dispatch_from,
         "lost_units": sum(unit.count for unit in usual.lost_units),
         "lost_keys": len(usual.lost),
+        "missing": usual.missing,
         "index_safe": {"dispatch_from": safe.dispatch_from, "lost_keys": len(safe.lost)},
     }
 
@@ -163,7 +167,9 @@ def _predicted(store: Store, work: WorkDone, release: Profile, *, index_safe: bo
     found = _loaded(store, work, release, index_safe=index_safe)
     if stray:
         return replace(found, refused=f"{stray[-1].file}: {stray[-1].message}")
-    return replace(found, refused=found.refused or store.config_refusal)
+    other = store.refusal
+    refused = found.refused or store.config_refusal or (other and f"{other.file}: {other.reason}")
+    return replace(found, refused=refused)
 
 
 def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool) -> Restart:
@@ -201,7 +207,8 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool)
     if any(queue.endless for queue in queues):
         refused = "consume-queue files of one unit: truncating them never ends"
     unread = 0 if framed else max(store.end - end, 0)
-    return Restart(clean, refused, walk_from, end, dispatch_from, deletions, units, lost, unread)
+    missing = missing_bytes(store)
+    return Restart(clean, refused, walk_from, end, dispatch_from, deletions, units, lost, unread, missing)
 
 
 def _of_queues(queues: Iterable[QueueStart]) -> Iterator[Deletion]:

@@ -114,6 +114,14 @@ def passed_gap(store: Store, position: int, end: int, *, clean: bool) -> str | N
     return None
 
 
+def missing_bytes(store: Store) -> int:
+    """Bytes of the log between its files that no file holds."""
+    files = zip(store.logs, store.log_sizes, strict=True)
+    return sum(
+        max(after.base_offset - file.base_offset - size, 0) for (file, size), (after, _) in pairwise(files)
+    )
+
+
 def _walked(file: StoreFile) -> int:
     """How far the walk comes in one file."""
     position = 0

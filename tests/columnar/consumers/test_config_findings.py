@@ -4,10 +4,18 @@ import json
 from pathlib import Path
 
 import pytest
-from rocket_columnar.consumers import completed_topics, config_findings, progress, unlisted_topics
+from rocket_columnar.consumers import (
+    completed_topics,
+    config_findings,
+    moved_offsets,
+    progress,
+    unlisted_topics,
+)
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
+from rocket_columnar.rebuild import rebuild
 from rocket_golden import open_store
+from store_bytes import put, record
 
 
 @pytest.fixture
@@ -72,6 +80,37 @@ def test_offsets_outside_a_queue(tmp_path: Path, offset: int, code: str | None, 
     assert [(finding.code, said in finding.message) for finding in found(store)] == (
         [] if code is None else [(code, True)]
     )
+
+
+def test_an_offset_of_a_queue_that_is_behind_the_log(mixed: Path) -> None:
+    """The last units of a queue are zeros: the log has their records, and the next start dispatches them."""
+    file = mixed / "consumequeue" / "Orders" / "0" / f"{0:020}"
+    units = file.read_bytes()
+    file.write_bytes(units[: 30 * 20].ljust(len(units), b"\0"))
+    offsets = {"offsetTable": {"Orders@g": {"0": 32}}}
+    (mixed / "config" / "consumerOffset.json").write_text(json.dumps(offsets), "ascii")
+    assert codes(mixed) == []
+    offsets["offsetTable"]["Orders@g"]["0"] = 33
+    (mixed / "config" / "consumerOffset.json").write_text(json.dumps(offsets), "ascii")
+    assert codes(mixed) == [("consumer.offset_beyond_queue", "warning")]
+
+
+def test_an_offset_from_before_a_topic_was_created_again(tmp_path: Path) -> None:
+    """T counted to 9, was deleted, and counts to 3 since it was created again."""
+    log = b""
+    for offset in (*range(9), *range(3)):
+        log += record(len(log), queue_offset=offset)
+    put(tmp_path, f"store/commitlog/{0:020}", log.ljust(4096, b"\0"))
+    rebuild(tmp_path / "store", tmp_path / "out")
+    (tmp_path / "out" / "consumequeue").rename(tmp_path / "store" / "consumequeue")
+    put(tmp_path, "store/config/topics.json", b'{"topicConfigTable":{"T":{"topicName":"T"}}}')
+    for offset, severity in ((9, "note"), (10, "warning")):
+        put(tmp_path, "store/config/consumerOffset.json", b'{"offsetTable":{"T@g":{0:%d}}}' % offset)
+        (beyond,) = found(tmp_path / "store")
+        assert (beyond.code, beyond.severity) == ("consumer.offset_beyond_queue", severity)
+        assert "the queue ends at 3; a pull there is answered with offset 0" in beyond.message
+        assert ("before the topic was deleted" in beyond.message) == (severity == "note")
+        assert len(moved_offsets(Store(tmp_path / "store"))) == (severity == "warning")
 
 
 def test_half_messages_without_offsets_of_the_checker(tmp_path: Path) -> None:

@@ -84,6 +84,9 @@ def answer(plan: Restart) -> str:
     units = sum(unit.count for unit in plan.lost_units)
     lost = [(units, "units of queues"), (len(plan.lost), "keys"), (plan.unread, "bytes of the log")]
     text = ", ".join(f"{count:,} {what}" for count, what in lost if count)
+    if plan.missing:
+        already = f"; {plan.missing:,} bytes of the log are missing already, and a start does not notice"
+        return f"a broker starts, and loses {text or 'nothing more'}{already}"
     return f"a broker starts, and loses {text or 'nothing'}"
 
 

@@ -26,6 +26,7 @@ def audit(
     geometry: option.GeometryText = None,
     rocketmq_profile: option.StoreRelease = None,
     broker_conf: option.BrokerConfFile = None,
+    user: option.BrokerUser = None,
     gentle: option.GentleReading = False,
     rate: option.RateLimit = None,
     max_findings: Annotated[int, typer.Option(metavar="N", min=1, help="Print at most N findings.")] = 50,
@@ -64,7 +65,7 @@ def audit(
     option.use_zone(time_zone)
     threads = option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
-    path, facts = settings.store, settings.open(rocketmq_profile)
+    path, facts = settings.store, settings.open(rocketmq_profile, user)
     if restart:
         _restart(settings, facts, as_json=as_json)
         return
