@@ -1,4 +1,4 @@
-"""What keeps a broker from starting on a store beside the lengths and content of its files: permissions, and a timer wheel."""
+"""Causes that keep a broker from starting, beside the lengths and content of its files: permissions, and a timer wheel."""
 
 from __future__ import annotations
 

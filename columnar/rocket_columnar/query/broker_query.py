@@ -13,6 +13,7 @@ from typing import Final
 from rocket_spec.errors import InvalidError, UsageError
 from rocket_spec.layout import Geometry
 
+from rocket_columnar.facts import Store
 from rocket_columnar.formats import LONG_MAX, LONG_MIN, hash_key, index_key
 from rocket_columnar.index import IndexFile
 from rocket_columnar.query.beyond_broker import find_all
@@ -199,7 +200,7 @@ def _limit(max_num: int) -> int:
 
 
 def query(
-    store: Path | str,
+    store: Store | Path | str,
     topic: str,
     key: str,
     *,
@@ -213,7 +214,7 @@ def query(
     """Queries a store once.
 
     Args:
-        store: the store's directory.
+        store: the store, or its directory.
         topic: its topic.
         key: a key or unique key.
         begin: first ms of the window, inclusive; by default 0.

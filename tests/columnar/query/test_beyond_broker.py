@@ -38,23 +38,20 @@ def hundred(tmp_path: Path) -> Iterator[OpenStore]:
 
 def test_every_message_once_in_ascending_order(hundred: OpenStore) -> None:
     assert offsets(find_all(hundred, "T", "k")) == [SIZE * n for n in range(100)]
-    answer = query(hundred.store.path, "T", "k", max_num=None, geometry=GEOMETRY)
+    answer = query(hundred.store, "T", "k", max_num=None, geometry=GEOMETRY)
     assert (len(answer.messages), answer.truncated, answer.offsets) == (
         100,
         False,
         tuple(SIZE * n for n in range(100)),
     )
-    assert len(query(hundred.store.path, "T", "k", max_num=1000, geometry=GEOMETRY).messages) == 64
+    assert len(query(hundred.store, "T", "k", max_num=1000, geometry=GEOMETRY).messages) == 64
 
 
 def test_the_window_is_that_of_the_records_to_the_ms(hundred: OpenStore) -> None:
     assert offsets(find_all(hundred, "T", "k", window=(T + 20_000, T + 30_000))) == [2 * SIZE, 3 * SIZE]
     assert offsets(find_all(hundred, "T", "k", window=(T + 20_001, T + 29_999))) == []
     assert offsets(scan(hundred, "T", "k", window=(T, T))) == [0]
-    assert (
-        len(query(hundred.store.path, "T", "k", max_num=None, end=T + 20_000, geometry=GEOMETRY).messages)
-        == 3
-    )
+    assert len(query(hundred.store, "T", "k", max_num=None, end=T + 20_000, geometry=GEOMETRY).messages) == 3
 
 
 def test_other_keys_of_the_same_hash_and_records_that_are_none_are_left_out(tmp_path: Path) -> None:
