@@ -34,7 +34,7 @@ Measured on {date} by `{command}`, which writes this page.
 Each race runs its contenders in turn, so that what disturbs the machine disturbs each of them. A ratio compares the first
 contender's round with another's next to it; given are the median of these ratios, and their spread. Ratios compare;
 absolute figures belong to this machine. Files are in the page cache. Python keeps its bytecode, as after any `pip install`, and each
-verb has run once before it is measured: with `PYTHONDONTWRITEBYTECODE`, each start compiles some 300 modules again. What sets the limits: [docs/engine.md](../docs/engine.md).
+verb has run once before it is measured: with `PYTHONDONTWRITEBYTECODE`, each start compiles some 300 modules again. What sets the limits: [docs/architecture.md](../docs/architecture.md#the-engine).
 
 {machine}
 

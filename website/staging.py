@@ -28,28 +28,6 @@ PAGES: Final = (
 )
 """Glob patterns of the pages, relative to the checkout; a pattern may match nothing."""
 
-OFF_THE_MENU: Final = {
-    "benchmarks/SPARK.md",
-    "columnar/README.md",
-    "conformance/CAUSES.md",
-    "conformance/README.md",
-    "docs/broken-stores.md",
-    "docs/licences.md",
-    "docs/releases.md",
-    "gate-action/README.md",
-    "packages/go/README.md",
-    "packages/java/README.md",
-    "packages/javascript/README.md",
-    "packages/rust/README.md",
-    "release/README.md",
-    "spec/README.md",
-    "spec/REVIEW.md",
-    "tests/README.md",
-    "tools/README.md",
-    "website/README.md",
-}
-"""Records, and pages of contributors and of single packages: only links lead to them."""
-
 _FENCE: Final = re.compile(r"^(```+|~~~+).*?^\1", re.MULTILINE | re.DOTALL)
 _LINK: Final = re.compile(r"(?<!!)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^()\s]+)\)")
 
@@ -64,8 +42,7 @@ def stage(root: Path, target: Path) -> None:
     for page in pages:
         copy = target / page.relative_to(root)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        front = "---\norphan: true\n---\n\n" if copy.relative_to(target).as_posix() in OFF_THE_MENU else ""
-        copy.write_text(front + _with_links(page, root, target, names), "utf-8")
+        copy.write_text(_with_links(page, root, target, names), "utf-8")
 
 
 def _with_links(page: Path, root: Path, target: Path, names: set[str]) -> str:

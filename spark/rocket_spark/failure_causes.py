@@ -16,7 +16,7 @@ _CAUSES: Final = (
     ),
     (
         r"ModuleNotFoundError: No module named '([^']+)'",
-        "a worker lacks the Python module {0}: install it there, or ship an environment (docs/spark-clusters.md)",
+        "a worker lacks the Python module {0}: install it there, or ship an environment (docs/spark.md)",
     ),
     (
         r"(?m)^(?:[\w.]*\.)?(?:_Array|Arrow)?MemoryError\b",

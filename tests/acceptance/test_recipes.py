@@ -1,4 +1,4 @@
-"""docs/recipes.md: its blocks run as written, each with the tool that it is for."""
+"""docs/python.md: its blocks run as written, each with the tool that it is for."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from transcript import run_command
 
 pytestmark = pytest.mark.soak
 
-PAGE = (Path(__file__).parents[2] / "docs" / "recipes.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text("utf-8").partition("## Decoded stores")[2]
 TOOLS = ("duckdb==2.0.0", "polars==2.1.0", "pyiceberg[sql-sqlite,pyarrow]==0.12.0", "deltalake==1.6.6")
 _PRINTED = """
 import json

@@ -1,4 +1,4 @@
-"""The page of supported systems repeats what the packaging and the workflows state."""
+"""The page of systems and dependencies repeats what the packaging and the workflows state."""
 
 import re
 import tomllib
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
-PAGE: Final = (ROOT / "docs" / "supported.md").read_text("utf-8")
+PAGE: Final = (ROOT / "docs" / "install.md").read_text("utf-8")
 
 
 def row(first: str) -> str:

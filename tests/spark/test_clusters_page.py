@@ -1,4 +1,4 @@
-"""The commands of docs/spark-clusters.md as they stand there, but for the ports; HOME is a folder of the test."""
+"""The commands of the section "Clusters" of docs/spark.md as they stand there, but for the ports; HOME is a folder of the test."""
 
 import os
 import re
@@ -22,7 +22,7 @@ from spark_servers import wait_for
 pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.network]
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "spark-clusters.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "spark.md").read_text("utf-8").partition("\n## Clusters\n")[2]
 STARTED = {
     "master.Master": r"(Starting Spark master at)",
     "worker.Worker": r"(Successfully registered) with master",
@@ -36,7 +36,7 @@ NOT_FOR_TASKS = {"matplotlib", "pillow", "fonttools", "contourpy", "pyspark", "p
 
 def commands(title: str) -> list[str]:
     """The commands of a section, those that are one each in a terminal of its own among them."""
-    section = PAGE.split(f"## {title}")[1].split("\n## ")[0]
+    section = PAGE.split(f"### {title}")[1].split("\n### ")[0]
     blocks = "\n".join(re.findall(r"```sh\n(.*?)```", section, re.DOTALL))
     return [line for line in re.sub(r"\\\n\s*", "", blocks).splitlines() if line]
 

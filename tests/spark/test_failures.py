@@ -82,7 +82,7 @@ def a_worker_that_runs_out_of_memory(*_arguments: Any) -> dict[str, Any]:
             JobError,
             (
                 "^the Spark job failed: a worker lacks the Python module module_that_is_nowhere: install it there, or "
-                r"ship an environment \(docs/spark-clusters.md\)$"
+                r"ship an environment \(docs/spark.md\)$"
             ),
         ),
         (

@@ -13,7 +13,7 @@ from verb_run import Run
 
 pytestmark = pytest.mark.spark
 
-PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text("utf-8").partition("\n## Clusters\n")[0]
 
 
 @pytest.fixture

@@ -11,8 +11,6 @@ ROOT = Path(__file__).parents[2]
 STORES: dict[str, tuple[str, ...]] = {
     "README.md": (),
     "docs/architecture.md": (),
-    "docs/case-files.md": (),
-    "docs/engine.md": ("small-roll",),
     "docs/reading-a-store.md": ("replica", "replica-late-slave"),
     "docs/query.md": ("mixed",),
     "docs/tutorial.md": (),
@@ -23,14 +21,10 @@ ELSEWHERE = {
     "docs/adapters.md": "tests/cli/transcripts/conform.md",
     "docs/audit.md": "tests/cli/test_audit_page.py",
     "docs/broken-stores.md": "tests/cli/test_broken_stores.py",
-    "docs/configuration.md": "tests/cli/transcripts/groups.md",
-    "docs/ci.md": "tests/conformance/test_ci_example.py",
     "docs/judge-a-store.md": "tests/acceptance/test_workload.py",
     "docs/licences.md": "tests/project/test_licences.py",
     "docs/python.md": "tests/cli/transcripts/readme.md",
-    "docs/recipes.md": "tests/acceptance/test_recipes.py",
     "docs/recovery.md": "tests/cli/transcripts/recovery.md",
-    "docs/spark-clusters.md": "tests/spark/test_clusters_page.py",
     "docs/spark-sources.md": "tests/spark/test_sources_page.py",
     "docs/spark.md": "tests/spark/test_spark_page.py",
 }

@@ -60,7 +60,7 @@ def writer_takes(option: str) -> bool:
 def parquet_options(schema: pa.Schema) -> dict[str, Any]:
     """Arguments of `pyarrow.parquet.ParquetWriter` with which `write` makes a Parquet file of a table.
 
-    The encodings were chosen by measurement, column by column: see docs/engine.md.
+    The encodings were chosen by measurement, column by column: see docs/architecture.md.
     """
     leaves: list[str] = []
     for field in schema:
