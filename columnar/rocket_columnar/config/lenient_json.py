@@ -1,6 +1,7 @@
 """JSON as 4.9.3's fastjson 1.2.76 reads the files of `config/` (CFG-2): lenient in form, strict about what is cut off.
 
-Comments and control characters are taken between all tokens; fastjson refuses them at some places.
+Comments and control characters are taken between all tokens; fastjson refuses them at some places. Of a setting of a topic or a group
+that is written twice the last counts here; for fastjson it may be the first.
 Further forms that fastjson takes are refused here, since nothing writes them: several commas, a `}` or an empty text alone, numbers with the
 suffix F or D or without a digit before the point, names that are numbers with a fraction, an exponent or a suffix, `Set[...]`,
 `x'...'`, and the character 26 between tokens.
