@@ -19,7 +19,7 @@ _BODY = 800
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much is worked on."""
+    """Sizes of the inputs."""
 
     entries: int
     records: int

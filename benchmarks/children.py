@@ -17,7 +17,7 @@ def environment(**variables: str) -> dict[str, str]:
 
 
 def run_python(code: str, *arguments: object) -> str:
-    """What a script prints; it can import the benchmarks."""
+    """Runs a script, which can import the benchmarks; its output."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     done = subprocess.run(
         command, stdout=subprocess.PIPE, text=True, check=True, cwd=_ROOT, env=environment()

@@ -56,7 +56,7 @@ def race(contenders: Sequence[Contender], *, rounds: int, warm_ups: int = 1) -> 
 
 
 def ratios(first: Result, other: Result) -> list[float]:
-    """How many times as fast as the other the first was, round by round, least first."""
+    """Speed of the first relative to the other, of each round, in ascending order."""
     own, its = ([side.contender.items / seconds for seconds in side.seconds] for side in (first, other))
     return sorted(one / two for one, two in zip(own, its, strict=True))
 

@@ -79,7 +79,7 @@ def _plain(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _expected(case: dict[str, Any], adapter: ReferenceAdapter) -> dict[str, Any]:
-    """What the reference answers and writes: it does what the release of its rules does."""
+    """Answers and files of the reference, which does what the release of its rules does."""
     with tempfile.TemporaryDirectory() as scratch:
         for name, file in case["files"].items():
             path = Path(scratch, name)

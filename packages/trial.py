@@ -21,7 +21,7 @@ _WRONG_BYTE: Final = "file 20260101000000000, byte 35: expected 01, actual 03"
 
 
 class _Steps(NamedTuple):
-    """What a language does in a fresh project: commands, the condition that is made wrong in its index file, and a crash."""
+    """The steps of a language in a fresh project: commands, the condition that is made wrong in its index file, and a crash."""
 
     start: tuple[str, ...]
     whole: str
@@ -60,7 +60,7 @@ _STEPS: Final = {
 
 
 def try_cases(language: str, cases: Sequence[Mapping[str, object]], scratch: Path) -> str:
-    """What a package prints that has other cases, all of which the example's wrong hash fails.
+    """The output of a package with other cases, all of which the example's wrong hash fails.
 
     Raises:
         SystemExit: a command fails, or the cases pass.

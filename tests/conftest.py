@@ -82,7 +82,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _unit(nodeid: str) -> str:
-    """What one worker runs: a file, or several that share a costly fixture."""
+    """The share of one worker: a file, or several that share a costly fixture."""
     unit = next((unit for unit in UNITS if nodeid.startswith(UNITS[unit])), None)
     return nodeid.partition("::")[0] if unit is None or nodeid.startswith(WITHOUT_SESSION) else unit
 

@@ -23,7 +23,7 @@ FIGURES: Final = Path(__file__).parents[1] / "tests" / "columnar" / "audit" / "f
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an audit made of planted damage.
+    """Findings of an audit, compared with the planted damage.
 
     Attributes:
         found: whether each thing that must be said is said, placed exactly.

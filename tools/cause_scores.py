@@ -42,7 +42,7 @@ _CHUNK: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a report claims of an implementation with planted misreadings.
+    """Claims of a report about an implementation with planted misreadings.
 
     Attributes:
         planted: the names of the misreadings.

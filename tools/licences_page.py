@@ -42,7 +42,7 @@ def locked(name: str) -> set[str]:
 
 
 def _licence(package: str) -> str:
-    """What the metadata of a package states, in a few words."""
+    """The licence that a package's metadata states, in a few words."""
     if package in _OTHERS:
         return _OTHERS[package]
     try:

@@ -84,7 +84,7 @@ def _block(match: re.Match[str]) -> str:
 
 
 def _anchor(title: str) -> str:
-    """What a heading is linked by: lower case, hyphens for spaces, no punctuation."""
+    """The anchor of a heading: lower case, hyphens for spaces, no punctuation."""
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 

@@ -141,7 +141,7 @@ def rocketspec_transport(pytestconfig: pytest.Config) -> Generator[Transport]:
 
 @pytest.fixture(scope="session")
 def rocketspec_baseline(pytestconfig: pytest.Config) -> Baseline:
-    """What is known to fail."""
+    """The cases that are known to fail."""
     from pathlib import Path  # noqa: PLC0415
 
     from rocket_spec.errors import UsageError  # noqa: PLC0415

@@ -49,7 +49,7 @@ def verify() -> list[str]:
 
 
 def _damaged_problems(found: Manifest) -> Iterator[str]:
-    """What is wrong with the damaged variants; that their bytes fit the stores shows when one is opened."""
+    """Problems of the damaged variants; that their bytes fit the stores shows when one is opened."""
     try:
         variants = damaged()
     except (DamagedError, OSError) as error:

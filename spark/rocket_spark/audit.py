@@ -28,7 +28,7 @@ def audit_stores(
     progress: Progress = silent,
     **options: Unpack[JobOptions],
 ) -> dict[str, Report]:
-    """What is wrong with stores: the report of `rocket_columnar.report.audit` on each, by name.
+    """Findings of stores: the report of `rocket_columnar.report.audit` on each, by name.
 
     Args:
         spark: the session that runs the tasks; they see `stores` under the same paths as the driver.

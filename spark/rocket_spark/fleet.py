@@ -243,7 +243,7 @@ def restart_stores(
     progress: Progress = silent,
     **options: Unpack[JobOptions],
 ) -> dict[str, list[dict[str, Any]]]:
-    """What a start of a broker would do to each store: the objects of `rocketspec audit --restart --json`.
+    """The effects of a broker's start on each store: the objects of `rocketspec audit --restart --json`.
 
     Arguments and errors as of `query_stores`; `release` is the one that starts, by default as each store's bytes show. A store
     on S3 or HDFS is copied to the worker's disk.

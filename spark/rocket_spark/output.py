@@ -45,7 +45,7 @@ _MOVES: Final = 16
 
 @dataclass(frozen=True)
 class Folder:
-    """Where tasks write their attempts; can be sent to them."""
+    """The folder in which tasks write their attempts; can be sent to them."""
 
     storage: Storage
     uri: str

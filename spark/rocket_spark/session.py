@@ -102,7 +102,7 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _reason(error: Exception, log: Path | None) -> str:
-    """Why Spark did not start, in one line: the JVM's last line before its stack trace, otherwise the first line of the error."""
+    """The reason why Spark did not start, in one line: the JVM's last line before its stack trace, otherwise the first line of the error."""
     cause = getattr(error, "java_exception", None)
     text = str(error) if cause is None else str(cause.getMessage())
     if log is not None:

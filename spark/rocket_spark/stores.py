@@ -335,7 +335,7 @@ class JobStores:
     def each(
         self, spark: SparkSession, work: Callable[[StoreTask], Any], progress: Progress
     ) -> dict[str, Any]:
-        """What `work` returns for each store that does not fail."""
+        """Results of `work` for each store that does not fail."""
         done = self.run(spark, work, self.tasks, what="stores", progress=progress)
         return {task.store: found for task, found in self.good(self.tasks, done)}
 

@@ -246,7 +246,7 @@ def _attempts(spark: SparkSession) -> int:
 
 
 def _unpickled(common: tuple[str, bytes]) -> Any:
-    """What tasks share, kept in the worker's process for those that follow."""
+    """Data that tasks share, kept in the worker's process for those that follow."""
     name, data = common
     if name not in _shared:
         _shared.clear()

@@ -89,7 +89,7 @@ class Clause:
 
     @property
     def reason(self) -> str | None:
-        """Why nothing is asked for, where the level is UNSPECIFIED; else None."""
+        """The reason why nothing is sent if the level is UNSPECIFIED; else None."""
         match = re.search(r"^Reason: (.+?)(?:\n\n|\Z)", self.text, re.MULTILINE | re.DOTALL)
         return " ".join(match[1].split()) if match else None
 

@@ -18,7 +18,7 @@ GROUND: Final = "4.9.3"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What some releases do instead of one or more clauses.
+    """Behaviour of some releases that replaces one or more clauses.
 
     Attributes:
         clauses: the ids, the one that it is about first.
@@ -65,7 +65,7 @@ class Profile:
     start: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def of(self, clause: str) -> tuple[Difference, ...]:
-        """What the release does instead of one clause; empty if it does what SPEC.md says."""
+        """The release's differences from one clause; empty if it does what SPEC.md says."""
         return tuple(found for found in self.differences if clause in found.clauses)
 
 

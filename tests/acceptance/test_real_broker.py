@@ -44,7 +44,7 @@ def broker(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @dataclass
 class Live:
-    """What was seen of a store while it was written: exit code and output of each run of a verb."""
+    """Runs of verbs on a store while it was written: exit code and output of each run of a verb."""
 
     acknowledged: list[Acknowledged]
     audits: list[tuple[int, str]]

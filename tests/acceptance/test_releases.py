@@ -9,7 +9,7 @@ from release_run import FEATURES, LATER_STEPS, PAGE, RESULTS, STEPS, inputs_hash
 
 
 def faults(row: dict[str, Any]) -> list[str]:
-    """What is wrong with a release: a case, a verdict, a finding, a rebuilt file or a prediction."""
+    """Everything that is wrong with a release: a case, a verdict, a finding, a rebuilt file or a prediction."""
     found = [f"case {name}" for name in row["differ"]]
     later = [name for name in LATER_STEPS if name in row["steps"]]
     for name in (*STEPS[:-1], *later):

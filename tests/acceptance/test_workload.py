@@ -162,7 +162,7 @@ def test_everything_that_is_not_out_of_reach_is_exercised(
 
 
 def judged(run: Run, broker: RealBroker, out: Path, *options: object) -> tuple[Outcome, set[str]]:
-    """What the verb printed on a broker that it started, and the clauses that hold; OUT.json is the manifest."""
+    """The verb's output on a broker that it started, and the clauses that hold; OUT.json is the manifest."""
     start = ("--namesrv", broker.namesrv, "--start", broker.shell_command(), "--store", broker.store)
     done = run(*start, *options, "-o", out.with_suffix(".json"), "--report", out)
     assert done.code == 0, done.out + done.err

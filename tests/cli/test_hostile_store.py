@@ -72,7 +72,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def shown_by(commands: Sequence[Sequence[str]]) -> str:
-    """What a terminal gets from `rocketspec` with each of these arguments, one after the other in one process."""
+    """The output that a terminal gets from `rocketspec` with each of these arguments, one after the other in one process."""
     program = (
         "import json, sys\n"
         "from rocketspec.__main__ import main\n"

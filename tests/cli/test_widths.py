@@ -55,7 +55,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def printed(verb: str, output: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a verb prints, without colours."""
+    """A verb's output, without colours."""
     monkeypatch.setattr("sys.argv", ["rocketspec", *verb.split()])
     monkeypatch.setattr(sys, "stdout", output)
     with pytest.raises(SystemExit) as caught:

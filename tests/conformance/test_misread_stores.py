@@ -266,7 +266,7 @@ STARTS = {
 
 @pytest.mark.parametrize("name", STARTS)
 def test_a_start_that_misreads_one_clause(name: str, tmp_path: Path) -> None:
-    """What the start leaves is explained by the misreading with which the reference leaves the same."""
+    """The misreading with which the reference leaves the same store explains what the start leaves."""
     before, after = (open_store(STARTS[name], tmp_path / side) for side in ("before", "after"))
     geometry = Geometry(*manifest().stores[STARTS[name]].geometry)
     last = sorted((before / "commitlog").iterdir())[-2].read_bytes()

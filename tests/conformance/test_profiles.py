@@ -101,7 +101,7 @@ def test_tags_are_keys_since_5_4_0(tmp_path: Path) -> None:
 
 @pytest.fixture
 def later(tmp_path: Path) -> Path:
-    """What a broker of 5.5.0 left: see `tests/columnar/report/test_later_release.py`."""
+    """A store of a broker of 5.5.0: see `tests/columnar/report/test_later_release.py`."""
     with zipfile.ZipFile(Path(__file__).parents[1] / "columnar" / "report" / "store-5.5.0.zip") as packed:
         packed.extractall(tmp_path / "later")
     return tmp_path / "later"

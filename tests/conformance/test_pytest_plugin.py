@@ -28,7 +28,7 @@ def pytest_run(
 
 
 def test_case_ids_are_test_ids_and_clauses_are_markers(adapter: AdapterMaker, tmp_path: Path) -> None:
-    """What the adapter does not declare is skipped."""
+    """Operations that the adapter does not declare are skipped."""
     marked = ("-v", "-rs", "--strict-markers", "-m", "IDX-HASH-2 or IDX-HDR-1")
     run = pytest_run(tmp_path, *marked, adapter=adapter(GOOD))
     assert run.returncode == 0, run.stdout

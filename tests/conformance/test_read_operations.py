@@ -128,7 +128,7 @@ def test_a_tool_that_only_reads_is_a_partial_run() -> None:
 
 
 def test_an_adapter_in_this_process_is_held_to_the_schema() -> None:
-    """Which an operation that is declared twice breaks."""
+    """An operation that is declared twice breaks it."""
     twice = ChangedAdapter({"ops": ["key.hash"] * 2})
     with open_handler(twice), pytest.raises(AdapterError, match=r"adapter_message\.json"):
         open_handler(twice, check_schema=True).__enter__()

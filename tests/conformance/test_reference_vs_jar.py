@@ -63,7 +63,7 @@ class _Bare(ast.NodeTransformer):
 
 
 def shown(case: Case) -> Iterator[str]:
-    """What a list sends: each operation by name, the ways of reading bodies, names in another order than their numbers."""
+    """The contents of a list: each operation by name, the ways of reading bodies, names in another order than their numbers."""
     for op in case.ops:
         yield op["op"]
         if op["op"] == "log.dispatch":
@@ -77,7 +77,7 @@ def shown(case: Case) -> Iterator[str]:
 def disagreements(
     items: Sequence[Property], lists: int, seed: int, root: Path
 ) -> tuple[Counter[str], list[str]]:
-    """What was sent, and every list on which reference and real jar disagree."""
+    """The lists that were sent, and every one on which reference and real jar disagree."""
     seen: Counter[str] = Counter()
     differing: list[str] = []
     items = [item for item in items if not any(OPERATIONS[name].decodes for name in item.ops)]

@@ -43,7 +43,7 @@ def test_cases_follow_the_schema(cases: list[Case]) -> None:
     seen: set[str] = set()
 
     def new(values: list[Case]) -> list[Case]:
-        """What no case before had; one at least."""
+        """Features that no case before had; one at least."""
         found = [value for value in values if json.dumps(value) not in seen]
         seen.update(map(json.dumps, found))
         return found or values[:1]

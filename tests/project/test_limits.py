@@ -47,7 +47,7 @@ def lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def beyond(path: Path) -> dict[str, str]:
-    """What of a file is beyond the limits, by name, and by how much."""
+    """Parts of a file that are beyond the limits, by name, and by how much."""
     text = path.read_text(encoding="utf-8")
     module = path.relative_to(ROOT).as_posix()
     found = {}

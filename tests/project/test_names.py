@@ -52,7 +52,7 @@ def test_clauses_exist(name: str) -> None:
 
 @cache
 def anchors(name: str) -> frozenset[str]:
-    """What the headings of a page are linked by."""
+    """The anchors of a page's headings."""
     headings = re.findall(
         r"^#{1,6} (.+)$",
         re.sub(r"^```.*?^```", "", text_of(name), flags=re.MULTILINE | re.DOTALL),
@@ -79,7 +79,7 @@ def test_links_lead_somewhere(name: str) -> None:
 
 
 def quoted(name: str) -> Iterator[str]:
-    """What a page or a module has between single backticks."""
+    """The texts between single backticks in a page or a module."""
     yield from _QUOTED.findall(re.sub(r"^ *```.*?^ *```", "", text_of(name), flags=re.MULTILINE | re.DOTALL))
 
 

@@ -464,7 +464,7 @@ def compact(numbers: list[int]) -> str:
 
 
 def expected(name: str) -> list[Step]:
-    """What the real store did, less its memory after a shutdown, which unmaps the reference's files."""
+    """Results of the real store, less its memory after a shutdown, which unmaps the reference's files."""
     return without_clock(ANSWERS[name])
 
 

@@ -113,7 +113,7 @@ def shell(java: str, hand_made: Path, tmp_path: Path) -> Iterator[Shell]:
 
 
 def check(shell: Shell, said: str) -> None:
-    """That the decode wrote everything."""
+    """Asserts that the decode wrote everything."""
     assert f"{len(find_files(shell.home / 'store'))} files, " in said
     assert (shell.home / "tables" / "_SUCCESS").exists()
     parts = (shell.home / "tables" / "commit_log").iterdir()

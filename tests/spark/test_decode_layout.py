@@ -79,7 +79,7 @@ def test_folders_of_topic_and_date(spark: SparkSession, golden: dict[str, Path],
 
 
 def test_times_in_utc(spark: SparkSession, tmp_path: Path) -> None:
-    """What is beyond the years 1 to 9999 becomes null and is counted."""
+    """Times beyond the years 1 to 9999 become null and are counted."""
     times = [1_700_000_000_000, -(1 << 63), (1 << 63) - 1, 253_402_300_799_999, 253_402_300_800_000, 0]
     log = b""
     for time in times:

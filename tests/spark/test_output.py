@@ -25,7 +25,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Far:
 
 
 def files(place: Far) -> dict[str, bytes]:
-    """What is below, directories aside."""
+    """The files below a directory."""
     storage, uri = storage_for(place.root, place.options)
     try:
         found = [info for info in storage.walk(uri) if not info.is_directory]
@@ -35,7 +35,7 @@ def files(place: Far) -> dict[str, bytes]:
 
 
 def write(output: Output, text: str) -> str:
-    """What a task does, in another process: a tree of one file; its name."""
+    """Writes a tree of one file, as a task does in another process; its name."""
     folder = pickle.loads(pickle.dumps(output.folder))  # noqa: S301
     with attempt(folder, "part") as path:
         path.mkdir()
@@ -75,7 +75,7 @@ def test_a_job_that_fails_before_its_end_leaves_nothing(place: Far) -> None:
 
 
 def test_earlier_output_is_there_until_all_is_written_and_then_replaced(place: Far) -> None:
-    """What a killed job left goes too; what came meanwhile from elsewhere stays."""
+    """The remains of a killed job go too; what came meanwhile from elsewhere stays."""
     run(place, lambda output: output.commit({"table/part-0": write(output, "old")}))
 
     def fail(output: Output) -> None:

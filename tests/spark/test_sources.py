@@ -153,7 +153,7 @@ def test_a_filtered_query_leaves_later_ones_alone(spark: SparkSession, golden: d
 
 
 def said(work: Callable[[], object]) -> str:
-    """What the sources say of an error that Spark raises."""
+    """The sources' message for an error that Spark raises."""
     with pytest.raises(PySparkException) as caught:
         work()
     return reason(caught.value)

@@ -34,7 +34,7 @@ def planned(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
 
 
 def check_refused(planned: Planned, said: str) -> None:
-    """That a verb ended in one line, before its job."""
+    """Asserts that a verb ended in one line, before its job."""
     stores, ended = planned
     assert (stores, ended.code, ended.err.count("\n")) == ([], 2, 1)
     assert said in ended.err

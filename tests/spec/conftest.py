@@ -13,7 +13,7 @@ Tree = dict[str, Any]
 
 
 def recorded(name: str) -> Any:
-    """What `real/make_facts.py` recorded of the real 4.9.3."""
+    """Facts of the real 4.9.3 that `real/make_facts.py` recorded."""
     return json.loads((Path(__file__).parent / "real" / f"{name}.json").read_text("utf-8"))
 
 
@@ -25,13 +25,13 @@ def facts() -> Tree:
 
 @pytest.fixture(scope="session")
 def stores() -> dict[str, list[Tree]]:
-    """What stores did with the scripts' directories."""
+    """Results of stores in the scripts' directories."""
     return dict(recorded("restarts"))
 
 
 @pytest.fixture(scope="session")
 def dledger() -> dict[str, Tree]:
-    """What recoveries of DLedger mode made of damaged stores."""
+    """Results of recoveries in DLedger mode of damaged stores."""
     return dict(recorded("dledger"))
 
 

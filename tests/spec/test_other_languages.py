@@ -82,7 +82,7 @@ def command(request: pytest.FixtureRequest) -> list[str]:
 
 
 def dumped(command: list[str], files: list[tuple[str, Path]], geometry: tuple[int, int]) -> Rows:
-    """What a program of another language read, by file."""
+    """Fields that a program of another language read, by file."""
     asked = "".join(f"{kind}\t{path}\t{geometry[0]}\t{geometry[1]}\n" for kind, path in files)
     modules = compiler()[1] / "node_modules"
     done = subprocess.run(

@@ -195,7 +195,7 @@ _OF_PATHS: Final[dict[str, Callable[..., object]]] = {
 
 
 def paths(store: Path, text: str) -> list[Path]:
-    """What a step of `broken_stores.txt` names."""
+    """The paths that a step of `broken_stores.txt` names."""
     name, _, number = text.removesuffix("]").partition("[")
     if not number:
         return [store / name]

@@ -25,7 +25,7 @@ SETTINGS = {
 
 
 def faulty(kind: str, marks: Path) -> Callable[[PartTask, Folder, DecodeOptions], PartDone]:
-    """What the tasks run; sent to the workers as it is."""
+    """The work of the tasks; sent to the workers as it is."""
 
     def work(task: PartTask, directory: Folder, options: DecodeOptions) -> PartDone:
         import os

@@ -37,7 +37,7 @@ GEOMETRY: Final = Geometry(7, 20)
 
 
 def _both(run: Callable[[], Any]) -> Any:
-    """What both forms of the engine's loops give, the compiled one with guarded arrays."""
+    """Results of both forms of the engine's loops, the compiled one with guarded arrays."""
     found = []
     for compiled in (False, True):
         with fast.forced(compiled=compiled), guarded_arrays() if compiled else nullcontext():

@@ -239,7 +239,7 @@ def inputs(draw: DrawFn) -> bytes:
 
 
 def _held(root: Path) -> dict[str, Any]:
-    """What is in a folder; of large files their size."""
+    """The contents of a folder; of large files their size."""
     return {
         path.relative_to(root).as_posix(): path.read_bytes()
         if path.stat().st_size < 1 << 20

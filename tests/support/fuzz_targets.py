@@ -37,7 +37,7 @@ _ROOM: Final = 16 << 30
 
 
 def failure(name: str, data: bytes, folder: Path, *, seconds: int = SECONDS) -> str | None:
-    """How an input fails, if it does; `folder` gets the files that are read."""
+    """The failure of an input, if it fails; `folder` gets the files that are read."""
     target, before = TARGETS[name], _largest()
     try:
         with limited(seconds), suppress(*target.errors):
@@ -54,7 +54,7 @@ def _largest() -> int:
 
 
 def fuzz(name: str, folder: Path, inputs: int, *, seconds: int = SECONDS) -> str | None:
-    """How the smallest input that fails does so, and where it is kept; None if none fails.
+    """The failure of the smallest input that fails, and its path; None if none fails.
 
     Args:
         name: of the target.

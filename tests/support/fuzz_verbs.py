@@ -66,7 +66,7 @@ def _summary(file: StoreFile, geometry: Geometry | None) -> Any:
 
 
 def _bytes(file: StoreFile, geometry: Geometry | None) -> Any:
-    """What a few bytes of it mean."""
+    """The meaning of a few of its bytes."""
     return [byte_at(file, at, geometry) for at in (0, 21, 45, 230, file.size() - 1)]
 
 
@@ -113,7 +113,7 @@ def _findings(root: Path, _: Path, geometry: Geometry | None, *, level: Any) -> 
 
 
 def _source(root: Path, _: Path, geometry: Geometry | None, *, name: str) -> Hashable:
-    """What Spark runs in its Python workers: the plan, and each partition's rows."""
+    """The work of Spark's Python workers: the plan, and each partition's rows."""
     from rocket_spark.sources import SOURCES
 
     source = next(one for one in SOURCES if one.format_name == f"rocketmq-{name}")
@@ -163,7 +163,7 @@ def _at(root: Path, _: Path, geometry: Geometry | None) -> Hashable:
 
 
 def _metrics(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
-    """What `audit --prometheus` writes, each line in the form that the collector reads; without the time."""
+    """The metrics of `audit --prometheus`, each line in the form that the collector reads; without the time."""
     path = scratch / "audit.prom"
     _write_metrics(path, root, report(root, geometry=geometry))
     lines = path.read_text("utf-8").splitlines()

@@ -24,7 +24,7 @@ def golden_files(store: Path) -> list[StoreFile]:
 
 
 def lines_of(name: str) -> Lines:
-    """What Java said of a golden store, by the types of its lines."""
+    """Java's recording of a golden store, by the types of its lines."""
     lines: Lines = defaultdict(list)
     for line in truth(name):
         lines[line.pop("type")].append(line)

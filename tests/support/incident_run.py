@@ -105,7 +105,7 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 def audited(incident: Incident, *options: str) -> str:
-    """What `audit` prints about the store in this folder."""
+    """The output of `audit` on the store in this folder."""
     deep = ["--deep"] if incident.deep else []
     return run("audit", "store", "--broker-conf", "broker.conf", *deep, *options)[1]
 
@@ -170,7 +170,7 @@ def content_hash(store: Path) -> str:
 
 
 def look(staged: Staged) -> dict[str, Any]:
-    """What `audit` prints about a broken store, and a hash of what its row depends on: the store, the settings and the advice."""
+    """The output of `audit` on a broken store, and a hash of everything that its row depends on: the store, the settings and the advice."""
     with chdir(staged.folder):
         printed = _timeless(audited(staged.incident), staged.folder)
     commands = advice(printed, replica=bool(staged.incident.replica))

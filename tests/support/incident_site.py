@@ -82,7 +82,7 @@ def sound(base: str, place: Path) -> Path:
 
 @dataclass(frozen=True)
 class Measured:
-    """What clients got from a real broker.
+    """Counts of what clients got from a real broker.
 
     Attributes:
         started: whether the broker started.
@@ -162,7 +162,7 @@ class Site(ExitStack):
         return Measured(True, every, rest, 0 if slave else driver.ask("by_key", messages=keys))
 
     def before(self, base: str, folder: Path) -> Measured:
-        """What a sound store delivers."""
+        """The counts of a sound store."""
         if base not in self._sound:
             found = self.measure(sound(base, folder), base, config_of(base))
             assert found.started

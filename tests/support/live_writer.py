@@ -136,7 +136,7 @@ class LiveWriter:
 
     @property
     def dispatched(self) -> int:
-        """How many records are in the log with all that follows of them."""
+        """The number of records whose units and entries are all written."""
         left = self.done < len(self._todo)
         return self._todo[self.done - 1].record - left if self.done else 0
 

@@ -210,7 +210,7 @@ class Queue:
 
 
 def page_library(changes: Mapping[str, str]) -> Library:
-    """What runs cases, with the page's blocks for put, select, queue put and recovery; `changes` replace texts in them."""
+    """The functions that run cases, with the page's blocks for put, select, queue put and recovery; `changes` replace texts in them."""
     blocks = {
         name: function
         for heading in ("Put", "Select", "Queue put", "Queue recovery")

@@ -144,12 +144,12 @@ class RealBroker:
 
     @property
     def namesrv(self) -> str:
-        """Where the name server listens."""
+        """The address of the name server."""
         return self._namesrv
 
     @property
     def address(self) -> str:
-        """Where the broker listens."""
+        """The address of the broker."""
         return f"{_LOOPBACK}:{self._port}"
 
     def __enter__(self) -> Self:

@@ -25,7 +25,7 @@ def trigger(reader: StoreStreamReader, start: dict[str, int]) -> tuple[dict[str,
 
 
 def first(reader: StoreStreamReader) -> dict[str, int]:
-    """Where the stream of one store begins."""
+    """The first position of one store's stream."""
     (own,) = reader.initialOffset().values()
     return own
 

@@ -61,7 +61,7 @@ def contents(root: Path) -> list[str]:
 
 
 def same(one: Path, other: Path) -> None:
-    """That two folders have equal files, what a job says of itself aside."""
+    """Asserts that two folders have equal files, but for a job's own records."""
     names = contents(one)
     assert names == contents(other)
     assert [name for name in names if not filecmp.cmp(one / name, other / name, shallow=False)] == []

@@ -16,7 +16,7 @@ from rocketspec import __main__ as command
 
 
 class Outcome(NamedTuple):
-    """What a run of the command left behind."""
+    """Result of a run of the command."""
 
     code: int
     out: str

@@ -68,7 +68,7 @@ def _skip_nothing(name: str, reason: str) -> None:
 
 
 def _irregular(entry: os.DirEntry[str]) -> str | None:
-    """Why a directory's entry cannot be read as a file; "" if it no longer exists, None if it can be read."""
+    """The reason why a directory's entry cannot be read as a file; "" if it no longer exists, None if it can be read."""
     if entry.is_file(follow_symlinks=False):  # which takes no system call
         return None
     try:

@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 @dataclass
 class _Attempts:
-    """What the attempts of one piece of work have met.
+    """Outcomes of the attempts at one piece of work.
 
     Attributes:
         failed: why a path is left out.
@@ -34,13 +34,13 @@ _attempts: Final[ContextVar[_Attempts | None]] = ContextVar("attempts", default=
 
 
 class Unreadable(str):
-    """Why a part of a store cannot be read; a listing reports any other reason as plain text."""
+    """The reason why a part of a store cannot be read; a listing reports any other reason as plain text."""
 
     __slots__ = ()
 
 
 def reason_left_out(path: os.PathLike[str] | str) -> Unreadable | None:
-    """Why a file or directory is left out of a listing, or None."""
+    """The reason why a file or directory is left out of a listing, or None."""
     attempts = _attempts.get()
     if attempts is None:
         return None

@@ -36,14 +36,14 @@ from rocket_conformance.transport import AdapterError, ChildTransport, Event, no
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """What is wrong with a line: the place in PROTOCOL.md that it breaks (`rule 2`, `Operations`), and how."""
+    """A violation in a line: the place in PROTOCOL.md that it breaks (`rule 2`, `Operations`), and how."""
 
     place: str
     text: str
 
 
 def about_hello(hello: Hello) -> Iterator[Broken]:
-    """What a hello that can be read declares to no effect."""
+    """Declarations of a readable hello that have no effect."""
     unknown = sorted(hello.ops - OPERATIONS.keys())
     if unknown:
         yield Broken("Operations", f"ops holds names that are not operations: {', '.join(unknown)}")

@@ -199,7 +199,7 @@ class Search:
         return best
 
     def _gain(self, mutant: Mutant, failures: Sequence[CaseState]) -> float:
-        """How much nearer the set comes to what was seen: 1 for a case that it gives exactly, less where it comes nearer."""
+        """The gain of a set in agreement with what was seen: 1 for a case that it gives exactly, less where it comes nearer."""
         gain = 0.0
         for failure in failures:
             before, after = (
@@ -308,7 +308,7 @@ def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Caus
 
 
 class _Claims(Search):
-    """What the set explains, examined."""
+    """Claims of the set, with the results of their examination."""
 
     # --- proofs -------------------------------------------------------------------------------------------
 
@@ -392,7 +392,7 @@ class _Claims(Search):
     # --- what is stated -----------------------------------------------------------------------------------
 
     def causes(self) -> tuple[Cause, ...]:
-        """What is proved of more than one case, without misreadings that a case contradicts or of which there is doubt."""
+        """Causes proved by more than one case, without misreadings that a case contradicts or of which there is doubt."""
         unclear = self._contradicted() | {mutant for mutant in self.found if self._is_doubtful(mutant)}
         alike = {mutant: self._alike(mutant) for mutant in self.found if mutant not in unclear}
         unclear |= {mutant for mutant, others in alike.items() if not 0 < len(others) <= _MOST_ALIKE}
@@ -429,7 +429,7 @@ class _Claims(Search):
         return len(self._otherwise(mutant, {item.id for item in claimed})) > len(claimed)
 
     def _alike(self, mutant: Mutant) -> tuple[Mutant, ...]:
-        """What comes to the same in all that is claimed for a misreading: of its family, of its whole part for a single case.
+        """Misreadings that cannot be distinguished in what is claimed for one: of its family, of its whole part for a single case.
 
         A single case has to be written for the clause of one of them, which comes first.
         """

@@ -176,7 +176,7 @@ def place_of(difference: Difference, ops: Sequence[Op]) -> str:
 
 
 def _first_place(failure: CaseState) -> str | None:
-    """Where it differs first; None of a crash or a hang."""
+    """The first difference; None for a crash or a hang."""
     found = failure.shown.found
     return place_of(found[0], failure.shown.case.ops) if found else None
 
@@ -190,7 +190,7 @@ def _is_shown(failure: CaseState) -> bool:
 
 
 def elsewhere(failures: Sequence[CaseState]) -> list[str]:
-    """Where failures of a clause first differ, the most frequent first, if none does in what the clause is about.
+    """First differences of a clause's failures, the most frequent first, if none does in what the clause is about.
 
     It is empty of a clause with one that does, or with a crash or a hang.
     """

@@ -65,7 +65,7 @@ def locate(path: str, ops: Sequence[Op], offset: int) -> Region:
 
 
 def describe_file(path: str, ops: Sequence[Op], image: FileImage) -> Iterator[str]:
-    """What is in a file, in lines: the header and the entries that are not zero, the units, or the times; else its length."""
+    """The contents of a file, in lines: the header and the entries that are not zero, the units, or the times; else its length."""
     kind = kind_of(path, ops)
     if kind in {"index", "service"}:
         geometry = _geometry_of(path, ops)

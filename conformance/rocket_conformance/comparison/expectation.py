@@ -114,12 +114,12 @@ def collect_files(
 
 
 def _most(expected: FileImage | None) -> int:
-    """How long a file may be for its bytes to be read: its length is judged first."""
+    """Maximum length of a file whose bytes are read: its length is judged first."""
     return max(_MOST_UNEXPECTED, 0 if expected is None else expected.size)
 
 
 def _in_folders(case: Case, directory: Path) -> Iterator[str]:
-    """What is in the folders that the case's operations write to, under the names that 4.9.3 gives."""
+    """The files in the folders that the case's operations write to, under the names that 4.9.3 gives."""
     folders: dict[str, re.Pattern[str]] = {}
     for op in case.ops:
         if op["op"] == "queue.open":
@@ -166,7 +166,7 @@ def _is_by_the_clock(name: str) -> bool:
 def expect(
     case: Case, directory: Path, rules: Rules = RULES_4_9_3, library: Library = REFERENCE
 ) -> Observation:
-    """What the reference, or a mutant of it, makes of the case; `directory` is made, and removed again.
+    """Results and files of the case by the reference, or a mutant of it; `directory` is made, and removed again.
 
     Raises:
         UnspecifiedOperationError: when an operation is one that is never sent.

@@ -54,7 +54,7 @@ def _bounded(document: dict[str, Any], actual: Observation | None) -> dict[str, 
 
 
 def _shortened(actual: Observation) -> Observation:
-    """What was observed, without results that no case has: they are megabytes of an adapter's choice."""
+    """The observation, without results that no case has: they are megabytes of an adapter's choice."""
     results = tuple(
         result
         if len(text := json.dumps(result)) <= _LONGEST_RESULT

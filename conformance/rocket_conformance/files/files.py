@@ -160,7 +160,7 @@ def image_of(data: bytes) -> FileImage:
 
 
 class Allowance:
-    """What all files of one case file may unpack to, together, bytes; a small case file can claim terabytes."""
+    """Maximum total length of the unpacked files of one case file, bytes; a small case file can claim terabytes."""
 
     def __init__(self, *, size: int = 2 << 30) -> None:
         self._size = size

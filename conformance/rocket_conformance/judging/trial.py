@@ -172,7 +172,7 @@ class Trial:
 
 
 def disagreement(case: Case, reference: Observation) -> list[Difference]:
-    """How the reference differs from what the real jar gave, where the case holds that."""
+    """The difference between the reference and the real jar's recorded results, if the case has these."""
     if case.expected is None:
         return []
     if len(case.expected.results) != len(reference.results):

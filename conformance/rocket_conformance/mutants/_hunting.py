@@ -55,7 +55,7 @@ def find(select: Sequence[str] = (), families: Sequence[str] = ()) -> list[Mutan
 
 @dataclass(frozen=True, slots=True)
 class ClauseCoverage:
-    """What there is of one clause."""
+    """Cases, mutants and tests of one clause."""
 
     id: str
     level: str

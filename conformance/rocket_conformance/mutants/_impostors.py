@@ -179,7 +179,7 @@ class Misbehaving:
         return open_command(command, case_timeout=_TIMEOUT)
 
     def handler(self) -> Handler:
-        """What answers where it does not misbehave: the reference."""
+        """The reference, which answers where the impostor does not misbehave."""
         return ReferenceAdapter(name=self.name)
 
 

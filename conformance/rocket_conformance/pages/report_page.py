@@ -52,7 +52,7 @@ _UNPACKED: Final = 1 << 23
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """What is shown of a failed case; without a replay file only the differences.
+    """The shown parts of a failed case; without a replay file only the differences.
 
     Attributes:
         id: of the case.

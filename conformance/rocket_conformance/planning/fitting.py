@@ -119,7 +119,7 @@ def _within(op: Op, limits: frozenset[str], existing: _Existing) -> Op:
 
 
 def fit_expected(expected: Observation, features: frozenset[str]) -> Observation:
-    """What is expected of an adapter with these features: an empty text where it has no null, and no tags code."""
+    """The results expected of an adapter with these features: an empty text where it has no null, and no tags code."""
     found = expected.results
     if "non_null_keys" in features:
         found = tuple(_filled(result, "requests", _without_null) for result in found)

@@ -70,7 +70,7 @@ class Planned:
         return self.source.needs if isinstance(self.source, Property) else self.source.op_names
 
     def obstacle(self, hello: Hello) -> str | None:
-        """Why it does not apply to the adapter; None when it does."""
+        """The reason why it does not apply to the adapter; None if it does."""
         missing = self.ops - hello.ops
         if missing:
             return f"not declared: {', '.join(sorted(missing))}"

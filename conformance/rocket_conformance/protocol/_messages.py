@@ -302,7 +302,7 @@ def _files(value: object) -> tuple[tuple[str, str], ...]:
 
 
 def _reason(value: object) -> str | bool:
-    """Why an operation has no result, safe to show."""
+    """The reason why an operation has no result, safe to show."""
     if isinstance(value, bool):
         return value
     return printable(value if isinstance(value, str) else json.dumps(value))

@@ -124,7 +124,7 @@ _TIMES: Final = OPERATIONS["checkpoint.read"].result
 
 
 def _open(opened: _Opened | None, what: str) -> _Opened:
-    """What is open; LookupError when nothing is."""
+    """The open file or queue; LookupError if nothing is open."""
     if opened is None:
         raise LookupError(f"no {what} is open")
     return opened

@@ -83,7 +83,7 @@ def partial_text(report: Report) -> str:
 
 
 def partial_count(report: Report) -> str:
-    """How much of the suite ran: `5 of 687 index cases`."""
+    """The share of the suite that ran: `5 of 687 index cases`."""
     ran = [family_of(line.id) for line in report.cases if line.verdict == "pass" or line.verdict in FAILING]
     families = sorted(set(ran))
     whole: Mapping[str, int] = report.footer["suite_cases"] if report.footer is not None else {}
@@ -92,7 +92,7 @@ def partial_count(report: Report) -> str:
 
 
 def narrowed_by(report: Report) -> list[str]:
-    """What left out part of the suite: options, or an adapter with no family whole; empty of a whole run."""
+    """Reasons why part of the suite was left out: options, or an adapter with no family whole; empty of a whole run."""
     footer = report.footer
     if footer is None:
         return []
@@ -139,7 +139,7 @@ def _failed(report: Report) -> list[CaseLine]:
 
 
 def _levels(report: Report, *, named: bool) -> str | None:
-    """That every MUST clause is met and which OBSERVED ones are not; None where anything else is the case.
+    """A statement that every MUST clause is met, and which OBSERVED ones are not; None if anything else is the case.
 
     A failure that the baseline excuses is a failure all the same.
     """
@@ -245,7 +245,7 @@ def family_table(report: Report) -> tuple[list[str], dict[str, list[str]]]:
 
 
 class FamilyVerdict(NamedTuple):
-    """What cases of one part of the format and one level come to.
+    """The result of the cases of one part of the format and one level.
 
     Attributes:
         family: index, service, queue, log or checkpoint.
@@ -333,7 +333,7 @@ class Item:
 
     @property
     def first(self) -> str:
-        """What its example shows first: a difference, or what happened."""
+        """The first thing that its example shows: a difference, or what happened."""
         found = describe_divergence(self.example.divergence[:1])
         shown = found[0].partition(": ")[2] if found else happened(self.example)[0]
         return f"{self.example.id.partition('/')[2]}: {shown}"
@@ -371,7 +371,7 @@ def account_of(report: Report, *, named: bool = True) -> Account:
 
 
 def _stops(left: dict[str, CaseLine]) -> Iterator[Item]:
-    """What ends without an answer, by verdict and operation; the cases are taken out of `left`."""
+    """Cases that end without an answer, by verdict and operation; the cases are taken out of `left`."""
     groups: dict[tuple[str, str], list[CaseLine]] = {}
     for line in [line for line in left.values() if line.verdict in _ENDS]:
         found = _OPERATION.search(line.detail)
@@ -452,7 +452,7 @@ def _known(lines: Sequence[CaseLine]) -> str:
 
 
 def _costs(lines: Sequence[CaseLine], example: CaseLine, *, of: str = "") -> list[str]:
-    """What the example or one of the cases catches and costs; of a cause, what its clause costs alone."""
+    """The bug that the example or one of the cases catches, and its cost; of a cause, what its clause costs alone."""
     described = (line for line in (example, *lines) if line.description and of in {"", line.clauses[0]})
     text = printable(next((line.description for line in described), ""), limit=None)
     text = text[text.find("Cost: ") :] if of and "Cost: " in text else text

@@ -242,7 +242,7 @@ _NUMBER: Final = re.compile(r"\[\d+\]| \d+")
 
 
 def first_difference(divergence: Sequence[Mapping[str, Any]]) -> str:
-    """Where a case first differs and how, whatever the numbers: `entry[].key_hash:wrong-bytes`; empty of a crash or a hang."""
+    """Place and kind of a case's first difference, without the numbers: `entry[].key_hash:wrong-bytes`; empty of a crash or a hang."""
     if not divergence:
         return ""
     field, kind = (str(divergence[0][name]) for name in ("field", "kind"))
@@ -275,11 +275,11 @@ class Baseline:
         return self.reason(line) is not None
 
     def reason(self, line: CaseLine) -> str | None:
-        """Why a case may fail like this; None when it may not."""
+        """The reason why a case may fail like this; None if it may not."""
         return next((excuse.reason for excuse in self.lines if excuse.excuses(line)), None)
 
     def stale(self, lines: Sequence[CaseLine], *, unmatched: bool = True) -> list[str]:
-        """What is out of date, in words: a line that matches no case which ran, or one that passed or differs elsewhere first.
+        """Descriptions of what is out of date: a line that matches no case which ran, or one that passed or differs elsewhere first.
 
         Args:
             lines: of the cases of the run.

@@ -67,7 +67,7 @@ def _table(report: Report) -> Table:
 
 
 def _print_items(items: Sequence[Item], console: Console, folder: Path | None) -> None:
-    """What fails, first things first; what may follow is one line."""
+    """Prints the failures, causes first; failures that may follow are one line."""
     for place, item in enumerate(items):
         if item.kind == "follows":
             break
@@ -84,7 +84,7 @@ def _print_items(items: Sequence[Item], console: Console, folder: Path | None) -
 
 
 def _print_item(item: Item, console: Console, folder: Path | None) -> None:
-    """What an item costs, and its example: the first differences and the input."""
+    """Prints an item's cost, and its example: the first differences and the input."""
     line = item.example
     for text in item.notes:
         console.print(Text(f"  {text}"), soft_wrap=True)

@@ -32,7 +32,7 @@ def value_text(value: object) -> str:
 
 
 def _rejection(value: object) -> object:
-    """Why an operation was rejected; None of any other result."""
+    """The reason why an operation was rejected; None for any other result."""
     fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     return fields["rejected"] if list(fields) == ["rejected"] else None
 
@@ -61,7 +61,7 @@ def describe_divergence(divergence: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def happened(line: CaseLine) -> list[str]:
-    """What happened in a case, in lines: the adapter's last words first, then the end of what it wrote to stderr."""
+    """Describes what happened in a case, in lines: the adapter's last words first, then the end of what it wrote to stderr."""
     first, *rest = line.detail.rstrip().split("\n")
     if rest:
         first = f"{first.removesuffix('; the end of its stderr:')}: {rest[-1].strip()}"

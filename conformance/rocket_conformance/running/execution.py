@@ -129,12 +129,12 @@ class Execution:
     # --- limits -------------------------------------------------------------------------------------------
 
     def hang_seconds(self, family: str, *, least: float = _HANG_SECONDS) -> float:
-        """How long a case may take where others hang: a hundred times the median of its family, or of all before that has one."""
+        """Time limit of a case if others hang: a hundred times the median of its family, or of all before that has one."""
         took = self._took[family] or [time for times in self._took.values() for time in times]
         return max(least, round(_TIMES_AS_LONG * median(took), 1) if took else 0.0)
 
     def obstacle(self, family: str) -> str | None:
-        """Why no more cases of a family of clauses are sent; None while they are."""
+        """The reason why no more cases of a family of clauses are sent; None while they are."""
         limit = self.options.restarts
         if self.transport.gave_up is not None:
             return self.transport.gave_up
@@ -145,7 +145,7 @@ class Execution:
         return None
 
     def cut_short(self) -> str | None:
-        """Why not everything ran; None when everything did."""
+        """The reason why not everything ran; None if everything did."""
         obstacles = dict.fromkeys(filter(None, (self.obstacle(family) for family in sorted(self._ends))))
         return "; ".join(obstacles) or self.transport.gave_up
 
@@ -223,7 +223,7 @@ class Execution:
             yield trial
 
     def _side_by_side(self, trials: Iterator[Trial]) -> Generator[Trial]:
-        """What is left of the trials, in several processes."""
+        """Runs the remaining trials in several processes."""
         if self._hangs >= _PATIENT:
             with self.transport.side_by_side(_SIDE_BY_SIDE) as transport:
                 yield from transport.run(trials)

@@ -272,7 +272,7 @@ class Concluder:
 
     @staticmethod
     def _place(trial: Trial) -> str | None:
-        """Where a failing list differs first; a smaller one has to differ there, too."""
+        """The first difference of a failing list; a smaller one has to differ there, too."""
         return place_of(trial.found[0], trial.case.ops) if trial.found else None
 
 
@@ -390,7 +390,7 @@ class _Progress:
 
     @property
     def known(self) -> Mapping[str, Any]:
-        """What the footer holds of the failures: the causes, and of each clause an example, or where its cases differ instead."""
+        """The footer's part about the failures: the causes, and of each clause an example, or where its cases differ instead."""
         known = self._concluder
         return {"causes": known.causes, "examples": known.examples, "elsewhere": known.elsewhere}
 

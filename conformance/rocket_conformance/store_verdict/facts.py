@@ -12,7 +12,7 @@ class LogFileFacts(Protocol):
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """The path."""
         ...
 
     @property
@@ -41,7 +41,7 @@ class Settings(Protocol):
 
 
 class StoreFacts(Protocol):
-    """What a broker would know of a store: `rocket_columnar.facts.Store` has it."""
+    """A broker's knowledge of a store: `rocket_columnar.facts.Store` has it."""
 
     @property
     def path(self) -> Path | None:
@@ -75,7 +75,7 @@ class StoreFacts(Protocol):
 
     @property
     def geometry_fault(self) -> Exception | None:
-        """Why the geometry cannot be inferred."""
+        """The reason why the geometry cannot be inferred."""
         ...
 
     @property

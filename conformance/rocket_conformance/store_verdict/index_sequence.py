@@ -28,7 +28,7 @@ class Put:
     def place(
         self, field: str, found: object, expected: object, record: object = "", *, rule: str = ""
     ) -> Place:
-        """Where a field of it is, with what was found and expected."""
+        """The place of one of its fields, with what was found and expected."""
         at = {"key_hash": 0, "phy_offset": 4, "time_diff": 12, "prev_entry": 16}.get(field, 0)
         offset = self.file.geometry.entries_offset + 20 * self.number + at
         return Place(self.file.name, offset, f"entry {self.number} {field}", found, expected, record, rule)
@@ -216,7 +216,7 @@ def _clause_of_missing(lost: StoredRecord) -> str:
 
 
 def _cut(rest: list[int], expected: list[int]) -> int:
-    """How many of the first keys are there before they begin again, or before the end."""
+    """The number of first keys before they begin again, or before the end."""
     for length in range(len(expected) - 1, 0, -1):
         if rest[:length] == expected[:length] and rest[length : 2 * length] in ([], expected[:length]):
             return length

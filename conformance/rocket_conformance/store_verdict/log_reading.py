@@ -171,7 +171,7 @@ def _read_file(
 
 
 def _record_at(data: bytes, at: int, rules: Rules, delays: Sequence[int]) -> DispatchRequest | None:
-    """What a dispatch makes of the record at a place of `data`; None where 4.9.3 fails, or its memory does (LOG-DSP-16)."""
+    """The result of a dispatch of the record at a place of `data`; None if 4.9.3 fails, or its memory does (LOG-DSP-16)."""
     try:
         request = dispatch_request(
             data, at, check_crc=False, read_body=False, delay_levels=delays, rules=rules

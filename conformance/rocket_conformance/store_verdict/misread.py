@@ -131,7 +131,7 @@ def _bytes_of(file: StoredIndex, begin: int, end: int) -> bytes:
 
 
 class _Compared:
-    """What is compared: the first files whole if they are small, else the first entries, and the header if those are all."""
+    """The compared parts: the first files whole if they are small, else the first entries, and the header if those are all."""
 
     def __init__(self, files: Sequence[StoredIndex], log: StoredLog) -> None:
         counts = itertools.accumulate(len(file.entries) for file in files)

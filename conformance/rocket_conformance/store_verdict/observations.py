@@ -55,7 +55,7 @@ class Place:
 
 
 def as_releases_do(found: Iterable[Difference]) -> str:
-    """What places that these differences give have as their rule; empty without one."""
+    """The rule of places that these differences give; empty without one."""
     ranges = [one.first if one.first == one.last else f"{one.first} to {one.last}" for one in found]
     return f"{_RELEASES}s {' and '.join(ranges)} do" if ranges else ""
 

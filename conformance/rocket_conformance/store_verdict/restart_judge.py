@@ -118,7 +118,7 @@ def _copy(store: Path) -> Generator[Path]:
 def _judge_start(
     before: _Side, after: _Side, log: StoredLog, library: Library, look: Look, profile: Profile
 ) -> Observations:
-    """What is observed if the reference, or one that misreads a clause, starts over a copy of a plain store."""
+    """Observations of a start of the reference, or one that misreads a clause, over a copy of a plain store."""
     seen, crashed = Observations(profile=profile), (before.store / "abort").exists()
     with _copy(before.store) as folder:
         start_over(folder, before.geometry, library)
@@ -191,14 +191,14 @@ def _judge_log(kept: StoredLog, found: StoredLog, seen: Observations, *, clause:
 
 
 def _judge_kept(before: _Side, after: _Side, expected: _Side, seen: Observations) -> None:
-    """Which index files stay (IDX-SVC-6)."""
+    """Judges which index files stay (IDX-SVC-6)."""
     for name in before.names:
         found, wanted = ("kept" if side.has(name) else "deleted" for side in (after, expected))
         seen.compare("IDX-SVC-6", Place(f"index/{name}", None, "after the start", found, wanted))
 
 
 def _judge_new_entries(before: _Side, after: _Side, expected: _Side, seen: Observations) -> None:
-    """Where the entries of new index files begin: keys of deleted ones do not come back (DLG-13)."""
+    """Judges where the entries of new index files begin: keys of deleted ones do not come back (DLG-13)."""
     units = (unit for queue in before.queues() for _, unit in units_of(before.store / queue))
     dispatched = max((unit.phy_offset + unit.size for unit in units if not unit.pre_blank), default=0)
     old = before.names
@@ -213,7 +213,7 @@ def _judge_new_entries(before: _Side, after: _Side, expected: _Side, seen: Obser
 
 
 def _judge_indexes(before: _Side, after: _Side, expected: _Side, seen: Observations) -> bool:
-    """Which entries recovery makes again (STORE-11); whether it dispatched records again."""
+    """Judges which entries recovery repeats (STORE-11); whether it dispatched records again."""
     crashed = (before.store / "abort").exists()
     others = after.entries(after.names)
     for number, entry in enumerate(expected.entries(expected.names), 1):

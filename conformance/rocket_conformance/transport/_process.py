@@ -137,7 +137,7 @@ _QUEUED: Final = 2048
 
 
 class Event(Enum):
-    """What a process can give instead of a line."""
+    """An event that a process can give instead of a line."""
 
     END = "its output ended"
     TOO_LONG = f"it wrote a line longer than {MAX_LINE // 1024 // 1024} MiB"
@@ -291,7 +291,7 @@ class Process:
 
 
 def _quoted_hint(command: Sequence[str]) -> str:
-    """What to write instead when the command line seems to be quoted as a whole."""
+    """The hint what to write instead if the command line seems to be quoted as a whole."""
     try:
         parts = shlex.split(command[0])
     except ValueError:

@@ -61,7 +61,7 @@ def _changed(name: str, old: bytes, new: bytes) -> list[Variant]:
 
 
 def _patches(before: dict[str, bytes], after: dict[str, bytes]) -> list[Variant]:
-    """What makes one store of the other; new files are files of zeros."""
+    """The changes that make one store of the other; new files are files of zeros."""
     patches: list[Variant] = [
         {"file": name, "action": "delete"} for name in sorted(before.keys() - after.keys())
     ]
@@ -117,7 +117,7 @@ def variants(recorded: dict[str, Variant]) -> dict[str, Variant]:
 
 
 def text(recorded: dict[str, Variant]) -> str:
-    """What the file holds."""
+    """The text of the file."""
     return json.dumps({"rocketspec_damaged": 1, "variants": variants(recorded)}, indent=1) + "\n"
 
 

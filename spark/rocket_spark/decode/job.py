@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableSummary:
-    """What was written of one table: `size` is in bytes of Parquet."""
+    """Files written for one table: `size` is in bytes of Parquet."""
 
     table: str
     rows: int

@@ -28,7 +28,7 @@ class DecodeOptions:
 
 
 class DecodeArguments(TypedDict, total=False):
-    """What a decode takes beside stores, output and tables.
+    """Arguments of a decode besides stores, output and tables.
 
     Attributes:
         overwrite: replaces what an earlier job wrote to `out`, once everything is written.

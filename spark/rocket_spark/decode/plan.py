@@ -36,7 +36,7 @@ class PartTask:
 
 @dataclass(frozen=True, slots=True)
 class StorePlan:
-    """What there is to decode of one store: files, their bytes on disk, and its parts."""
+    """The work on one store: files, their bytes on disk, and its parts."""
 
     files: int
     size: int

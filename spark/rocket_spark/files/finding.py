@@ -256,7 +256,7 @@ class _Skeleton:
         return [self._far(file) for file in files]
 
     def _fetch_heads(self) -> None:
-        """What the files beside each other at the top begin with."""
+        """Fetches the first bytes of the files beside each other at the top."""
         for place, info in self.infos.items():
             if place in (self.root, self.root / place.name) and info.size:
                 head = self.storage.opened(info.uri, info.size)(0, min(_HEAD, info.size))

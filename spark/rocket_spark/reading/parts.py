@@ -134,7 +134,7 @@ def grouped(parts: Iterable[FilePart]) -> list[tuple[FilePart, ...]]:
 
 
 def _share(size: int, rows: float = 0.0) -> float:
-    """What a part with these bytes, and this share of the rows, is of what a task takes."""
+    """The share of a task's work that a part with these bytes and this share of the rows is."""
     return max((size + FILE_COST) / PART_BYTES, rows)
 
 
@@ -180,7 +180,7 @@ def _row_parts(
 
 
 def row_share(table: str, rows: tuple[int, int], cut: Cut) -> float:
-    """What some rows are of what one task takes."""
+    """The share of a task's work that some rows are."""
     count = rows[1] - rows[0]
     return _share(count * _ROW_BYTES[table], count / cut.rows)
 
@@ -252,7 +252,7 @@ def _written(file: StoreFile) -> int:
 
 
 def _cuts_of(file: StoreFile, first: int, end: int, step: int) -> list[int]:
-    """Where the parts of [first, end) of a file begin: every `step` bytes, where the disk holds any of the next ones.
+    """The beginnings of the parts of [first, end) of a file: every `step` bytes, where the disk holds any of the next ones.
 
     A hole belongs to the part before it, so that their number grows with the bytes on disk.
     """

@@ -102,7 +102,7 @@ class StoreTails:
         )
 
     def last(self, begin: Offsets, max_rows: int | None, max_bytes: int | None, turn: int = 0) -> Offsets:
-        """How far a trigger reads. The stores share its limits, each in its turn: what one leaves is the next ones'."""
+        """The end of a trigger's reads. The stores share its limits, each in its turn: what one leaves is the next ones'."""
         end = dict(begin)
         paths = list(self._tails)
         shift = turn % max(len(paths), 1)
@@ -135,7 +135,7 @@ class StoreTails:
         return found
 
     def parts(self, begin: Offsets, end: Offsets) -> Iterator[FilePart]:
-        """What is between two offsets; MalformedError if a store is gone with some of it."""
+        """The parts between two offsets; MalformedError if a store is gone with some of it."""
         for path, stop in end.items():
             if path in self._tails:
                 yield from self._tails[path].parts(begin[path], stop, self._cut)

@@ -10,7 +10,7 @@ Follows = Callable[[bytes, int, int], bool]
 
 
 def _ahead(stream: BinaryIO) -> tuple[bytes, int, int]:
-    """What decides, without moving on."""
+    """The value that decides; the stream stays where it is."""
     position = stream.tell()
     data = stream.read(20)
     left = stream.seek(0, 2) - position

@@ -71,7 +71,7 @@ class Schema:
 
 
 def _reason(error: Exception) -> str:
-    """What was wrong, after the path of the field in which it was."""
+    """The path of the field, and what was wrong in it."""
     path = (getattr(error, "path", None) or "").split(" -> ")[1:]
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if isinstance(error, (AttributeError, KeyError)):

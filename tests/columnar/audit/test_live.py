@@ -92,7 +92,7 @@ def test_copies_of_the_newest_record_are_on_their_way(tmp_path: Path) -> None:
 def test_a_log_file_that_is_cut_or_changed_after_the_scan(
     damage: str, left: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the scan found is read again for the message."""
+    """The message re-reads what the scan found."""
     store = open_damaged(damage, tmp_path)
     monkeypatch.setattr("rocket_columnar.audit.log_check.read_at", lambda _file, _at, size: left[:size])
     assert {finding.code for finding in audit(store, "deep")} >= (

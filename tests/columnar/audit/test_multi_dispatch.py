@@ -59,7 +59,7 @@ def test_what_a_put_leaves_is_healthy(
 
 
 def test_a_queue_that_a_record_names_twice_has_one_unit_of_it(tmp_path: Path) -> None:
-    """What ends at or below the greatest offset put before is passed over."""
+    """A put skips what ends at or below the greatest offset put before."""
     copies = b"INNER_MULTI_DISPATCH\1%LMQ%a,%LMQ%a\2INNER_MULTI_QUEUE_OFFSET\x010,0\2"
     (message,) = log_of(tmp_path, [None], own=copies)
     queue(tmp_path, message)

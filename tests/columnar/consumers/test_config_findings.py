@@ -156,7 +156,7 @@ def test_a_file_that_cannot_be_read(
 
 
 def test_a_list_of_topics_is_completed(mixed: Path) -> None:
-    """What the file has stays, and the topic has as many queues as the store, in the form that 4.9.3 writes."""
+    """The file's own entries stay, and the topic has as many queues as the store, in the form that 4.9.3 writes."""
     file = mixed / "config" / "topics.json"
     before = json.loads(file.read_bytes())
     orders = before["topicConfigTable"].pop("Orders")

@@ -42,7 +42,7 @@ def store_of(
 
 @pytest.fixture
 def opened() -> Counter[str]:
-    """How often each file is opened, by its path."""
+    """The number of times that each file is opened, by its path."""
     seen: Counter[str] = Counter()
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:

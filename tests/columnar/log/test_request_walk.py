@@ -156,7 +156,7 @@ def test_batches_around_damage_hold_no_room_for_other_records(tmp_path: Path) ->
 
 
 def test_a_short_rest_without_records_gives_no_batch(tmp_path: Path) -> None:
-    """Where the rest has room for a few records only, an empty batch would be given without end."""
+    """If the rest has room for a few records only, an empty batch would be given without end."""
     first = bytes(record(0))
     put(tmp_path, f"commitlog/{0:020}", first + bytes(300))
     (file,) = find_files(tmp_path / "commitlog")

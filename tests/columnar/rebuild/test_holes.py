@@ -192,7 +192,7 @@ def test_a_queue_with_copies_is_left_out_after_a_hole(tmp_path: Path) -> None:
 
 
 def test_only_missing_leaves_the_units_of_lost_records_out_of_no_place(tmp_path: Path) -> None:
-    """What is copied over a store with a hole renumbers no unit of it."""
+    """Copying the output over a store with a hole renumbers none of its units."""
     store = open_store("mixed", tmp_path / "golden")
     healthy = units(store)
     lose(store, "missing file")

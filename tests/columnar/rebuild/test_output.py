@@ -121,7 +121,7 @@ def test_a_failure_between_the_renames_gives_the_old_files_back(
 
 
 def planted(directory: Path, index: Path) -> Path:
-    """What a killed rebuild leaves: a staging directory whose parts were being put in place."""
+    """The remains of a killed rebuild: a staging directory whose parts were being put in place."""
     staging = directory / ".rebuild-planted"
     (staging / "earlier" / "index").mkdir(parents=True)
     (staging / MANIFEST).write_text("{}", "utf-8")

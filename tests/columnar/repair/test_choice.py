@@ -91,7 +91,7 @@ def test_a_list_of_topics_with_a_number_beyond_those_of_json_is_left(store: Path
 
 
 def offsets(store: Path) -> dict[str, dict[int, int]]:
-    """What a broker loads."""
+    """The offsets that a broker loads."""
     found: dict[str, dict[int, int]] = {}
     for row in load_config(store, "consumer_offsets").rows:
         found.setdefault(f"{row['topic']}@{row['group']}", {})[row["queue_id"]] = row["offset"]

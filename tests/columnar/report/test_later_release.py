@@ -123,7 +123,7 @@ def with_long_topic(store: Path) -> tuple[Path, int]:
 
 
 def test_a_record_of_the_later_magic_is_a_record(with_long_topic: tuple[Path, int]) -> None:
-    """What points to it was written for another topic, which its rules show."""
+    """Its unit and entries were written for another topic, as its rules show."""
     store, at = with_long_topic
     report = audit(store, "deep")
     assert kinds(report) == ["magic"]

@@ -20,7 +20,7 @@ REAL = Path(__file__).parents[2] / "spec" / "real"
 
 
 def test_the_start_after_a_real_kill(tmp_path: Path) -> None:
-    """What start 2 of the killed broker deleted, and the first record that it dispatched."""
+    """The files that start 2 of the killed broker deleted, and the first record that it dispatched."""
     lines = [line for line in truth("killed-restarted") if line.get("start") == 2]
     plan = restart(open_store("killed", tmp_path))
     assert not plan.clean

@@ -98,7 +98,7 @@ def show_bodies(rows: Sequence[Row]) -> None:
 
 
 def nothing_found(answer: Answer, asked: Asked, *, topics: Sequence[str], has_index: bool) -> str:
-    """Why there is no message, in one line, and what to try next.
+    """The reason why there is no message, in one line, and what to try next.
 
     Args:
         answer: what was found: no message.
