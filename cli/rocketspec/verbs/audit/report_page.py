@@ -22,7 +22,7 @@ from rocket_spec.outputs import write_whole
 from rocket_spec.printable import printable
 from rocket_spec.store_folders import refuse_store
 
-from rocketspec.verbs.audit.restart_view import answer
+from rocketspec.verbs.audit.view import answer
 
 if TYPE_CHECKING:
     from rocket_columnar.audit import Level

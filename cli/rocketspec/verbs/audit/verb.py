@@ -60,7 +60,7 @@ def audit(
     from rocket_columnar.report import audit as engine
     from rocket_columnar.store import later_line
 
-    from rocketspec.verbs.audit.findings_view import print_causes, summary
+    from rocketspec.verbs.audit.view import print_causes, summary
 
     option.use_zone(time_zone)
     threads = option.be_gentle(gentle=gentle, rate=rate)
@@ -98,7 +98,7 @@ def _restart(settings: Settings, store: Store, *, as_json: bool) -> None:
     from rocket_columnar.report import Shell
     from rocket_columnar.restart import predicted
 
-    from rocketspec.verbs.audit.restart_view import show, show_running
+    from rocketspec.verbs.audit.view import show, show_running
 
     warn(settings, store)
     with progress("reading", unit="bytes") as step:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from fnmatch import fnmatchcase
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 from rocket_columnar.formats import iso
+from rocket_columnar.store import DELETE_WHEN, RESERVED_HOURS
 from rocket_spec.printable import printable, shell_word
 
 from rocketspec._options import counted
-from rocketspec._terminal import say_all
-from rocketspec.verbs.inspect.consumers_view import summary
+from rocketspec._tables import columns
+from rocketspec._terminal import say, say_all
 
 if TYPE_CHECKING:
     from rocket_columnar.consumers import Progress
-    from rocket_columnar.describe import IndexView, Overview, QueueView
+    from rocket_columnar.describe import IndexView, Overview, QueueView, Space
     from rocket_columnar.findings import Finding
+    from rocket_columnar.store import BrokerConf
 
 
 _TOPICS: Final = 15
@@ -204,3 +209,199 @@ def _problems(findings: Sequence[Finding], audit: str, *, whole: bool) -> Iterat
         yield f"  {finding.severity} {finding.code} {finding.file}"
         yield f"    {finding.message}"
     yield f"not checked: records, units, entries and bodies; `{audit} --deep` checks them"
+
+
+_HALVES: Final = 10
+_SYSTEM: Final = "CID_RMQ_SYS_"
+
+
+def summary(seen: Progress) -> str:
+    """One line for the overview; empty if nothing waits."""
+    behind: dict[str, int] = defaultdict(int)
+    for lag in seen.groups:
+        if not lag.group.startswith(_SYSTEM):
+            behind[lag.group] += max(lag.messages, 0)
+    parts = []
+    if behind:
+        last = max(behind, key=lambda group: behind[group])
+        late = counted(sum(map(bool, behind.values())), "group")
+        parts.append(
+            f"{late} of {len(behind):,} behind, {printable(last)} by {counted(behind[last], 'message')}"
+        )
+    waiting, overdue = (
+        sum(getattr(level, name) for level in seen.delays) for name in ("messages", "overdue")
+    )
+    if waiting:
+        parts.append(f"{waiting:,} delayed ({overdue:,} overdue)")
+    if seen.open_halves:
+        parts.append(f"{counted(seen.open_halves, 'open half message')}")
+    dead = sum(failed.dead for failed in seen.failed)
+    if dead:
+        parts.append(counted(dead, "dead letter"))
+    return "; ".join(parts)
+
+
+def chosen(seen: Progress, group: str | None, topic: str | None) -> dict[str, Any]:
+    """Plain values of the groups and topics that match two globs; without a topic also values that belong to none."""
+    row = seen.row()
+    row["groups"] = [
+        lag
+        for lag in row["groups"]
+        if fnmatchcase(lag["group"], group or "*") and fnmatchcase(lag["topic"], topic or "*")
+    ]
+    row["totals"] = totals(row["groups"])
+    row["halves"] = [half for half in row["halves"] if fnmatchcase(half["topic"] or "", topic or "*")]
+    if topic is not None:
+        row["delays"] = row["failed"] = []
+    row["failed"] = [failed for failed in row["failed"] if fnmatchcase(failed["group"], group or "*")]
+    return row
+
+
+def totals(lags: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """The unread and expired messages of each group, and the bytes of the unread ones, over all its queues."""
+    groups: dict[str, dict[str, int]] = {}
+    for lag in lags:
+        total = groups.setdefault(lag["group"], {"messages": 0, "size": 0, "expired": 0})
+        for name in total:
+            total[name] += max(lag[name] or 0, 0)
+    return groups
+
+
+def show_consumers(row: dict[str, Any]) -> None:
+    """Prints the tables of groups, delay levels, half messages and failed messages, and what a group lacks in all."""
+    width = get_terminal_size().columns
+    for table in (_groups(row), _delays(row), _halves(row), _failed(row)):
+        if len(table.rows) > 1:
+            whole = [place for place in range(len(table.rows[0])) if place not in table.cut]
+            say_all([*columns(table.rows, right=table.right, whole=whole, width=width), *table.after, ""])
+
+
+class _Table(NamedTuple):
+    """Rows, the first of which are names; the numbers of columns set to the right and of texts that may be cut; last lines."""
+
+    rows: Sequence[Sequence[str]]
+    right: Collection[int]
+    cut: Collection[int] = ()
+    after: Sequence[str] = ()
+
+
+def _groups(row: dict[str, Any]) -> _Table:
+    rows = [
+        (
+            printable(lag["group"]),
+            printable(lag["topic"]),
+            str(lag["queue_id"]),
+            f"{lag['offset']:,}",
+            f"{lag['messages']:,}",
+            _time(lag["first_timestamp"]),
+        )
+        for lag in row["groups"]
+    ]
+    after = [
+        f"{printable(group)}: {counted(total['messages'], 'message')} behind, {counted(total['size'], 'byte')}; "
+        f"{total['expired']:,} expired unread"
+        for group, total in row["totals"].items()
+    ]
+    head = ("group", "topic", "queue", "offset", "behind", "oldest unread")
+    return _Table([head, *rows], (2, 3, 4), (0, 1), after)
+
+
+def _delays(row: dict[str, Any]) -> _Table:
+    rows = [
+        (
+            str(level["delay_level"]),
+            f"{level['messages']:,}",
+            f"{level['overdue']:,}",
+            _time(level["next_due"]),
+            _time(level["last_due"]),
+        )
+        for level in row["delays"]
+    ]
+    return _Table([("level", "waiting", "overdue", "next due", "last due"), *rows], (0, 1, 2))
+
+
+def _halves(row: dict[str, Any]) -> _Table:
+    halves = row["halves"]
+    left = row["open_halves"] - _HALVES
+    rows = [
+        (
+            printable(half["topic"] or "?"),
+            f"{half['queue_offset']:,}",
+            f"{half['phy_offset']:,}",
+            str(half["checks"]),
+            _time(half["store_timestamp"]),
+            half["uniq_key"] or "-",
+        )
+        for half in halves[:_HALVES]
+    ]
+    head = ("topic", "half", "phy offset", "checks", "stored", "unique key")
+    after = [f"and {left:,} more; --json lists the first 1,000"] if left > 0 and halves else []
+    return _Table([head, *rows], (1, 2, 3), (0,), after)
+
+
+def _failed(row: dict[str, Any]) -> _Table:
+    rows = [(printable(one["group"]), f"{one['retries']:,}", f"{one['dead']:,}") for one in row["failed"]]
+    return _Table([("group", "retries", "dead letters"), *rows], (1, 2), (0,))
+
+
+def _time(timestamp: int | None) -> str:
+    return "-" if timestamp is None else iso(timestamp)
+
+
+_SHOWN: Final = 15
+_SPACE_NAME: Final = 28
+_HOUR: Final = 3_600_000  # ms
+
+
+def space_as_json(found: Space, conf: BrokerConf | None) -> dict[str, Any]:
+    """All of it as one object; each log file with the time from which a broker may delete it, in ms."""
+    reserved = _HOUR * (RESERVED_HOURS if conf is None else conf.reserved_hours)
+    return asdict(found) | {
+        "aging": [asdict(file) | {"expires": file.modified + reserved} for file in found.aging]
+    }
+
+
+def show_space(found: Space, conf: BrokerConf | None) -> None:
+    """Prints the topics and queues with most bytes, and what expires next."""
+    topics: dict[str, Counter[str]] = {}
+    for queue in found.queues:
+        numbers = {name: value for name, value in asdict(queue).items() if isinstance(value, int)}
+        topics.setdefault(queue.topic, Counter()).update(numbers)
+    _table("topic", sorted(topics.items(), key=lambda pair: -pair[1]["log_bytes"]), found.log_bytes)
+    say("")
+    _table(
+        "queue",
+        [(f"{queue.topic}/{queue.queue_id}", Counter(asdict(queue))) for queue in found.queues],
+        found.log_bytes,
+    )
+    rest = found.log_bytes - sum(queue.log_bytes for queue in found.queues)
+    say("")
+    say(
+        f"commit log    {found.log_bytes:,} bytes, of which {max(rest, 0):,} are blanks or records without a unit"
+    )
+    hours, when = (RESERVED_HOURS, DELETE_WHEN) if conf is None else (conf.reserved_hours, conf.delete_when)
+    if found.aging:
+        file = found.aging[0]
+        say(
+            f"expires next  {file.file}, {file.size:,} bytes: last modified {iso(file.modified)}, expires "
+            f"{iso(file.modified + _HOUR * hours)} (fileReservedTime {hours}); a broker deletes expired files in the hours "
+            f"{when} of its local time (deleteWhen), and when its disk is nearly full"
+        )
+    else:
+        say("expires next  nothing: the last file of the commit log stays")
+    spare = ", ".join(found.spare_indexes) or "none"
+    say(f"index files   not needed any more, their records are gone: {spare}")
+
+
+def _table(title: str, rows: list[tuple[str, Counter[str]]], log_bytes: int) -> None:
+    say(f"{title:<{_SPACE_NAME}} {'messages':>11} {'log bytes':>17} {'share':>6} {'expired':>9}")
+    for name, row in rows[:_SHOWN]:
+        share = 100 * row["log_bytes"] / max(log_bytes, 1)
+        shown = printable(name, limit=None)
+        if cell_len(shown) > _SPACE_NAME:  # the end of a queue's name is its number
+            shown = f"{set_cell_size(shown, 14)}...{shown[-11:]}"
+        say(
+            f"{set_cell_size(shown, _SPACE_NAME)} {row['messages']:>11,} {row['log_bytes']:>17,} {share:>5.1f}% {row['expired']:>9,}"
+        )
+    if len(rows) > _SHOWN:
+        say(f"and {counted(len(rows) - _SHOWN, 'more ' + title)}; --json lists all queues")

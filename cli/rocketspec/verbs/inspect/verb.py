@@ -144,7 +144,7 @@ def _overview(settings: Settings, *, as_json: bool) -> None:
 def _consumers(settings: Settings, group: str | None, topic: str | None, *, as_json: bool) -> None:
     from rocket_columnar.consumers import progress as how_far
 
-    from rocketspec.verbs.inspect.consumers_view import chosen, show_consumers
+    from rocketspec.verbs.inspect.store_view import chosen, show_consumers
 
     row = chosen(how_far(settings.open(), sizes=True), group, topic)
     if as_json:
@@ -159,7 +159,7 @@ def _consumers(settings: Settings, group: str | None, topic: str | None, *, as_j
 def _space(settings: Settings, *, as_json: bool) -> None:
     from rocket_columnar.describe import space
 
-    from rocketspec.verbs.inspect.space_view import show_space, space_as_json
+    from rocketspec.verbs.inspect.store_view import show_space, space_as_json
 
     with progress("reading", unit="bytes") as step:
         found = space(settings.open(), on_progress=step)
