@@ -3,12 +3,10 @@
 import json
 import subprocess
 import sys
-from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-import rocket_golden
 from store_bytes import BEGIN, Entry, checkpoint, ext_unit, index_file, put, record, unit
 from verb_run import Run, on_a_terminal
 
@@ -30,32 +28,6 @@ def store(tmp_path: Path) -> Path:
     put(root, f"commitlog/{FIRST}", first + record(len(first)) + bytes(100))
     put(root, "checkpoint", checkpoint(3, 2, 1))
     return root
-
-
-def test_store_to_standard_output_is_json_lines_that_name_their_table(run: Run, store: Path) -> None:
-    done = run(store)
-    assert (done.code, done.err) == (0, "")
-    assert [row["table"] for row in done.rows] == [
-        "index_headers",
-        *["index_entries"] * 3,
-        *["consume_queue"] * 2,
-        *["commit_log"] * 2,
-        "checkpoint",
-        "consume_queue_ext",
-    ]
-
-
-def test_one_table_does_not_name_it(run: Run, store: Path) -> None:
-    row = (
-        '{"file":"checkpoint","physic_msg_timestamp":3,"logics_msg_timestamp":2,"index_msg_timestamp":1,'
-        '"master_flushed_offset":null,"confirm_phy_offset":null,"logics_physical_offset":null}\n'
-    )
-    assert run(store, "--table", "checkpoint") == (0, row, "")
-
-
-def test_tables_come_once_and_in_their_order(run: Run, store: Path) -> None:
-    rows = run(store, "--table", "checkpoint", "--table", "index_headers", "--table", "checkpoint").rows
-    assert [row["table"] for row in rows] == ["index_headers", "checkpoint"]
 
 
 def column(out: str, name: str) -> list[object]:
@@ -100,36 +72,6 @@ def test_a_csv_contains_texts_as_they_are(run: Run, tmp_path: Path) -> None:
     question = (path, "--table", "commit_log", "--column", "keys", "--column", "body", "--format", "csv")
     code, out, err = run(*question)
     assert (code, out, err) == (0, "keys,body\n" + "".join(f'"{key}","+A=="\n' for key in keys), "")
-
-
-@pytest.mark.parametrize(("option", "suffix"), [((), "parquet"), (("--format", "jsonl"), "jsonl")])
-def test_directory_gets_a_file_for_each_table(
-    run: Run, store: Path, tmp_path: Path, option: tuple[str, ...], suffix: str
-) -> None:
-    out = tmp_path / "tables"
-    code, printed, err = run(store, "-o", out, *option)
-    assert (code, err) == (0, "")
-    tables = "index_headers index_entries consume_queue commit_log checkpoint consume_queue_ext"
-    assert printed.splitlines() == [f"{table}: {out / table}.{suffix}" for table in tables.split()]
-    assert all((out / f"{line.split(':')[0]}.{suffix}").is_file() for line in printed.splitlines())
-
-
-def test_skipped_names_are_said(run: Run, store: Path) -> None:
-    put(store, "index/.DS_Store", b"x")
-    code, _, err = run(store)
-    assert (code, err) == (0, "rocketspec: index/.DS_Store: skipped, its name is not a number\n")
-
-
-def test_assumed_geometry_is_said_once(run: Run, tmp_path: Path) -> None:
-    for name in ("20260101000000000", "20260101000000001"):
-        with put(tmp_path, f"index/{name}", b"").open("r+b") as file:
-            file.truncate(420_000_040)
-    code, out, err = run(tmp_path / "index")
-    assert (code, len(out.splitlines())) == (0, 2)
-    assert err == (
-        f"rocketspec: {tmp_path}/index/{INDEX}: geometry 5000000,20000000 assumed: "
-        "4.9.3's default makes this size; no entries to infer it from\n"
-    )
 
 
 def test_closed_pipe_is_quiet(tmp_path: Path) -> None:
@@ -208,10 +150,6 @@ def test_long_work_shows_its_progress_on_a_terminal(tmp_path: Path, gap: bytes) 
     assert ("gap from 1,920,000 to 1,920,004" in seen) == bool(gap)
 
 
-def test_limit_holds_for_each_table(run: Run, store: Path) -> None:
-    assert [row["table"] for row in run(store, "--limit", 1).rows].count("index_entries") == 1
-
-
 def test_times_in_utc_of_many_rows(run: Run, tmp_path: Path) -> None:
     """Over 4,096 rows, which Arrow makes into text."""
     log = put(tmp_path, f"commitlog/{FIRST}", b"".join(record(96 * number) for number in range(5_000)))
@@ -219,48 +157,3 @@ def test_times_in_utc_of_many_rows(run: Run, tmp_path: Path) -> None:
     moments = list(map(str, column(run(log, "--timestamps", "utc").out, "store_timestamp")))
     assert len(moments) == 5_000
     assert [int(datetime.fromisoformat(text).timestamp() * 1000) for text in moments] == raw
-
-
-# --- a store with damage: what is whole is decoded, and what is left out is named ---------------------------
-
-LATE_INDEX = "index/20261121132606390"
-ORDERS = f"consumequeue/Orders/0/{0:020}"
-
-
-def rows(out: str) -> Counter[str]:
-    return Counter(json.loads(line)["table"] for line in out.splitlines())
-
-
-def test_a_directory_that_cannot_be_listed_leaves_the_rest(run: Run, mixed: Path) -> None:
-    """A link to itself, since permissions do not stop every user."""
-    batch = mixed / "consumequeue" / "Batch"
-    batch.rename(mixed.parent / "Batch")
-    batch.symlink_to(batch)
-    code, out, err = run(mixed, "--table", "consume_queue")
-    assert code == 1
-    assert {json.loads(line)["topic"] for line in out.splitlines()} >= {"Orders", "AaTopic"}
-    assert err.startswith("rocketspec: consumequeue/Batch: ")
-    assert err.endswith(": skipped, too many levels of symbolic links\n")
-
-
-def test_a_table_needs_its_own_files_only(run: Run, mixed: Path) -> None:
-    for name in ("index", "consumequeue"):
-        (mixed / name).rename(mixed.parent / name)
-        (mixed / name).symlink_to(mixed / name)
-    code, out, err = run(mixed, "--table", "commit_log", "--limit", 1)
-    assert (code, err, len(out.splitlines())) == (0, "", 1)
-    assert run(mixed).code == 1
-
-
-def test_wide_values_are_whole_in_a_pipe(run: Run, mixed: Path) -> None:
-    (longest,) = (path.name for path in (mixed / "consumequeue").iterdir() if path.name.startswith("Tx"))
-    assert len(longest) == 127
-    out = run(mixed, "--table", "consume_queue", "--topic", longest, "--format", "table").out
-    assert longest in out
-
-
-def test_bodies_that_are_not_text_are_hexadecimal(run: Run, mixed: Path) -> None:
-    out = run(mixed, "--table", "commit_log", "--format", "table", "--column", "body").out
-    bodies = [line["body"] for line in rocket_golden.truth("mixed") if line["type"] == "log_record"]
-    assert len(out.splitlines()) == len(bodies) + 1
-    assert "\x1b" not in out

@@ -50,7 +50,13 @@ def reason_left_out(path: os.PathLike[str] | str) -> Unreadable | None:
         return None
     if name in attempts.failed:
         return Unreadable(attempts.failed[name])
-    return None if os.access(name, os.R_OK) or not os.path.lexists(name) else Unreadable("permission denied")
+    if os.access(name, os.R_OK) or not os.path.lexists(name):
+        return None
+    try:
+        os.stat(name)  # noqa: PTH116 - the path may be a text
+    except OSError as error:  # a loop of links
+        return Unreadable((error.strerror or str(error)).lower())
+    return Unreadable("permission denied")
 
 
 def leaves_out_unreadable(work: Callable[_P, _T]) -> Callable[_P, _T]:

@@ -1,0 +1,55 @@
+"""A broker configuration as Java reads it, and the directories of the log that it names."""
+
+from pathlib import Path
+
+import pytest
+from rocket_columnar.store import read_broker_conf
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import Geometry
+
+
+def written(path: Path, **values: object) -> Path:
+    path.write_text("".join(f"{name}={value}\n" for name, value in values.items()))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("own", "read_only", "expected"),
+    [
+        ("/a, /b ", "", ("/a", " /b")),
+        ("/a,,/b", "/c", ("/a", "/b", "/c")),
+        ("/a", "/c", ("/a",)),
+        ("/a,/b", "/b,/c", ("/a", "/b", "/c")),
+    ],
+)
+def test_the_directories_are_split_as_4_9_3_does(
+    tmp_path: Path, own: str, read_only: str, expected: tuple[str, ...]
+) -> None:
+    """STORE-17, by the runs "paths, ..." of tests/spec/real."""
+    conf = written(tmp_path / "conf", storePathCommitLog=own, readOnlyCommitLogStorePaths=read_only)
+    assert read_broker_conf(conf).commit_logs == expected
+
+
+def test_a_configuration_as_java_reads_properties(tmp_path: Path) -> None:
+    r"""Comments, `:` and spaces as separators, continued lines, escapes: `java.util.Properties.load`."""
+    (tmp_path / "broker.conf").write_text(
+        "# comment\n! another\n  maxHashSlotNum = 61\nmaxIndexNum:200\nmappedFileSizeConsumeQueue 400\n"
+        "storePathRootDir=/data/\\\n    store\nmessageIndexSafe=true\nenableLmq=true\nenableMultiDispatch=TRUE\n"
+        "storePathCommitLog=/disk\\u0031/log\n",
+    )
+    conf = read_broker_conf(tmp_path / "broker.conf")
+    assert (conf.geometry, conf.queue_file_size) == (Geometry(61, 200), 400)
+    assert (conf.store, conf.commit_logs) == ("/data/store", ("/disk1/log",))
+    assert (conf.index_safe, conf.light_queues, conf.dledger, conf.index_enabled) == (True, True, False, True)
+
+
+def test_defaults_are_those_of_4_9_3(tmp_path: Path) -> None:
+    conf = read_broker_conf(written(tmp_path / "broker.conf"))
+    assert (conf.geometry, conf.queue_file_size) == (Geometry(5_000_000, 20_000_000), 6_000_000)
+    assert (conf.store, conf.commit_logs, conf.index_safe) == (None, (), False)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "", "4294967296"])
+def test_a_number_that_no_broker_takes(tmp_path: Path, value: str) -> None:
+    with pytest.raises(UsageError, match="maxIndexNum="):
+        read_broker_conf(written(tmp_path / "broker.conf", maxIndexNum=value))
