@@ -65,10 +65,10 @@ def test_names_that_are_no_text(store: Path, verb: Verb) -> None:
     found = verb("audit", store, "--json").rows
     assert r"consumequeue/\xff\xfe/0/00000000000000000000" in {one["file"] for one in found}
     assert r"consumequeue/new\x0aline/0/00000000000000000000 at byte 0" in verb("audit", store).out
-    assert verb("query", store, "--topic", "T", "--key", "k").err.splitlines()[:2] == [
+    assert set(verb("query", store, "--topic", "T", "--key", "k").err.splitlines()[:2]) == {
         r"rocketspec: index/new\x0aline: skipped, its name is not a number",
         r"rocketspec: index/\xff\xfe: skipped, its name is not a number",
-    ]
+    }
     assert verb("decode", store / "no\nsuch").err.endswith(r"/no\x0asuch: no such file or directory" + "\n")
 
 
