@@ -21,8 +21,10 @@ from rocket_conformance.protocol import OPERATIONS, Op
 from rocket_conformance.reference_adapter import UnspecifiedOperationError
 
 _COUNTS: Final = (1, 2, 3, 5)
+
 _KINDS: Final = ("ab", "a", "aa")
-"""Keys of the puts in turn; two keys, one key, or one key twice at one time: tags and a first place of 1 in queues."""
+"""Keys of the puts in turn: two, one, or one at one time; units of queues without tags, with tags, or from place 1 on."""
+
 _NOON: Final = 1_700_000_000_000
 _QUEUE_PARTS: Final = 4
 _UNIT: Final = 20
