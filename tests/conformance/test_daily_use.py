@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -9,10 +10,13 @@ from rich.console import Console
 from rocket_conformance.judging import Verdict
 from rocket_conformance.pages import render_report
 from rocket_conformance.report import (
+    Baseline,
     CaseLine,
+    Excuse,
     Report,
     badge,
     badge_svg,
+    baseline_text,
     conclusions,
     print_summary,
     render_junit,
@@ -120,6 +124,33 @@ def test_only_a_whole_run_is_conformant(given: Report, verdict: str) -> None:
     tone = "good" if verdict.startswith("conformant") else "unclear"
     assert f'<p class="verdict {tone}">{verdict}</p>' in render_report(given)
     assert (badge(given)["color"] == "brightgreen") == verdict.startswith("conformant")
+
+
+def test_clauses_that_no_case_tests_are_stated() -> None:
+    """A port whose only geometry has one slot and one entry: no case of a chain applies to it."""
+    chain = CaseLine("IDX-PUT-7/chain", ("IDX-PUT-7",), "MUST", "not_applicable")
+    whole = report(0, "pass", families=["index"])
+    given = Report(HEADER, (*whole.cases, chain), whole.footer)
+    assert conclusions(given) == [
+        "conformant for index (1 of 2 cases applicable; 1 clause not tested: IDX-PUT-7)"
+    ]
+    new = CaseLine("IDX-SEL-9/a", ("IDX-SEL-9",), "OBSERVED", "diverged")
+    footer = report(1, families=["index"]).footer
+    [first, _] = conclusions(Report(HEADER, (*whole.cases, chain, new), footer))
+    assert first.startswith("conformant in every MUST clause that was tested for index; 1 OBSERVED")
+
+
+def test_a_baseline_excuses_a_hang_in_its_operation_alone() -> None:
+    hang = CaseLine(
+        "IDX-SEL-3/a", ("IDX-SEL-3",), "MUST", "timeout", detail="operation 4 (index.select): no answer"
+    )
+    assert baseline_text([hang], Baseline()).splitlines()[1].split()[:2] == [
+        "IDX-SEL-3/a",
+        "timeout:index.select",
+    ]
+    known = Baseline((Excuse("IDX-SEL-3/*", "timeout", "slow", "index.select"),))
+    assert known.excuses(hang)
+    assert not known.excuses(replace(hang, detail="operation 0 (index.open): no answer"))
 
 
 @pytest.mark.parametrize("level", ["MUST", "OBSERVED"])

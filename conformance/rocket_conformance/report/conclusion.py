@@ -1,6 +1,5 @@
 """The conclusion of a report: what to mend in the order in which to mend it, counts by family, and the last lines of a run."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
@@ -11,7 +10,7 @@ from rocket_spec.profiles import GROUND
 
 from rocket_conformance.judging import FAILING, INTERRUPTED, VERDICTS
 from rocket_conformance.protocol import FAMILIES, OPERATIONS
-from rocket_conformance.report.lines import CaseLine, Report, counted
+from rocket_conformance.report.lines import CaseLine, Report, counted, operation_of
 from rocket_conformance.report.wording import describe_divergence, happened, value_text
 
 _MOST_NAMED: Final = 8
@@ -42,7 +41,7 @@ def conclusion(report: Report, *, named: bool = True) -> str:
     footer = report.footer
     total = len(report.cases)
     applicable = sum(line.verdict != "not_applicable" for line in report.cases)
-    share = f"({applicable} of {total} cases applicable)"
+    share = f"({applicable} of {total} cases applicable{_without_case(report)})"
     if footer is None:
         return f"cut off: no verdict ({total} cases ran)"
     code = int(footer["exit_code"])
@@ -71,6 +70,16 @@ def conclusion(report: Report, *, named: bool = True) -> str:
     if known := known_text(report):
         return f"conformant{release_text(report)} but for {known}, {_what_for(footer)} {share}"
     return f"conformant{release_text(report)} {_what_for(footer)} {share}"
+
+
+def _without_case(report: Report) -> str:
+    """The clauses of the families that the adapter has whole of which no case applies, in words; empty if there are none."""
+    families: list[str] = (report.footer or {}).get("families", [])
+    lines = [line for line in report.cases if family_of(line.id) in families]
+    tested = {line.clauses[0] for line in lines if line.verdict != "not_applicable"}
+    untested = in_order({line.clauses[0] for line in lines} - tested)
+    listed = f": {', '.join(untested)}" if len(untested) <= _MOST_NAMED else ""
+    return f"; {_clause_count(len(untested))} not tested{listed}" if untested else ""
 
 
 def partial_text(report: Report) -> str:
@@ -156,9 +165,13 @@ def _levels(report: Report, *, named: bool) -> str | None:
     met = (
         f"partial run: no MUST clause differs ({', '.join(narrowed)})"
         if (narrowed := narrowed_by(report))
-        else f"conformant{release_text(report)} in every MUST clause {_what_for(footer)}"
+        else f"conformant{release_text(report)} in every MUST clause{_tested(report)} {_what_for(footer)}"
     )
     return f"{met}; {len(differing)} OBSERVED {behaviours}" + (f": {', '.join(differing)}" if named else "")
+
+
+def _tested(report: Report) -> str:
+    return " that was tested" if _without_case(report) else ""
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -291,7 +304,6 @@ def family_of(case: str) -> str:
 
 # --- account ------------------------------------------------------------------------------------------
 
-_OPERATION: Final = re.compile(r"operation \d+ \(([a-z]+\.[a-z_]+)\): ")
 _ENDS: Final = {
     "crash": ("crashes", "crash"),
     "timeout": ("hangs", "hang"),
@@ -374,8 +386,7 @@ def _stops(left: dict[str, CaseLine]) -> Iterator[Item]:
     """Cases that end without an answer, by verdict and operation; the cases are taken out of `left`."""
     groups: dict[tuple[str, str], list[CaseLine]] = {}
     for line in [line for line in left.values() if line.verdict in _ENDS]:
-        found = _OPERATION.search(line.detail)
-        groups.setdefault((line.verdict, found[1] if found else ""), []).append(left.pop(line.id))
+        groups.setdefault((line.verdict, operation_of(line)), []).append(left.pop(line.id))
     order = list(_ENDS)
     for (verdict, operation), lines in sorted(
         groups.items(), key=lambda group: (order.index(group[0][0]), -len(group[1]))

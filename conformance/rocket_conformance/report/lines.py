@@ -241,11 +241,20 @@ _LONGEST_REASON: Final = 100
 _NUMBER: Final = re.compile(r"\[\d+\]| \d+")
 
 
-def first_difference(divergence: Sequence[Mapping[str, Any]]) -> str:
-    """Place and kind of a case's first difference, without the numbers: `entry[].key_hash:wrong-bytes`; empty of a crash or a hang."""
-    if not divergence:
-        return ""
-    field, kind = (str(divergence[0][name]) for name in ("field", "kind"))
+_OPERATION: Final = re.compile(r"operation \d+ \(([a-z]+\.[a-z_]+)\): ")
+
+
+def operation_of(line: CaseLine) -> str:
+    """The operation that ends a case without an answer, `index.select`; empty if none is named."""
+    found = _OPERATION.search(line.detail)
+    return found[1] if found else ""
+
+
+def first_difference(line: CaseLine) -> str:
+    """Place and kind of a case's first difference, without the numbers: `entry[].key_hash:wrong-bytes`; of a crash or a hang the operation."""
+    if not line.divergence:
+        return operation_of(line)
+    field, kind = (str(line.divergence[0][name]) for name in ("field", "kind"))
     return "".join(printable(_NUMBER.sub("[]", f"{field}:{kind}"), limit=None).replace(" ", "-").split())
 
 
@@ -260,7 +269,8 @@ class Excuse:
 
     def excuses(self, line: CaseLine) -> bool:
         """Whether a case may fail like this."""
-        is_same = self.first in {"", first_difference(line.divergence)}
+        found = first_difference(line)
+        is_same = self.first in {"", found} or not found  # no operation is named of what has just hung
         return line.verdict == self.verdict and is_same and fnmatchcase(line.id, self.glob)
 
 
@@ -298,7 +308,7 @@ class Baseline:
                 if line.verdict == "pass":
                     found.append(f"{excuse.glob}: {line.id} is pass, not {excuse.verdict}")
                 elif line.verdict == excuse.verdict and not excuse.excuses(line):
-                    first = first_difference(line.divergence)
+                    first = first_difference(line)
                     found.append(f"{excuse.glob}: {line.id} first differs in {first}, not in {excuse.first}")
         return [printable(text, limit=None) for text in found]
 
@@ -312,7 +322,7 @@ def baseline_text(cases: Iterable[CaseLine], known: Baseline) -> str:
     """
     lines = ["# CASE-OR-GLOB  verdict:first-difference  reason-or-url\n"]
     for case in sorted((case for case in cases if case.verdict in FAILING), key=lambda case: case.id):
-        first = first_difference(case.divergence)
+        first = first_difference(case)
         verdict = f"{case.verdict}:{first}" if first else case.verdict
         lines.append(f"{case.id}  {verdict}  {known.reason(case) or _reason(case)}\n")
     return "".join(lines)
