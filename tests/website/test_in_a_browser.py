@@ -57,6 +57,17 @@ def test_no_page_is_wider_than_a_phone(browser: Browser, site: Path) -> None:
     assert wide == []
 
 
+def test_the_table_of_results_fits_a_laptop(browser: Browser, site: Path) -> None:
+    """No column of it has to be scrolled to."""
+    with browser.new_page(**DESKTOP) as page:
+        page.goto((site / "docs/findings.html").as_uri())
+        table = page.locator("table", has_text="rocketspec engine 0.1.0").first
+        right = table.evaluate("table => table.getBoundingClientRect().right")
+        around = table.evaluate("table => [table.parentElement.scrollWidth, table.parentElement.clientWidth]")
+    assert right <= 1280
+    assert around[0] <= around[1]
+
+
 def test_the_runbook_fits_two_sheets_of_paper(browser: Browser, site: Path) -> None:
     with browser.new_page() as page:
         page.goto((site / "docs/recovery.html").as_uri())
