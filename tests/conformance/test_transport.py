@@ -129,6 +129,30 @@ def test_an_adapter_that_does_not_answer_hello(code: str, why: str) -> None:
         pass
 
 
+@pytest.mark.parametrize(
+    ("code", "verdict", "text"),
+    [
+        ("[None for _ in iter(int, 1)]", "timeout", " s of processor time; it was ended by the suite"),
+        ("time.sleep(60)", "timeout", " s; it was ended by the suite"),
+        ("subprocess.Popen(WAKE); os.kill(os.getpid(), 19)", "pass", ""),
+    ],
+    ids=["computes", "sleeps", "is kept waiting by the machine"],
+)
+def test_a_short_limit_is_of_what_the_process_does(
+    code: str, verdict: str, text: str, adapter: AdapterMaker, tmp_path: Path
+) -> None:
+    wake = "WAKE = [sys.executable, '-c', f'import os, time; time.sleep(1.5); os.kill({os.getpid()}, 18)']"
+    command = adapter(
+        f"import subprocess\n{wake}\ndef handle(count, message):\n    if count == 3:\n        {code}\n    send(answer(message))"
+    )
+    trials = hash_trials(tmp_path, 3)
+    trials[2].seconds = 0.3
+    with open_command(command) as transport:
+        found = [trial.judge() for trial in transport.run(trials)]
+    assert verdicts(found) == ["pass", "pass", verdict]
+    assert found[2].detail.endswith(text)
+
+
 def test_a_long_silence_is_said(
     adapter: AdapterMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

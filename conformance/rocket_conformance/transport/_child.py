@@ -120,7 +120,6 @@ class ChildTransport:
         self.hello: Hello = self._start()
 
     def _start(self) -> Hello:
-        begin = time.monotonic()
         with self._starting:  # once `close` has returned, nothing starts any more
             if self._closed:
                 raise AdapterError(f"{self._command[0]}: not started again: the run is over")
@@ -147,7 +146,7 @@ class ChildTransport:
             raise
         self._process = process
         self._served = 0
-        self._start_seconds = time.monotonic() - begin
+        self._start_seconds = process.computed()
         return hello
 
     def close(self) -> None:
@@ -295,27 +294,27 @@ class ChildTransport:
             line = process.receive(seconds - SILENT_SECONDS)
         return line
 
-    def _wait(self, oldest: Trial, process: Process) -> tuple[bytes | Event, float]:
-        """The next line, and the limit that passes without one.
+    def _wait(self, oldest: Trial, process: Process) -> tuple[bytes | Event, str]:
+        """The next line, and the time that passed without one, in words.
 
         A trial with a limit of its own hangs when the process has computed for so long, or neither computes nor reads a
         disk: on a busy machine it gets more time. In a fresh process it may take a few times as long as the start took.
         """
-        limit = oldest.seconds
-        until = self._clock + self._case_timeout
+        limit, until = oldest.seconds, self._clock + self._case_timeout
+        if limit is not None and self._served <= self.hello.max_in_flight:
+            limit = max(limit, _FRESH * self._start_seconds)
         if limit is None or limit >= self._case_timeout:
-            left = until - time.monotonic()
-            return self._patiently(process, left, f"case {oldest.case.id}"), self._case_timeout
-        if self._served <= self.hello.max_in_flight:
-            limit = min(max(limit, _FRESH * self._start_seconds), self._case_timeout)
+            line = self._patiently(process, until - time.monotonic(), f"case {oldest.case.id}")
+            return line, f"{self._case_timeout:g} s"
         step, used = self._clock + limit - time.monotonic(), self._computed
         while (line := process.receive(step)) is Event.SILENCE:
             before, used = used, process.computed()
-            rests = used - before < _A_TICK and process.waits()
-            if rests or used - self._computed >= limit or time.monotonic() >= until:
+            if used - self._computed >= limit:
+                return line, f"{limit:.1f} s of processor time"
+            if (used - before < _A_TICK and process.waits()) or time.monotonic() >= until:
                 break
             step = min(max(limit / 2, _SHORTEST_LOOK), until - time.monotonic())
-        return line, min(limit, self._case_timeout)
+        return line, f"{time.monotonic() - self._clock:.1f} s"
 
     def _receive(self, waiting: dict[str, Trial]) -> Trial:
         """The next trial that is answered.
@@ -325,10 +324,10 @@ class ChildTransport:
         """
         assert self._process is not None  # noqa: S101 - something is in flight
         oldest = next(iter(waiting.values()))
-        self.line, seconds = self._wait(oldest, self._process)
+        self.line, passed = self._wait(oldest, self._process)
         if self.line is Event.SILENCE:
             fate = self._drop(patience=0.0)
-            raise _BrokenError("timeout", f"no answer within {seconds:g} s; it {fate}")
+            raise _BrokenError("timeout", f"no answer within {passed}; it {fate}")
         if self.line is Event.END:
             raise _BrokenError("crash", f"it {self._drop(patience=2.0)}")
         if isinstance(self.line, Event):
