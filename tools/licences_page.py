@@ -26,7 +26,7 @@ _HEAD: Final = """\
 # Licences of dependencies
 
 rocketspec itself is under the Apache License 2.0 ([LICENSE](../LICENSE), [NOTICE](../NOTICE)). It contains no code of the
-packages below; pip installs them from their own distributions. Versions and hashes are in [requirements/](../requirements).
+packages below; pip installs them from their own distributions. Versions and hashes are in `requirements/`.
 Licences are as each package states them in its metadata.
 
 This page is written by `python -m tools.licences_page`.

@@ -8,11 +8,9 @@ from pathlib import Path
 
 from sphinx.cmd.build import build_main
 
-from website.evidence import add_evidence
 from website.reference import write_reference
-from website.results import badges, read_runs, render_results
+from website.results import badges, read_runs
 from website.staging import stage
-from website.structures import filled
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = Path(__file__).resolve().parent
@@ -25,14 +23,7 @@ def build(out: Path) -> int:
     with tempfile.TemporaryDirectory(prefix="rocketspec-site-") as scratch:
         source = Path(scratch) / "source"
         stage(ROOT, source)
-        shutil.copytree(HERE / "pages", source, dirs_exist_ok=True)
-        specification = source / "spec" / "SPEC.md"
-        specification.write_text(add_evidence(specification.read_text("utf-8")), "utf-8")
         write_reference(source / "api")
-        findings = source / "docs" / "findings.md"
-        findings.write_text(f"{findings.read_text('utf-8')}\n{render_results()}", "utf-8")
-        structures = source / "structures.md"
-        structures.write_text(filled(structures.read_text("utf-8")), "utf-8")
         code = run_sphinx(source, out, Path(scratch) / "doctrees")
     (out / "badges").mkdir(parents=True, exist_ok=True)
     for name, picture in badges(read_runs()):

@@ -1,10 +1,19 @@
-"""Configuration of Sphinx. The source directory is the one that `website.staging` writes, not the checkout."""
+"""Configuration of Sphinx. The source directory is the one that `website.staging` makes, not the checkout."""
 
 import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # for website.clause_links
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for the packages of this folder
+
+from website.evidence import add_evidence
+from website.results import render_results
+from website.staging import PAGES
+from website.structures import filled
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 project = "rocketspec"
 author = "the rocketspec authors"
@@ -19,6 +28,7 @@ extensions = [
     "website.clause_links",
 ]
 
+include_patterns = PAGES
 myst_heading_anchors = 4  # the anchors that GitHub gives: #idx-put-5
 myst_enable_extensions = ["colon_fence"]
 myst_links_external_new_tab = False
@@ -51,3 +61,21 @@ copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
 html_theme_options = {"navigation_with_keys": False}
 smartquotes = False
+
+_ADDED = {
+    "spec/SPEC": add_evidence,
+    "docs/findings": lambda page: f"{page}\n{render_results()}",
+    "structures": filled,
+}
+"""Functions that complete the text of a page."""
+
+
+def complete(_app: "Sphinx", page: str, source: list[str]) -> None:
+    """Completes the text of a page as it is read."""
+    if page in _ADDED:
+        source[0] = _ADDED[page](source[0])
+
+
+def setup(app: "Sphinx") -> None:
+    """Registers it."""
+    app.connect("source-read", complete)

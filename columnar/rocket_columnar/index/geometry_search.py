@@ -134,6 +134,7 @@ _SAMPLED: Final = 32
 """Entries at the beginning whose records are looked for."""
 
 _ALL_IN_USE: Final = 3
+
 _NEAR: Final = 5
 """Points below the best from which slots cannot decide any more."""
 
