@@ -27,7 +27,7 @@ _GAP: Final = re.compile("^ +|  +")  # before a line's text, or between its colu
 _bars: list[Progress] = []  # the one that is shown, if any
 
 
-class Step(Protocol):
+class ProgressStep(Protocol):
     """Reports how far the work is."""
 
     def __call__(self, done: float, total: float | None, text: str | None = None) -> None: ...
@@ -121,7 +121,7 @@ def replace_unencodable() -> None:
 
 
 @contextmanager
-def progress(text: str, *, unit: str = "", shown: bool = True) -> Iterator[Step]:
+def progress(text: str, *, unit: str = "", shown: bool = True) -> Iterator[ProgressStep]:
     """Shows a bar on stderr while the block runs, after a second, if stderr is a terminal.
 
     Args:

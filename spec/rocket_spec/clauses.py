@@ -32,7 +32,7 @@ _LINES: Final = r"\d+(?:-\d+)?"
 _SOURCE: Final = re.compile(rf"(\w+)\.(\w+) ({_LINES}(?:, {_LINES})*)")
 
 
-class Source(NamedTuple):
+class JavaSource(NamedTuple):
     """A place in the Java sources of 4.9.3: `lines` are pairs of first and last line, both included."""
 
     java_class: str
@@ -83,7 +83,7 @@ class Clause:
         return first[: match.start()] if match else first
 
     @property
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self) -> tuple[JavaSource, ...]:
         """The places that `source` names, taken apart."""
         return tuple(_source(part) for part in self.source.split("; "))
 
@@ -94,7 +94,7 @@ class Clause:
         return " ".join(match[1].split()) if match else None
 
 
-def _source(part: str) -> Source:
+def _source(part: str) -> JavaSource:
     match = _SOURCE.fullmatch(part)
     if match is None:
         raise ValueError(part)
@@ -104,7 +104,7 @@ def _source(part: str) -> Source:
         ranges.append((int(first), int(last or first)))
     if any(first > last for first, last in ranges) or ranges != sorted(ranges):
         raise ValueError(part)
-    return Source(match[1], match[2], tuple(ranges))
+    return JavaSource(match[1], match[2], tuple(ranges))
 
 
 def _fail(line: int, found: object, expected: object) -> MalformedError:

@@ -17,7 +17,7 @@ GROUND: Final = "4.9.3"
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ReleaseDifference:
     """Behaviour of some releases that replaces one or more clauses.
 
     Attributes:
@@ -60,11 +60,11 @@ class Profile:
     """
 
     version: str = GROUND
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[ReleaseDifference, ...] = ()
     rules: Mapping[str, Any] = field(default_factory=dict[str, Any])
     start: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
-    def of(self, clause: str) -> tuple[Difference, ...]:
+    def of(self, clause: str) -> tuple[ReleaseDifference, ...]:
         """The release's differences from one clause; empty if it does what SPEC.md says."""
         return tuple(found for found in self.differences if clause in found.clauses)
 
@@ -81,12 +81,12 @@ def releases() -> tuple[str, ...]:
 
 
 @cache
-def differences() -> tuple[Difference, ...]:
+def differences() -> tuple[ReleaseDifference, ...]:
     """All of them, in the order of SPEC.md's clauses."""
-    found: list[Difference] = []
+    found: list[ReleaseDifference] = []
     for item in _document()["differences"]:
         fields: dict[str, Any] = {**item, "clauses": tuple(item["clauses"]), "text": " ".join(item["text"])}
-        found.append(Difference(**fields))
+        found.append(ReleaseDifference(**fields))
     return tuple(found)
 
 

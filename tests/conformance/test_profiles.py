@@ -21,14 +21,14 @@ from rocket_conformance.workload import Manifest, Sent
 from rocket_reference import DispatchRequest, IndexService, Rules
 from rocket_spec.clauses import clauses
 from rocket_spec.errors import UsageError
-from rocket_spec.profiles import GROUND, Difference, Profile, differences, profile, releases
+from rocket_spec.profiles import GROUND, Profile, ReleaseDifference, differences, profile, releases
 from store_bytes import put, record
 
 RUN = [found for found in differences() if found.rules and found.evidence.startswith("case ")]
 """What cases show."""
 
 
-def name(found: Difference) -> str:
+def name(found: ReleaseDifference) -> str:
     return f"{found.clauses[0]}-{found.first}"
 
 
@@ -73,7 +73,7 @@ def test_the_profiles_explain_each_cell_of_the_survey() -> None:
 
 
 @pytest.mark.parametrize("found", RUN, ids=name)
-def test_a_release_without_one_of_its_differences_is_noticed(found: Difference) -> None:
+def test_a_release_without_one_of_its_differences_is_noticed(found: ReleaseDifference) -> None:
     release = profile(found.last)
     select = [f"{clause}/*" for clause in found.clauses]
     others = {rule: value for rule, value in release.rules.items() if rule not in found.rules}

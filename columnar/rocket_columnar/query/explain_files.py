@@ -14,7 +14,7 @@ _SHOWN: Final = 1000  # entries with other hashes that are kept of one chain
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TimeWindow:
     """The query: first and last ms, and maximum number of hits."""
 
     begin: int
@@ -60,7 +60,7 @@ class FileWalk:
         return ((step, self.checks[step.entry]) for step in self.steps if step.entry in self.checks)
 
 
-def walk_files(store: OpenStore, topic: str, key: str, window: Window) -> Iterator[FileWalk]:
+def walk_files(store: OpenStore, topic: str, key: str, window: TimeWindow) -> Iterator[FileWalk]:
     """Each index file, newest first."""
     closed = None
     hits = 0
@@ -90,7 +90,7 @@ def _walk_file(
     store: OpenStore,
     opened: tuple[str, IndexFile],
     asked: tuple[str, str],
-    window: Window,
+    window: TimeWindow,
     verdict: tuple[Literal["searched", "skipped", "not reached"], str],
 ) -> FileWalk:
     name, index = opened

@@ -6,7 +6,7 @@ from typing import Final
 
 from rocket_columnar.formats import iso
 from rocket_columnar.query.broker_query import OpenStore
-from rocket_columnar.query.explain_files import FileWalk, Window
+from rocket_columnar.query.explain_files import FileWalk, TimeWindow
 from rocket_columnar.query.explain_records import Found, find_key
 
 _SHOWN: Final = 5
@@ -19,7 +19,7 @@ _STANDS_FOR: Final = {
 
 
 def reasons(
-    store: OpenStore, files: Sequence[FileWalk], asked: tuple[str, str, int], window: Window
+    store: OpenStore, files: Sequence[FileWalk], asked: tuple[str, str, int], window: TimeWindow
 ) -> Iterator[str]:
     """Sentences; `asked` is topic, key and key hash."""
     topic, key, key_hash = asked
@@ -59,7 +59,7 @@ def _summary(files: Sequence[FileWalk], key_hash: int) -> str:
     return f"{total:,} {what} key hash {key_hash}: {', '.join(f'{n:,} {kind}' for kind, n in kinds.items())}."
 
 
-def _of_file(walked: FileWalk, window: Window) -> Iterator[str]:
+def _of_file(walked: FileWalk, window: TimeWindow) -> Iterator[str]:
     """The reason for each entry with the key's hash."""
     for stop in (step.stop for step in walked.steps if step.read and step.stop and "cycle" in step.stop):
         yield f"{walked.file}: {stop}."
@@ -95,7 +95,7 @@ def _placed(walked: FileWalk, entry: int, time_diff: int, placed: int) -> str:
     return text
 
 
-def _real(stored: int | None, placed: int, window: Window) -> str:
+def _real(stored: int | None, placed: int, window: TimeWindow) -> str:
     """A remark where the record itself is inside the window."""
     if stored is None or stored == placed or not window.begin <= stored <= window.end:
         return ""

@@ -7,7 +7,7 @@ from rocket_spec.errors import InvalidError
 from rocket_columnar.formats import hash_key, index_key
 from rocket_columnar.index import GeometryGuess
 from rocket_columnar.query.broker_query import MAX_BATCH, OpenStore
-from rocket_columnar.query.explain_files import FileWalk, Window, walk_files
+from rocket_columnar.query.explain_files import FileWalk, TimeWindow, walk_files
 from rocket_columnar.query.explain_reasons import reasons
 
 
@@ -68,7 +68,7 @@ def explain(
         found = len(ask(topic, key, max_num=max_num, begin=begin, end=end).messages)
     except InvalidError:
         found = None
-    window = Window(begin, end, min(max_num, MAX_BATCH))
+    window = TimeWindow(begin, end, min(max_num, MAX_BATCH))
     name = index_key(topic, key)
     key_hash = hash_key(name)
     files = tuple(walk_files(store, topic, key, window))

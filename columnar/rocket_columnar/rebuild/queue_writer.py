@@ -22,7 +22,7 @@ from rocket_columnar.log import TopicNames
 from rocket_columnar.rebuild.batch_columns import UNIT, Units, by_queue
 from rocket_columnar.rebuild.dispatched_columns import LeftOut, bucket_of
 from rocket_columnar.rebuild.holes import Holes
-from rocket_columnar.rebuild.open_queue import Addresses, OpenFiles, OpenQueue
+from rocket_columnar.rebuild.open_queue import Addresses, OpenHandles, OpenQueue
 from rocket_columnar.rebuild.own_units import OwnUnits
 from rocket_columnar.store import StoreFile
 
@@ -129,7 +129,7 @@ class QueueFiles:
         self._ext = _ext_units(files)
         self._held: list[Units] = []
         self._count = 0  # units in `_held`
-        self._open = OpenFiles()
+        self._open = OpenHandles()
         self._queues: dict[tuple[int, int], OpenQueue] = {}
 
     def put(self, units: Units) -> None:

@@ -21,7 +21,7 @@ from rocket_columnar.store import Reader, StoreFile, read_at, size_of
 _TAKEN = "an older message has its place in the queue (CQ-PUT-2)"
 
 
-class Dispatched(NamedTuple):
+class Redispatched(NamedTuple):
     """The fate of the records that a start dispatches.
 
     Attributes:
@@ -35,7 +35,7 @@ class Dispatched(NamedTuple):
 
 def dispatched_again(
     store: Store, queues: Sequence[QueueStart], position: int, end: int, *, recovered_from: int | None
-) -> Dispatched:
+) -> Redispatched:
     """What a start dispatches, up to the log's end or to the first gap.
 
     Args:
@@ -62,7 +62,7 @@ def dispatched_again(
         put = batch.queued & (batch.phy_offset >= puts.begin)
         at = _first_stop(reader, base, batch, put) if multi else -1
         if at >= 0:
-            return Dispatched(_stuck_text(at, "enableMultiDispatch is off (CQ-LMQ-5)"), tuple(puts.lost))
+            return Redispatched(_stuck_text(at, "enableMultiDispatch is off (CQ-LMQ-5)"), tuple(puts.lost))
         notified = batch.dispatched & (batch.phy_offset >= position)
         if recovered_from is not None and put.any():
             notified[: np.flatnonzero(put)[-1] + 1] = False
@@ -70,7 +70,7 @@ def dispatched_again(
         if stuck < 0:
             stuck = _first_stop(reader, base, batch, notified)
     why = "the broker is a slave or has longPollingEnable off (LOG-DSP-18)"
-    return Dispatched(_stuck_text(stuck, why) if stuck >= 0 else None, tuple(puts.lost))
+    return Redispatched(_stuck_text(stuck, why) if stuck >= 0 else None, tuple(puts.lost))
 
 
 def _first_stop(reader: Reader, base: int, batch: Requests, chosen: NDArray[np.bool_]) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rocket_reference import Rules
-from rocket_spec.profiles import Difference, Profile
+from rocket_spec.profiles import Profile, ReleaseDifference
 
 _KEPT: Final = 20
 """Broken places kept for each clause and kind; the rest are only counted."""
@@ -54,7 +54,7 @@ class Place:
         return f"{where}, {self.field}: found {self.found}, expected {self.expected}{about and f' ({about})'}"
 
 
-def as_releases_do(found: Iterable[Difference]) -> str:
+def as_releases_do(found: Iterable[ReleaseDifference]) -> str:
     """The rule of places that these differences give; empty without one."""
     ranges = [one.first if one.first == one.last else f"{one.first} to {one.last}" for one in found]
     return f"{_RELEASES}s {' and '.join(ranges)} do" if ranges else ""

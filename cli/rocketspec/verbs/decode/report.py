@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
 
-    from rocketspec._terminal import Step
+    from rocketspec._terminal import ProgressStep
 
 
-class Report:
+class DecodeReport:
     """Gaps, files that are left out, assumed geometries, and progress.
 
     Attributes:
@@ -29,7 +29,7 @@ class Report:
         rows: number of rows so far.
     """
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: ProgressStep) -> None:
         self.incomplete = False
         self.rows = 0
         self._step = step

@@ -16,7 +16,7 @@ from rocket_spec.tables import TABLES
 from rocketspec import _options as option
 from rocketspec._settings import listed, read_settings, warn
 from rocketspec._terminal import binary_stdout, note, progress, say
-from rocketspec.verbs.decode.report import Report
+from rocketspec.verbs.decode.report import DecodeReport
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -213,7 +213,7 @@ def decode(
     # Rows that scroll over the terminal show progress enough.
     scrolls = output is None and sys.stdout.isatty()
     with progress("decoding", unit="bytes", shown=not scrolls) as step:
-        report = Report(step)
+        report = DecodeReport(step)
         left_out: list[tuple[str, str]] = []
 
         files = despite_unreadable(lambda: _files(settings, store, kind, wanted, left_out))
