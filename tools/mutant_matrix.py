@@ -134,7 +134,7 @@ def render(rows: Sequence[Row], digest: str) -> str:
         "",
         "Readings that come to the same, and therefore are no mutants:",
         "",
-        "| reading | clause | why nothing can tell |",
+        "| reading | clause | why nothing can detect it |",
         "|---|---|---|",
         *(f"| {item.reading} | {item.clause} | {item.why} |" for item in EQUIVALENT),
     ]

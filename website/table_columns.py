@@ -116,7 +116,7 @@ _OTHERS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "retry_max_times": ("number of retries before a message is a dead letter", "CFG-3"),
         "broker_id": ("ID of the broker to read from", "CFG-3"),
         "which_broker_when_consume_slowly": ("ID of the broker to read from when the group is slow", "CFG-3"),
-        "notify_consumer_ids_changed_enable": ("whether consumers are told of joins and leaves", "CFG-3"),
+        "notify_consumer_ids_changed_enable": ("whether consumers are notified of joins and leaves", "CFG-3"),
     },
     "consumer_filters": {
         "topic": ("topic", "CFG-3"),

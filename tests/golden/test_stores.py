@@ -76,7 +76,7 @@ def test_truth_covers_every_file(store_name: str) -> None:
 
 def test_zeros_become_holes(golden_store: Callable[[str], Path]) -> None:
     if not hasattr(os.stat_result, "st_blocks"):
-        pytest.skip("this system does not tell how much space a file takes")
+        pytest.skip("this system does not report how much space a file takes")
     (index,) = (golden_store("default-geometry") / "index").iterdir()
     assert index.stat().st_size == 420_000_040
     assert index.stat().st_blocks * 512 < 64 << 20

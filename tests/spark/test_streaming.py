@@ -37,7 +37,7 @@ class Broker:
         self.total = sum(len(data) for _, data, _ in self.files)
 
     def write(self, position: int) -> None:
-        """So many bytes of all, file after file."""
+        """The given number of bytes of all, file after file."""
         for path, data, size in self.files:
             if position <= 0:
                 return

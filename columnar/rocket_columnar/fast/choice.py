@@ -1,4 +1,4 @@
-"""The one place that decides whether compiled loops are used, and tells the user when they are compiled or cannot be."""
+"""The one place that decides whether compiled loops are used, and informs the user when they are compiled or cannot be."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -38,7 +38,7 @@ _MARKS: Final = frozenset(_PLACES) - {"config"}
 """Names that show a store."""
 
 _HEAD: Final = 4096
-"""Bytes that tell a file's kind where its place does not."""
+"""Bytes that identify a file's kind if its place does not."""
 
 _GLOB: Final = re.compile(r"[*?\[]")
 
@@ -194,7 +194,7 @@ class _Skeleton:
         self.base = top.uri.rstrip("/")
         self.directory = directory
         self.logs: dict[Path, str] = {}
-        # Three names above a file tell its topic, its queue and that it is a queue's.
+        # The three names above a file are its topic, its queue, and the folder of queues.
         parts = [part for part in self.base.partition("://")[2].split("/") if part not in ("", ".", "..")]
         self.root = directory.joinpath("store", *parts[-4:])
         self.infos: dict[Path, FileInfo] = {}

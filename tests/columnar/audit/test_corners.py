@@ -76,7 +76,7 @@ def test_first_entry_of_a_rolled_file(tmp_path: Path) -> None:
     for wrong in (seconds + 1, 0x7FFFFFFF):
         put(index, at, "i", wrong)
         assert found(store) == [("index.header_bounds", f"index/{index.name}", at)]
-    for other in sorted((store / "index").iterdir())[:-1]:  # as if expired: then nothing tells what it was
+    for other in sorted((store / "index").iterdir())[:-1]:  # as if expired: then nothing shows what it was
         other.unlink()
     assert not any(row[1] == f"index/{index.name}" for row in found(store))
 

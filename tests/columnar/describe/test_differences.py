@@ -120,7 +120,7 @@ def test_ext_units(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damaged", [0, 1])
 def test_a_count_beyond_the_file_is_a_difference(tmp_path: Path, damaged: int) -> None:
-    """The other file tells the geometry."""
+    """The geometry is that of the other file."""
     data = index_file(16, 64, ENTRIES)
     both = [data, data]
     both[damaged] = changed(data, 36, 0x40)

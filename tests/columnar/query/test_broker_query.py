@@ -88,7 +88,7 @@ def test_exact_splits_keys_on_one_space_and_knows_the_unique_key(tmp_path: Path)
 def test_the_lowest_hit_is_dropped_when_it_does_not_decode_the_others_need_a_length_only(
     tmp_path: Path,
 ) -> None:
-    # 64 bytes that say so in their first four, and are no record; twice
+    # 64 bytes, as stated in their first four, and are no record; twice
     junk = struct.pack(">i", 64).ljust(64, b"\xff")
     write_log(tmp_path, junk, junk, message(128))
     write_index(tmp_path, [("T#k", 0, T), ("T#k", 64, T), ("T#k", 128, T)])

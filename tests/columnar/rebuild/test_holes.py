@@ -141,7 +141,7 @@ def test_a_hole_in_which_the_queue_lost_nothing_leaves_a_jump_as_it_is(tmp_path:
     ("before", "after"),
     [
         pytest.param([0, 1], [9], id="more than the hole can have held"),
-        pytest.param([0, 1], [2**62], id="no disk has room for so many"),
+        pytest.param([0, 1], [2**62], id="no disk has room for that many"),
         pytest.param([0, 7, 8], [12], id="the places were unknown before the hole"),
     ],
 )
