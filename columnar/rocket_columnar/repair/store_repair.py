@@ -29,9 +29,8 @@ from rocket_columnar.findings import Finding
 from rocket_columnar.repair.choice import is_aside, rebuilt
 from rocket_columnar.repair.folder import RepairFolder
 from rocket_columnar.repair.journal import can_move
-from rocket_columnar.repair.outlook import Outlook
 from rocket_columnar.repair.root import Root
-from rocket_columnar.repair.target import Target
+from rocket_columnar.repair.target import Outlook, Target
 from rocket_columnar.report import REPAIRED, REPAIRED_LATER, Report, audit
 from rocket_columnar.restart import predicted
 from rocket_columnar.store import hold_lock, links_in, lock_holder

@@ -1,14 +1,16 @@
-"""The store to repair."""
+"""The store to repair, and what a start would keep of it, to compare before and after."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocket_spec.layout import Geometry
+import numpy as np
+from rocket_spec.layout import PRE_BLANK_SIZE, Geometry
 
 from rocket_columnar.facts import Store
-from rocket_columnar.restart import Restart
+from rocket_columnar.report import Report, messages_in
+from rocket_columnar.restart import Restart, each_units
 from rocket_columnar.store import BrokerConf
 
 
@@ -40,3 +42,70 @@ class Target:
     def chosen(self, found: tuple[Restart, Restart]) -> Restart:
         """The prediction for the broker's messageIndexSafe."""
         return found[1] if self.conf is not None and self.conf.index_safe else found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The messages that a start would keep, and the findings of an audit.
+
+    Attributes:
+        refused: why no broker would start, or None.
+        messages: those that a queue points to and whose log files are there after the start; 0 if it is refused.
+        log_end: physical offset at which the log ends after it.
+        found: number of errors and warnings.
+        predicted: whether a start is predicted, which is not known of every store of 5.x; else only `found` counts.
+    """
+
+    refused: str | None
+    messages: int
+    log_end: int
+    found: int
+    predicted: bool = True
+
+    @classmethod
+    def unpredicted(cls, report: Report) -> Outlook:
+        """The outlook of a store of which no start is predicted."""
+        return cls(None, 0, 0, _found(report), predicted=False)
+
+    @classmethod
+    def of(cls, store: Store, start: Restart, report: Report) -> Outlook:
+        """The outlook of a store with this prediction and this audit; an OSError if a queue file cannot be read."""
+        found = _found(report)
+        if start.refused is not None:
+            return cls(start.refused, 0, start.log_end, found)
+        targets = [np.zeros(0, np.int64)]
+        for file in store.queues:
+            for _, units in each_units(file):
+                real = (units["size"] > 0) & (units["size"] != PRE_BLANK_SIZE)
+                targets.append(units["phy_offset"][real].astype(np.int64))
+        held = np.unique(np.concatenate(targets))
+        messages = -sum(unit.count for unit in start.lost_units if unit.phy_offset < start.log_end)
+        for file, size in zip(store.logs, store.log_sizes, strict=True):
+            end = min(file.base_offset + size, start.log_end)
+            known = min(end, start.dispatch_from)  # what follows is dispatched again
+            messages += int(np.count_nonzero((held >= file.base_offset) & (held < known)))
+            messages += messages_in(file, start.dispatch_from, end)
+        return cls(None, max(messages, 0), start.log_end, found)
+
+    def worse_than(self, other: Outlook) -> str:
+        """Why this is worse; empty if it is not. Without a prediction, it has to be better."""
+        if not (self.predicted and other.predicted):
+            fewer = self.found < other.found
+            return (
+                ""
+                if fewer
+                else f"an audit has {self.found:,} errors and warnings, and a start is not predicted"
+            )
+        if self.refused is not None and other.refused is None:
+            return f"no broker would start: {self.refused}"
+        if other.refused is None and self.messages < other.messages:
+            return f"a start would keep {self.messages:,} messages, not {other.messages:,}"
+        if other.refused is None and self.log_end < other.log_end:
+            return f"a start would end the log at {self.log_end:,}, not at {other.log_end:,}"
+        if self.found > other.found:
+            return f"an audit has {self.found:,} errors and warnings, not {other.found:,}"
+        return ""
+
+
+def _found(report: Report) -> int:
+    return report.counts["error"] + report.counts["warning"]
