@@ -34,6 +34,12 @@ def output_folder(folder: Path, *, name: Path | None = None) -> Generator[None]:
             folder.rmdir()
 
 
+def refuse_other_kinds(path: Path) -> None:
+    """Refuses to write where there is a FIFO, a device, a directory, or a link to one: a UsageError."""
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path}: not a regular file; choose another path")
+
+
 def write_whole(path: Path, content: str | bytes) -> None:
     """Writes a file under a temporary name beside it and renames it: a full disk or a kill leaves no half of one.
 
@@ -42,11 +48,10 @@ def write_whole(path: Path, content: str | bytes) -> None:
         content: text is written as UTF-8.
 
     Raises:
-        UsageError: when there is a FIFO, a device, a directory, or a link to one: a file would take its place.
+        UsageError: as `refuse_other_kinds`: a file would take its place.
         OSError: when it can't be written; what was there before is still there.
     """
-    if path.exists() and not path.is_file():
-        raise UsageError(f"{path}: not a regular file; choose another path")
+    refuse_other_kinds(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     with output_folder(path.parent, name=path):
         try:

@@ -51,3 +51,12 @@ def test_the_page_of_an_audit(tmp_path: Path) -> None:
         "--report",
         folder / "new",
     )
+
+
+def test_no_torn_report_of_a_verdict_stays(tmp_path: Path) -> None:
+    """It has some 60 KiB."""
+    store, folder = open_store("small-roll", tmp_path / "golden"), tmp_path / "disk"
+    runs = run_on_disks(folder, "size", (4, 24, 44), "conform", "--store", store, "--report", folder)
+    for run in runs:
+        assert (run.code, run.left, run.err.count("\n")) == (3, [], 1), run
+        assert "no space left on device" in run.err, run

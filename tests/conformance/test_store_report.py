@@ -94,16 +94,23 @@ def test_records_that_the_disk_has_no_room_for(
     ]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_disk_leaves_no_torn_report(tmp_path: Path, verb: Verb) -> None:
-    store = open_store("small-roll", tmp_path / "store")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes and links of POSIX")
+@pytest.mark.parametrize(("lead", "code"), [("", 2), ("/dev/full", 2), ("mine", 0), ("missing", 0)])
+def test_a_report_takes_the_place_of_a_link_and_of_nothing_else(
+    lead: str, code: int, tmp_path: Path, verb: Verb
+) -> None:
+    """What a link leads to stays as it is; a FIFO is not waited for."""
+    (tmp_path / "mine").write_text("mine")
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "report.jsonl").symlink_to("/dev/full")
-    ended = verb("conform", "--store", store, "--report", tmp_path / "out")
-    assert ended.code == 3
-    assert len(ended.err.splitlines()) == 1
-    assert "no space left on device" in ended.err.lower()
-    assert list((tmp_path / "out").iterdir()) == []
+    report = tmp_path / "out" / "report.jsonl"
+    report.symlink_to(tmp_path / lead) if lead else os.mkfifo(report)
+    ended = verb(
+        "conform", "--store", open_store("small-roll", tmp_path / "store"), "--report", tmp_path / "out"
+    )
+    assert (ended.code, len(ended.err.splitlines())) == (code, code // 2)
+    assert report.is_file() == (code == 0)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "out", "store"]
+    assert (tmp_path / "mine").read_text() == "mine"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs pipes and links of POSIX")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Self, TextIO, cast
 
 from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.outputs import refuse_other_kinds
 from rocket_spec.printable import printable
 from rocket_spec.profiles import GROUND
 from rocket_spec.store_folders import refuse_store
@@ -149,7 +150,10 @@ class ReportWriter:
         if self._folder is not None:
             refuse_store(self._folder)
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._file = (self._folder / "report.jsonl").open("w", encoding="utf-8", newline="\n")
+            path = self._folder / "report.jsonl"
+            refuse_other_kinds(path)
+            path.unlink(missing_ok=True)  # what a link leads to stays as it is
+            self._file = path.open("x", encoding="utf-8", newline="\n")
         return self
 
     def __exit__(self, *_: object) -> None:
