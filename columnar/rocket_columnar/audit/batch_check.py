@@ -10,14 +10,22 @@ from rocket_spec.later_layouts import BATCH_UNIT
 from rocket_columnar.decode import Where, decode
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
-from rocket_columnar.formats import clean_utf8, parse_int
+from rocket_columnar.formats import clean_utf8, parse_int, tags_code
 from rocket_columnar.log import StoredRecords
 from rocket_columnar.store import StoreFile, by_queue
 
 _NO_CURE: Final = (
     "none: rocketspec does not rebuild batch queues; copy the queue from a replica while the broker is down"
 )
-_COLUMNS: Final = ["position", "phy_offset", "size", "store_timestamp", "base_offset", "batch_size"]
+_COLUMNS: Final = [
+    "position",
+    "phy_offset",
+    "size",
+    "tags_code",
+    "store_timestamp",
+    "base_offset",
+    "batch_size",
+]
 _RECORD: Final = ["phy_offset", "topic", "queue_id", "sys_flag"]
 
 _TRANSACTION: Final = 0xC
@@ -127,8 +135,9 @@ def _against_record(store: Store, records: StoredRecords, file: StoreFile, unit:
         "base_offset": fixed.queue_offset,
         "batch_size": 1 if messages is None else messages,
         "store_timestamp": fixed.store_timestamp,
+        "tags_code": tags_code(topic.encode(), pairs, fixed.store_timestamp, store.delays),
     }
     for name, value in expected.items():
-        if unit[name] != value:
+        if value is not None and unit[name] != value:
             text = f"found {name} {unit[name]:,}, expected {value:,} as in the record at physical offset {unit['phy_offset']:,}"
             yield _finding("queue.wrong_target", file, _at(file, unit, name), text, "BCQ-3")

@@ -14,13 +14,11 @@ from rocket_columnar.index import IndexHeader
 from rocket_columnar.store import NO_ENTRY, NO_NUMBER, StoreFile, Unreadable, sized, usual_size
 
 _NAMED: Final = re.compile(r"\.?([0-9]{20})\..+")
-_LATER_FOLDERS: Final = ("batchconsumequeue", "timerlog")
 
 
 def planned(store: Store) -> tuple[Finding, ...]:
     """The findings that listing a store's files and inferring a geometry gives."""
-    skipped = [skip for skip in store.skipped if not skip[0].startswith(_LATER_FOLDERS)]
-    found = [*filter(None, (_stray(store, *skip) for skip in skipped)), *unread_findings(skipped)]
+    found = [*filter(None, (_stray(store, *skip) for skip in store.skipped)), *unread_findings(store.skipped)]
     error = store.geometry_fault
     first = store.indexes[0][0] if store.indexes else None
     if isinstance(error, MalformedError) and first is not None:
@@ -64,6 +62,8 @@ def _stray(store: Store, name: str, reason: str) -> Finding | None:
         return finding(
             "index.size", name, None, text, cure="move it away while the broker is down", remedy="aside"
         )
+    if folder == "batchconsumequeue" and store.path is not None and (store.path / name).is_dir():
+        return None  # 5.x passes over folders
     if reason == NO_ENTRY:
         text = f"found a folder of DLedger mode with {reason}: a broker in plain mode does not read it"
         return finding(

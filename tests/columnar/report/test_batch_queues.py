@@ -36,6 +36,7 @@ def test_a_healthy_store_has_no_findings(healthy: Path, level: str) -> None:
         (0, (7).to_bytes(8), {"queue.dangling", "queue.order", "queue.missing_unit"}),
         (0, (1 << 40).to_bytes(8), {"queue.dangling", "queue.order", "queue.missing_unit"}),
         (8, (17).to_bytes(4), {"queue.dangling"}),
+        (12, (1).to_bytes(8), {"queue.wrong_target"}),
         (20, (1).to_bytes(8), {"queue.wrong_target"}),
         (28, (1).to_bytes(8), {"queue.wrong_target", "queue.order", "queue.gap"}),
         (36, (9).to_bytes(2), {"queue.wrong_target", "queue.order"}),
@@ -65,6 +66,15 @@ def test_a_number_of_messages_of_5_000_digits(tmp_path: Path) -> None:
     store_bytes.put(tmp_path, f"batchconsumequeue/Batched/0/{0:020}", unit)
     found = [finding for finding in audit(tmp_path) if finding.file.startswith("batchconsumequeue")]
     assert [(finding.code, finding.offset) for finding in found] == [("queue.wrong_target", 36)]
+
+
+def test_a_file_that_does_not_belong_in_a_queue_is_found(healthy: Path) -> None:
+    """5.5.0's broker does not start with it; it passes over folders (`MappedFileQueue.doLoad`)."""
+    folder = QUEUE.rpartition("/")[0]
+    (healthy / folder / "folder").mkdir()
+    (healthy / folder / "copy").write_bytes(b"x")
+    (found,) = audit(healthy)
+    assert (found.code, found.severity, found.file) == ("queue.size", "error", f"{folder}/copy")
 
 
 def test_a_missing_file_is_a_gap(healthy: Path) -> None:
