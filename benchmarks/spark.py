@@ -1,12 +1,15 @@
 """The jobs on Spark against the engine alone: `python -m benchmarks.spark`, which writes `SPARK.md`.
 
 Each session - `local[1]`, `local[2]`, and a standalone cluster of one and of two workers of one core - is in a process of
-its own; its start, and two jobs that warm its workers up, are not counted.
+its own; its start, and two jobs that warm its workers up, are not counted. `--growth` measures the section Growth of the page
+alone: the processor time of whole commands, which other work on the machine hardly changes.
 """
 
 import argparse
+import ctypes
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -14,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +30,7 @@ from rocket_spark import audit_stores, decode_stores, open_session, rebuild_stor
 from benchmarks import machine
 from benchmarks.data import geometry_for, make_puts
 from benchmarks.race import report, timed
-from benchmarks.stores import make_store
+from benchmarks.stores import make_many_files, make_store
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = Path(__file__).with_name("SPARK.md")
@@ -35,6 +38,8 @@ ENTRIES: Final = 19_000_000
 STORE_BYTES: Final = 2 << 30
 QUICK: Final = (200_000, 16 << 20)
 _MANY: Final = 4
+_CHILD_SUBREAPER: Final = 36
+"""Linux's PR_SET_CHILD_SUBREAPER."""
 
 _CONF: Final = {
     "spark.executor.memory": "2g",
@@ -77,6 +82,90 @@ Times are medians of {rounds} rounds (of one: rebuild, and decode of the store),
 | where | session start | decode {entries:,} entries | audit | decode {many} | audit {many} | rebuild | decode the store |
 |---|---:|---:|---:|---:|---:|---:|---:|
 {rows}"""
+
+
+_GROWTH: Final = """\
+## Growth
+
+Measured on {date} by `python -m benchmarks.spark --growth`, which writes this section: seconds of processor time, user and system, of
+one command with all its processes. *one process* is the engine's `audit` or `decode` on one store after the other in one Python
+process, *verb* the command `rocketspec` for one store times their number, *Spark* the command `rocketspec spark` with `local[2]`, of
+which an empty session takes {start:.1f} s.
+
+| | one process | verb | Spark | Spark / one process | without the session |
+|---|---:|---:|---:|---:|---:|
+{rows}"""
+
+_ONE_PROCESS: Final = """\
+import glob, sys, tempfile
+from pathlib import Path
+from rocket_columnar.decode import decode, write
+from rocket_columnar.report import audit
+from rocket_columnar.store import find_files
+for store in sorted(glob.glob(sys.argv[2])):
+    if sys.argv[1] == "audit":
+        audit(Path(store))
+    else:
+        with tempfile.TemporaryDirectory() as out:
+            write(decode(find_files(store)), Path(out) / "tables", "parquet")
+"""
+
+
+def processor_time(*command: object) -> float:
+    """Seconds of processor time of a command, of processes that it leaves behind too."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([*map(str, command)], capture_output=True, check=False, cwd=ROOT)
+    with suppress(ChildProcessError):  # this process adopts them
+        while True:
+            os.waitpid(-1, 0)
+    if done.returncode not in (0, 1):
+        raise SystemExit(done.stderr.decode()[-4000:])
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _growth_row(title: str, verb: str, stores: Path, count: int, start: float) -> str:
+    """A row of the section, of a number of stores in a directory."""
+    command = Path(sys.executable).with_name("rocketspec")
+    single_out, out = (
+        [] if verb == "audit" else ["-o", stores.with_name(name)] for name in ("single", "out")
+    )
+    one = processor_time(sys.executable, "-c", _ONE_PROCESS, verb, f"{stores}/*")
+    first = min(stores.iterdir())
+    single = count * processor_time(command, verb, first, *single_out)
+    spark = processor_time(command, "spark", verb, f"{stores}/*", "--master", "local[2]", *out)
+    for name in ("single", "out"):
+        shutil.rmtree(stores.with_name(name), ignore_errors=True)
+    cells = f"{one:.1f} | {single:.1f} | {spark:.1f} | {spark / one:.1f} | {(spark - start) / one:.1f}"
+    report(f"{title}, {verb}: {cells}")
+    return f"| {title}, {verb} | {cells} |\n"
+
+
+def growth(scratch: Path, *, quick: bool) -> str:
+    """The section Growth."""
+    ctypes.CDLL(None).prctl(_CHILD_SUBREAPER, 1, 0, 0, 0)
+    session = "from rocket_spark import open_session; open_session('local[2]', only_jobs=True).stop()"
+    start = processor_time(sys.executable, "-c", session)
+    rows = ""
+    make_many_files(scratch / "one", 20)
+    for count in (2, 5) if quick else (10, 100, 1000):
+        stores = scratch / f"stores-{count}" / "all"
+        for number in range(count):
+            shutil.copytree(scratch / "one", stores / f"{number:04}")
+        for verb in ("audit", "decode"):
+            rows += _growth_row(f"{count:,} stores of 20 queues", verb, stores, count, start)
+    for size in (16 << 20, 32 << 20) if quick else (1 << 29, 6 << 30):
+        stores = scratch / f"bytes-{size}" / "all"
+        make_store(stores / "store", size, body=1000)
+        for verb in ("audit", "decode"):
+            rows += _growth_row(f"one store with {size / 1e9:.2f} GB of log", verb, stores, 1, start)
+        shutil.rmtree(stores)
+    for queues in (20, 40) if quick else (100, 10_000):
+        stores = scratch / f"queues-{queues}" / "all"
+        make_many_files(stores / "store", queues)
+        for verb in ("audit", "decode"):
+            rows += _growth_row(f"one store of {queues:,} queues", verb, stores, 1, start)
+    return _GROWTH.format(date=datetime.now(UTC).date(), start=start, rows=rows)
 
 
 def _median(work: Callable[[], Any], rounds: int) -> float:
@@ -208,10 +297,20 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small data, one round: does it run?")
     parser.add_argument("--rounds", type=int, default=3, help="rounds that count [default: 3]")
+    parser.add_argument("--growth", action="store_true", help="measure the section Growth alone")
     parser.add_argument("--child", nargs=2, metavar=("WHAT", "SCRATCH"), help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if given.child:
         print(json.dumps(_child(given.child[0], Path(given.child[1]), given.rounds)))
+        return
+    if given.growth:
+        with tempfile.TemporaryDirectory() as directory:
+            section = growth(Path(directory), quick=given.quick)
+        if not given.quick:
+            PAGE.write_text(
+                PAGE.read_text("utf-8").partition("## Growth")[0].rstrip() + f"\n\n{section}", "utf-8"
+            )
+        print(section)
         return
     rounds = 1 if given.quick else given.rounds
     entries, store_bytes = QUICK if given.quick else (ENTRIES, STORE_BYTES)
@@ -232,7 +331,8 @@ def main(arguments: Sequence[str]) -> None:
         rows="".join(_row(name, figures[key]) for key, name in _NAMES.items()),
     )
     if not given.quick:
-        PAGE.write_text(text, "utf-8")
+        kept = "".join(PAGE.read_text("utf-8").partition("## Growth")[1:])
+        PAGE.write_text(f"{text}\n{kept}" if kept else text, "utf-8")
     print(_bars(figures))
 
 

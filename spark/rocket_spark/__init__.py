@@ -1,6 +1,5 @@
 """RocketMQ 4.9.3 store files on Spark: data sources for every table, and jobs that decode inside the tasks."""
 
-from rocket_spark.audit import audit_stores
 from rocket_spark.decode import (
     DecodeOptions,
     DecodePlan,
@@ -11,10 +10,10 @@ from rocket_spark.decode import (
     plan_decode,
     run_decode,
 )
-from rocket_spark.fleet import Asked, differing, digest_stores, query_stores, restart_stores
-from rocket_spark.frames import count_times_out_of_range, kafka_rows
+from rocket_spark.fleet import Asked, audit_stores, differing, digest_stores, query_stores, restart_stores
 from rocket_spark.increment import Increment, follow_stores
 from rocket_spark.rebuild import plan_rebuilds, rebuild_stores, run_rebuild
+from rocket_spark.schema import count_times_out_of_range, kafka_rows
 from rocket_spark.session import SparkUnavailableError, open_session
 from rocket_spark.sources import SOURCES, register
 from rocket_spark.stores import Place, Store, find_places, split_name

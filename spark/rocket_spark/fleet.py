@@ -1,31 +1,71 @@
-"""Questions to many stores, each answered by one task: who has a message, which replicas differ, what a start would do."""
+"""Jobs and sources on whole stores, each read by one task: audits, digests, queries, summaries, what a start would do."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack
 
-from rocket_columnar.describe import FileDigest, digest, store_digest
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from rocket_columnar.audit import LEVELS, Level
+from rocket_columnar.describe import FileDigest, digest, look_at, store_digest
 from rocket_columnar.facts import Store
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.query import OpenStore, Row, find_all, find_by_unique_key, keys_of, scan
+from rocket_columnar.report import Report, Shell, audit, report_on
 from rocket_columnar.restart import predicted, rows_of
 from rocket_columnar.store import StoreFile
-from rocket_spec.errors import UsageError
+from rocket_spec.errors import FormatError, UsageError
 
-from rocket_spark.files import is_remote
-from rocket_spark.near import copied, near
-from rocket_spark.reading import QueueTail
-from rocket_spark.stores import JobOptions, JobStores, StorePath, StoreTask
-from rocket_spark.tasks import Progress, silent
+from rocket_spark.files import COMMITLOG, is_remote
+from rocket_spark.reading import (
+    QueueTail,
+    flag,
+    geometry_option,
+    given_options,
+    is_catalogs,
+    is_ignored,
+    path_option,
+)
+from rocket_spark.stores import JobOptions, JobStores, StorePath, StoreTask, copied, near, store_tasks
+from rocket_spark.tasks import threads_each
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+
+def audit_stores(
+    spark: SparkSession,
+    stores: StorePath | Sequence[StorePath],
+    level: Level = "default",
+    *,
+    release: str | None = None,
+    **options: Unpack[JobOptions],
+) -> dict[str, Report]:
+    """Findings of stores: the report of `rocket_columnar.report.audit` on each, by name.
+
+    Arguments and errors as of `query_stores`; `level` is "quick", "default" or "deep", `release` the one that wrote the stores, by
+    default as each store's bytes show. A store on S3 or HDFS is copied to the worker's disk.
+    """
+    job = JobStores(stores, **options)
+    threads = threads_each(spark, len(job.tasks))
+    return job.each(spark, partial(audit_task, level, release, threads=threads))
+
+
+def audit_task(level: Level, release: str | None, task: StoreTask, *, threads: int = 1) -> Report:
+    """In a task: the report on one store."""
+    with near(task) as (path, folders):
+        store = Store(path, geometry=task.geometry, commitlog=folders, conf=task.conf, release=release)
+        report = audit(store, level, threads=threads)
+    if is_remote(task.path):  # without cures, whose commands name the copy
+        return report_on(report.findings, Shell(task.path), None, report.signs)
+    return report
 
 
 _HEAD: Final = 64
@@ -73,8 +113,6 @@ def query_stores(
     spark: SparkSession,
     stores: StorePath | Sequence[StorePath],
     asked: Asked,
-    *,
-    progress: Progress = silent,
     **options: Unpack[JobOptions],
 ) -> list[tuple[str, Row]]:
     """The messages in all stores, each after the name of its store: rows of the table `commit_log`.
@@ -86,7 +124,6 @@ def query_stores(
         spark: the session that runs the tasks; they see `stores` under the same paths as the driver.
         stores: the directories of one store or several; see `StorePath`.
         asked: what is searched for.
-        progress: see `rocket_spark.tasks.Progress`.
         options: see `JobOptions`.
 
     Raises:
@@ -95,7 +132,7 @@ def query_stores(
         JobError: Spark gave up, or no store can be read.
     """
     asked.check()
-    found = JobStores(stores, **options).each(spark, partial(query_task, asked), progress)
+    found = JobStores(stores, **options).each(spark, partial(query_task, asked))
     return [(store, row) for store, rows in found.items() for row in rows]
 
 
@@ -179,15 +216,13 @@ class Pair:
 def digest_stores(
     spark: SparkSession,
     stores: StorePath | Sequence[StorePath],
-    *,
-    progress: Progress = silent,
     **options: Unpack[JobOptions],
 ) -> dict[str, StoreDigest]:
     """The digest of each store, as `rocketspec digest` gives it; arguments and errors as of `query_stores`.
 
     A store on S3 or HDFS is copied to the worker's disk.
     """
-    return JobStores(stores, **options).each(spark, digest_task, progress)
+    return JobStores(stores, **options).each(spark, digest_task)
 
 
 def digest_task(task: StoreTask) -> StoreDigest:
@@ -240,7 +275,6 @@ def restart_stores(
     stores: StorePath | Sequence[StorePath],
     *,
     release: str | None = None,
-    progress: Progress = silent,
     **options: Unpack[JobOptions],
 ) -> dict[str, list[dict[str, Any]]]:
     """The effects of a broker's start on each store: the objects of `rocketspec audit --restart --json`.
@@ -248,7 +282,7 @@ def restart_stores(
     Arguments and errors as of `query_stores`; `release` is the one that starts, by default as each store's bytes show. A store
     on S3 or HDFS is copied to the worker's disk.
     """
-    return JobStores(stores, **options).each(spark, partial(restart_task, release), progress)
+    return JobStores(stores, **options).each(spark, partial(restart_task, release))
 
 
 def restart_task(release: str | None, task: StoreTask) -> list[dict[str, Any]]:
@@ -256,3 +290,116 @@ def restart_task(release: str | None, task: StoreTask) -> list[dict[str, Any]]:
     with near(task) as (path, folders):
         found = predicted(Store(path, geometry=task.geometry, commitlog=folders, release=release))
         return [{"running": found}] if isinstance(found, str) else list(rows_of(*found))
+
+
+FLEET_OPTIONS: Final = ("level", "hashSlotNum", "indexNum", "recursiveFileLookup", COMMITLOG)
+"""Options beside `path` and those of S3 and HDFS; `level` is of the findings alone."""
+
+_PARTITIONS: Final = 256
+"""Partitions of a read, at most."""
+
+_FINDINGS: Final = (
+    "store string, code string, severity string, clause string, file string, offset bigint, message string, "
+    "cure string, error string"
+)
+_STORES: Final = (
+    "store string, path string, kind string, clean boolean, running bigint, "
+    "log struct<files: int, size: bigint, begin: bigint, end: bigint, begin_timestamp: bigint, end_timestamp: bigint>, "
+    "indexes array<struct<file: string, size: bigint, entries: int, begin_phy_offset: bigint, end_phy_offset: bigint, "
+    "begin_timestamp: bigint, end_timestamp: bigint>>, "
+    "geometry struct<hash_slot_num: int, index_num: int, how: string, candidates: bigint, reason: string, "
+    "checked: bigint, agreed: bigint, chains: bigint>, "
+    "geometry_problem string, index_coverage double, "
+    "queues array<struct<topic: string, queue_id: int, files: int, size: bigint, min_offset: bigint, "
+    "max_offset: bigint, messages: bigint>>, "
+    "ext_files int, checkpoint map<string, bigint>, problems array<struct<file: string, reason: string>>, error string"
+)
+
+
+@dataclass
+class _Stores(InputPartition):
+    """Some stores, each of which is read by itself."""
+
+    tasks: tuple[StoreTask, ...]
+
+
+def _finding_rows(task: StoreTask, level: Level) -> Iterator[dict[str, Any]]:
+    yield from (finding.row() for finding in audit_task(level, None, task))
+
+
+def _summary_rows(task: StoreTask, _level: Level) -> Iterator[dict[str, Any]]:
+    if is_remote(task.path):
+        raise UsageError(
+            f"{task.path}: only a store on disks can be summed up; rocketmq-findings reads this one"
+        )
+    yield look_at(task.path, geometry=task.geometry, commitlog=task.commitlog).row()
+
+
+@dataclass
+class _Reader(DataSourceReader):
+    tasks: list[StoreTask]
+    rows: Callable[[StoreTask, Level], Iterator[dict[str, Any]]]
+    level: Level
+    columns: list[str]
+
+    def partitions(self) -> list[_Stores]:
+        share = -(-len(self.tasks) // _PARTITIONS)
+        return [_Stores(tuple(self.tasks[at : at + share])) for at in range(0, len(self.tasks), share)]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        for task in partition.tasks if isinstance(partition, _Stores) else ():
+            name = {"store": task.store}
+            try:
+                rows = [name | row for row in self.rows(task, self.level)]
+            except (FormatError, UsageError, OSError) as error:
+                rows = [name | {"error": str(error)}]
+            yield from (tuple(map(row.get, self.columns)) for row in rows)
+
+
+class _FleetSource(DataSource):
+    """Stores as rows; one that cannot be read is a row with its `error`."""
+
+    format_name: ClassVar[str]
+    columns: ClassVar[str]
+
+    @classmethod
+    def name(cls) -> str:
+        return cls.format_name
+
+    def schema(self) -> str:
+        if not is_catalogs(self.options):
+            return self.columns
+        kept = json.dumps(dict(self.options)).replace("\\", "\\\\").replace("'", "\\'")
+        return self.columns.replace("store string", f"store string COMMENT '{kept}'", 1)
+
+    def reader(self, schema: StructType) -> _Reader:
+        options = given_options(self.options, schema)
+        for name in options:
+            if name.lower() not in {"path", "paths", *map(str.lower, FLEET_OPTIONS)} and not is_ignored(name):
+                raise UsageError(f"option {name}: unknown; there are {', '.join(FLEET_OPTIONS)}")
+        level = options.get("level", "default")
+        if level not in LEVELS:
+            raise UsageError(f"option level: {level!r} is none of {', '.join(LEVELS)}")
+        given, geometry = path_option(options, self.format_name), geometry_option(options)
+        recursive = flag(options, "recursiveFileLookup")
+        tasks = store_tasks(given, geometry, dict(options), recursive=recursive)
+        rows = _finding_rows if self.format_name == FindingsSource.format_name else _summary_rows
+        return _Reader(tasks, rows, level, schema.fieldNames())
+
+
+class FindingsSource(_FleetSource):
+    """`rocketmq-findings`: the findings of an audit of each store."""
+
+    format_name = "rocketmq-findings"
+    columns = _FINDINGS
+
+
+class StoresSource(_FleetSource):
+    """`rocketmq-stores`: a summary of each store, as `rocketspec inspect` gives it."""
+
+    format_name = "rocketmq-stores"
+    columns = _STORES
+
+
+FLEET_SOURCES: Final = (FindingsSource, StoresSource)
+"""Sources whose rows are about stores, not of a table of theirs."""

@@ -1,23 +1,31 @@
-"""Rebuilding stores on Spark: log files, then index files together with queues, each in a task of its own."""
+"""Rebuilding stores on Spark: a task for each log file, then one for each index file and each group of queues."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack
 
+import numpy as np
 from rocket_columnar.facts import Store
-from rocket_columnar.index import resolve_each
 from rocket_columnar.rebuild import (
     FOLDERS,
+    KEYS,
+    RECORDS,
+    UNIT,
+    BrokerRules,
     Dispatched,
+    Holes,
     IndexPlan,
     LeftOut,
+    LogKeys,
     RebuildPlan,
     Rebuilt,
     Twin,
+    dispatch_log,
+    drop_unchanged,
     in_bucket,
     index_begins,
     keys_of,
@@ -27,46 +35,140 @@ from rocket_columnar.rebuild import (
     plan_rebuild,
     rebuilt,
     settled_names,
+    twin_of,
+    write_index,
+    write_queues,
 )
-from rocket_columnar.store import StoreFile
+from rocket_columnar.store import ALL_KINDS, StoreFile, size_of
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 
-from rocket_spark.output import Output, check_out
-from rocket_spark.rebuild_tasks import (
-    IndexTask,
-    LogTask,
-    OwnFiles,
-    QueueTask,
-    dispatch_task,
-    file_task,
-)
-from rocket_spark.stores import JobStores, StorePath
-from rocket_spark.tasks import Failures, Progress, silent
+from rocket_spark.files import is_remote
+from rocket_spark.output import WHOLE, Folder, Output, attempt, check_out, fetched
+from rocket_spark.stores import JobOptions, JobStores, StorePath, StoreTask, copied
+from rocket_spark.tasks import Progress, silent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_NUMBER: Final = "0"
+"""Temporary name of an index file, until all names are known."""
 
-class RebuildOptions(TypedDict, total=False):
-    """Options of a rebuild.
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A call in a task, on bytes of this number."""
+
+    store: str
+    weight: int
+    call: Callable[..., Any]
+
+
+class _OwnFiles(NamedTuple):
+    """A store's own files that new ones are compared with: index files as of `index_begins`, and queues with ext files."""
+
+    begins: dict[tuple[int, int], StoreFile]
+    queues: list[StoreFile]
+
+
+class _MadeIndex(NamedTuple):
+    """An index file below the attempts, as of `write_index`, and its twin among the store's own."""
+
+    path: str
+    cause: int | None
+    twin: Twin | None
+
+
+class _MadeQueues(NamedTuple):
+    """A folder of the attempts, the files in it, and queues that are left out."""
+
+    folder: str
+    places: list[str]
+    left_out: list[LeftOut]
+
+
+def _dispatch(
+    file: StoreFile, attempts: Folder, *, last: bool, buckets: int, rules: BrokerRules
+) -> tuple[str, Dispatched]:
+    """In a task: one log file, to a folder of `attempts`."""
+    with attempt(attempts, "log") as folder:
+        done = dispatch_log(file, folder, last=last, buckets=buckets, rules=rules)
+    return folder.name, done
+
+
+def _make_index(
+    plan: IndexPlan, logs: Sequence[LogKeys], geometry: Geometry, attempts: Folder, own: _OwnFiles
+) -> _MadeIndex:
+    """In a task: one index file. Its name is of this attempt, and a number, as 4.9.3 asks for."""
+    with attempt(attempts, "index") as folder:
+        folder.mkdir()
+        made = folder / _NUMBER
+        with fetched(attempts, dict(_key_ranges(logs))) as near:
+            keys = [part._replace(directory=near / part.directory) for part in logs]
+            cause = write_index(plan, made, keys, geometry)
+        twin = twin_of(made, own.begins)
+    return _MadeIndex(f"{folder.name}/{_NUMBER}", cause, twin)
+
+
+def _key_ranges(logs: Sequence[LogKeys]) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Bytes of the columns that an index file is built from."""
+    for log in logs:
+        first, last = log.ranges[0], log.ranges[-1]
+        rows = first.record, last.record + last.records
+        keys = first.key + first.begin, last.key + last.end
+        yield from ((f"{log.directory}/{name}", _bytes_of(dtype, *rows)) for name, dtype in RECORDS.items())
+        yield from ((f"{log.directory}/{name}", _bytes_of(dtype, *keys)) for name, dtype in KEYS.items())
+
+
+def _bytes_of(dtype: Any, first: int, end: int) -> tuple[int, int]:
+    size = np.dtype(dtype).itemsize
+    return first * size, end * size
+
+
+@dataclass(frozen=True, slots=True)
+class _Bucket:
+    """The queues of one bucket: its number and how many there are, and its units by log, first and number."""
+
+    part: tuple[int, int]
+    units: tuple[tuple[str, list[tuple[int, int]]], ...]
+
+    def make(
+        self,
+        file_size: int,
+        holes: Holes,
+        attempts: Folder,
+        own: _OwnFiles,
+        *,
+        only_missing: bool,
+    ) -> _MadeQueues:
+        """In a task: its files."""
+        needed: dict[str, tuple[int, int]] = {}
+        for log, ranges in self.units:
+            end = sum(ranges[-1])
+            needed |= {f"{log}/units": _bytes_of(UNIT, ranges[0][0], end), f"{log}/topics.json": WHOLE}
+        with attempt(attempts, "queues") as folder:
+            with fetched(attempts, needed) as near:
+                parts = [(near / log, ranges) for log, ranges in self.units]
+                folder.mkdir()
+                left_out = write_queues(folder, parts, in_bucket(own.queues, *self.part), file_size, holes)
+            if only_missing:
+                drop_unchanged(folder, own.queues)
+            made = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+        return _MadeQueues(folder.name, made, left_out)
+
+
+class RebuildOptions(JobOptions, total=False):
+    """Options of a rebuild, whose geometry is 4.9.3's default where no index file shows it.
 
     Attributes:
-        geometry: of the index files; else that of each store's own, else 4.9.3's default.
         queue_file_size: bytes; else that of each store's own queues, else 4.9.3's default.
         only_missing: skips the files that a store already has, byte for byte.
         overwrite: replaces what an earlier job wrote to `out`, once everything is written.
-        storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
-        failed: receives the error of each store that cannot be rebuilt, instead of raising it; a job with a single store
-            raises it in any case.
     """
 
-    geometry: Geometry | None
     queue_file_size: int | None
     only_missing: bool
     overwrite: bool
-    storage: Mapping[str, str] | None
-    failed: Failures | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +180,6 @@ class RebuildJob:
         options: how.
         job: the stores, and those that failed.
         plans: of the stores that can be rebuilt.
-        unused: by store, index files that cannot be read, and why: the geometry is not taken from these.
         folders: of each store in the output; "" of a single one, whose files go to the output itself.
     """
 
@@ -86,7 +187,6 @@ class RebuildJob:
     options: RebuildOptions
     job: JobStores
     plans: dict[str, RebuildPlan]
-    unused: dict[str, tuple[str, ...]]
     folders: dict[str, str]
 
     @property
@@ -99,8 +199,6 @@ def rebuild_stores(
     spark: SparkSession,
     stores: StorePath | Sequence[StorePath],
     out: str | Path,
-    *,
-    progress: Progress = silent,
     **options: Unpack[RebuildOptions],
 ) -> dict[str, Rebuilt]:
     """Makes index files and consume queues from the commit logs of stores: the files of `rebuild`, byte for byte.
@@ -113,7 +211,6 @@ def rebuild_stores(
         spark: the session that runs the tasks; they see `stores` and `out` under the same paths as the driver.
         stores: the directories of one store or several, as paths or URIs of S3 or HDFS.
         out: a directory, missing or empty; a path, or a URI of S3 or HDFS.
-        progress: see `rocket_spark.tasks.Progress`.
         options: see `RebuildOptions`.
 
     Returns:
@@ -124,7 +221,7 @@ def rebuild_stores(
         OSError: a file cannot be read or written.
         JobError: Spark gave up, or no store can be rebuilt.
     """
-    return run_rebuild(spark, plan_rebuilds(stores, out, **options), progress=progress)
+    return run_rebuild(spark, plan_rebuilds(stores, out, **options), progress=options.get("progress", silent))
 
 
 def plan_rebuilds(
@@ -134,21 +231,15 @@ def plan_rebuilds(
     storage = options.get("storage")
     job = JobStores(stores, geometry=options.get("geometry"), storage=storage, failed=options.get("failed"))
     plans: dict[str, RebuildPlan] = {}
-    unused: dict[str, tuple[str, ...]] = {}
     for task in job.tasks:
         with job.planning(task.store):
-            skipped: list[tuple[str, str]] = []
-            files = task.files(on_skip=lambda *left_out, skipped=skipped: skipped.append(left_out))
-            usable, unused[task.store] = _usable(files)
             size = options.get("queue_file_size") or task.queue_file_size
-            plans[task.store] = plan_rebuild(
-                Store.of_files(usable, name=task.path, geometry=task.geometry, skipped=skipped), size
-            )
+            plans[task.store] = plan_rebuild(_store(task), size)
     job.good((), ())
     folders = _folders(job)
     owned = FOLDERS if len(folders) == 1 else {folder.partition("/")[0] for folder in folders.values()}
     out = check_out(out, job.paths.values(), owned, storage, overwrite=options.get("overwrite", False))
-    return RebuildJob(out, options, job, plans, unused, folders)
+    return RebuildJob(out, options, job, plans, folders)
 
 
 def _folders(job: JobStores) -> dict[str, str]:
@@ -164,21 +255,25 @@ def _folders(job: JobStores) -> dict[str, str]:
     return folders
 
 
-def _usable(files: Sequence[StoreFile]) -> tuple[list[StoreFile], tuple[str, ...]]:
-    """The files without index files that cannot be read, and why those cannot: they are about to be replaced."""
-    bad: dict[StoreFile, str] = {}
-    indexes = [file for file in files if file.kind == "index"]
-    with suppress(
-        UsageError
-    ):  # size and content leave the geometry open: it may be given, or the plan raises this
-        resolve_each(indexes, on_error=lambda file, error: bad.update({file: str(error)}))
-    return [file for file in files if file not in bad], tuple(bad.values())
+def _store(task: StoreTask) -> Store:
+    """A store and its list of topics, of which deleted ones are not rebuilt."""
+    if not is_remote(task.path):
+        return Store(task.path, commitlog=task.commitlog, geometry=task.geometry, conf=task.conf)
+    skipped: list[tuple[str, str]] = []
+    files = task.files(ALL_KINDS, lambda *left_out: skipped.append(left_out))
+    with copied(file for file in files if file.kind == "config") as place:
+        (place / "commitlog").mkdir()
+        topics = Store(place).listed_topics
+    store = Store.of_files(files, name=task.path, geometry=task.geometry, skipped=skipped, topics=topics)
+    store.conf = task.conf
+    return store
 
 
 def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = silent) -> dict[str, Rebuilt]:
     """The second half of `rebuild_stores`; arguments and errors as there."""
+    job.job.progress = progress
     with Output(job.out, job.options.get("storage")) as output:
-        running = _Running(spark, job, output, progress)
+        running = _Running(spark, job, output)
         running.dispatch()
         running.make_files()
         failed = job.job.failed
@@ -203,11 +298,10 @@ def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = si
 class _Running:
     """A job between its phases: what the tasks of each store wrote."""
 
-    def __init__(self, spark: SparkSession, job: RebuildJob, output: Output, progress: Progress) -> None:
+    def __init__(self, spark: SparkSession, job: RebuildJob, output: Output) -> None:
         self.spark = spark
         self.job = job
         self.output = output
-        self.progress = progress
         self.only_missing = job.options.get("only_missing", False)
         self.logs: dict[str, list[str]] = {name: [] for name in job.plans}
         self.dispatched: dict[str, list[Dispatched]] = {name: [] for name in job.plans}
@@ -219,29 +313,28 @@ class _Running:
         return ((name, plan) for name, plan in self.job.plans.items() if name not in failed)
 
     def _outcomes(
-        self,
-        work: Callable[..., Any],
-        tasks: Sequence[Any],
-        what: str,
-        common: Mapping[str, Any] | None = None,
-    ) -> list[tuple[Any, Any]]:
+        self, tasks: Sequence[_Task], what: str, common: Mapping[str, Any] | None = None
+    ) -> list[tuple[_Task, Any]]:
         """Tasks with what they returned; those of stores that failed skipped."""
-        attempts, stores = self.output.folder, self.job.job
+        attempts = self.output.folder
 
-        def in_task(task: Any, *shared: Any) -> Any:
-            return work(task, attempts, *shared)
+        def in_task(task: _Task, *shared: Any) -> Any:
+            return task.call(attempts, *shared)
 
-        results = stores.run(self.spark, in_task, tasks, what=what, progress=self.progress, common=common)
-        return stores.good(tasks, results)
+        return self.job.job.run(self.spark, in_task, tasks, what, common)
 
     def dispatch(self) -> None:
         """The first phase, log file by log file."""
-        tasks = [
-            LogTask(name, file, file is plan.logs[-1], plan.buckets, plan.rules)
-            for name, plan in self._plans()
-            for file in plan.logs
-        ]
-        for task, (folder, done) in self._outcomes(dispatch_task, tasks, "commit logs"):
+        tasks = []
+        for name, plan in self._plans():
+            for file in plan.logs:
+                how: dict[str, Any] = {
+                    "last": file is plan.logs[-1],
+                    "buckets": plan.buckets,
+                    "rules": plan.rules,
+                }
+                tasks.append(_Task(name, size_of(file) or 0, partial(_dispatch, file, **how)))
+        for task, (folder, done) in self._outcomes(tasks, "commit logs"):
             self.logs[task.store].append(folder)
             self.dispatched[task.store].append(done)
 
@@ -249,45 +342,44 @@ class _Running:
         """The second phase: index file by index file, and bucket of queues by bucket, which need not wait for each other."""
         plans = {name: plan_indexes(self.dispatched[name], plan.geometry) for name, plan in self._plans()}
         own = {  # the store's own files, which are copied or compared
-            name: OwnFiles(
+            name: _OwnFiles(
                 index_begins(plan.files) if self.only_missing else {},
                 [file for file in plan.files if file.kind in ("ext", "queue")],
             )
             for name, plan in self._plans()
         }
         tasks = [*self._index_tasks(plans), *self._queue_tasks(own)]
-        made: dict[str, list[Any]] = {}
-        for task, outcome in self._outcomes(file_task, tasks, "index files and queues", own):
-            if isinstance(task, IndexTask):
-                made.setdefault(task.store, []).append(outcome)
-                continue
-            folder, places, left_out = outcome
-            self.left_out[task.store] += (LeftOut(*queue) for queue in left_out)
-            for place in places:
-                self.parts[task.store][place] = f"{folder}/{place}"
-        for name, mine in made.items():
-            causes = [cause for _, cause, _ in mine]
+        indexes: dict[str, list[_MadeIndex]] = {}
+        for task, made in self._outcomes(tasks, "index files and queues", own):
+            if isinstance(made, _MadeIndex):
+                indexes.setdefault(task.store, []).append(made)
+            else:
+                self.left_out[task.store] += made.left_out
+                self.parts[task.store] |= {place: f"{made.folder}/{place}" for place in made.places}
+        for name, mine in indexes.items():
+            causes = [index.cause for index in mine]
             names = name_indexes(self.job.plans[name].files, self.dispatched[name], plans[name], causes)
-            settled = settled_names(names, [None if twin is None else Twin(*twin) for _, _, twin in mine])
-            for (path, _, _), file in zip(mine, settled, strict=True):
+            for index, file in zip(mine, settled_names(names, [index.twin for index in mine]), strict=True):
                 if file is not None:
-                    self.parts[name][f"index/{file}"] = path
+                    self.parts[name][f"index/{file}"] = index.path
 
-    def _index_tasks(self, plans: Mapping[str, list[IndexPlan]]) -> Iterator[IndexTask]:
+    def _index_tasks(self, plans: Mapping[str, list[IndexPlan]]) -> Iterator[_Task]:
         for name, indexes in plans.items():
             folders = [Path(log) for log in self.logs[name]]
-            geometry, only_missing = self.job.plans[name].geometry, self.only_missing
+            geometry = self.job.plans[name].geometry
             for index in indexes:
                 keys = tuple(keys_of(index, folders, self.dispatched[name]))
-                yield IndexTask(name, index, keys, geometry, only_missing)
+                yield _Task(name, geometry.file_size, partial(_make_index, index, keys, geometry))
 
-    def _queue_tasks(self, own: Mapping[str, OwnFiles]) -> Iterator[QueueTask]:
+    def _queue_tasks(self, own: Mapping[str, _OwnFiles]) -> Iterator[_Task]:
         for name, files in own.items():
             plan = self.job.plans[name]
             holes = log_holes(plan.logs, self.dispatched[name])
-            for bucket in range(plan.buckets):
-                ranges = (tuple(part.unit_ranges(bucket)) for part in self.dispatched[name])
+            for number in range(plan.buckets):
+                ranges = (part.unit_ranges(number) for part in self.dispatched[name])
                 units = tuple((log, held) for log, held in zip(self.logs[name], ranges, strict=True) if held)
-                if units or in_bucket(files.queues, bucket, plan.buckets):
-                    part = bucket, plan.buckets
-                    yield QueueTask(name, part, units, plan.queue_file_size, holes, self.only_missing)
+                if units or in_bucket(files.queues, number, plan.buckets):
+                    bucket = _Bucket((number, plan.buckets), units)
+                    weight = sum(count for _, held in units for _, count in held) * np.dtype(UNIT).itemsize
+                    make = partial(bucket.make, plan.queue_file_size, holes, only_missing=self.only_missing)
+                    yield _Task(name, weight, make)

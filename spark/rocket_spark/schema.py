@@ -1,7 +1,9 @@
-"""The tables of rocket_spec as Spark schemas, and the step from the engine's record batches to plain ones."""
+"""The tables of rocket_spec as Spark schemas, the step from the engine's record batches to plain ones, and rows of Kafka."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from pyspark.sql.types import (
@@ -19,6 +21,9 @@ from pyspark.sql.types import (
 )
 from rocket_columnar.arrow import SCHEMAS, is_time, plain_schema
 from rocket_spec.tables import TABLES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _SPARK: Final[dict[str, DataType]] = {
     "string": StringType(),
@@ -66,3 +71,54 @@ def plain(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         array = batch.column(field.name)
         arrays.append(array if array.type.equals(field.type) else array.cast(field.type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+_COLUMNS: Final = (
+    "encode(keys, 'UTF-8') AS key",
+    "body AS value",
+    "CAST(topic AS string) AS topic",  # a folder `topic=1` of decoded Parquet makes it a number
+    "queue_id AS partition",
+    "queue_offset AS offset",
+    "{time} AS timestamp",
+    "1 AS timestampType",
+    (
+        "transform(map_entries(properties), entry -> "
+        "named_struct('key', entry.key, 'value', encode(entry.value, 'UTF-8'))) AS headers"
+    ),
+)
+
+_MILLIS: Final = (
+    # The range of timestamp_millis: beyond it, microseconds do not fit into a long.
+    "CASE WHEN store_timestamp BETWEEN -9223372036854775 AND 9223372036854775 "
+    "THEN timestamp_millis(store_timestamp) END"
+)
+
+
+def kafka_rows(records: DataFrame) -> DataFrame:
+    """Records of a commit log as rows of Spark's Kafka source, so that queries written for it read a store.
+
+    `key` is the text of the keys, `value` the body as stored (compressed if bit 0 of `sys_flag` is set), `partition` the
+    queue, `offset` the place in the queue, `timestamp` the store time (`timestampType` 1, LogAppendTime; null out of range),
+    `headers` the properties.
+
+    Args:
+        records: rows of `rocketmq-commitlog`, or of decoded Parquet, with times as int64 or as timestamps.
+    """
+    is_millis = dict(records.dtypes).get("store_timestamp") == "bigint"
+    time = _MILLIS if is_millis else "store_timestamp"
+    return records.selectExpr(*(column.format(time=time) for column in _COLUMNS))
+
+
+def count_times_out_of_range(frame: DataFrame) -> dict[str, int]:
+    """For each column of times the number of its values outside the years 1 to 9999, which are null; one action.
+
+    In mode PERMISSIVE the rows that report a problem have no times either, and are counted.
+
+    Args:
+        frame: what a source gave with the option `timestamps` set to `utc`.
+    """
+    from pyspark.sql import functions
+
+    names = [name for name in frame.columns if is_time(name)]
+    counts = [functions.count_if(functions.col(name).isNull()).alias(name) for name in names]
+    return frame.agg(*counts).collect()[0].asDict() if names else {}

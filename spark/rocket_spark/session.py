@@ -24,8 +24,8 @@ _LOG_CONFIG: Final = Path(__file__).with_name("quiet-log4j2.properties")
 
 _CURE: Final = "Spark needs a Java 17 beside `pip install rocketspec[spark]`"
 
-QUICK_COMPILER: Final = "-XX:TieredStopAtLevel=1"
-"""For a JVM that only hands out tasks: the thorough compiler would take the processors from these for minutes."""
+QUICK_COMPILER: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a JVM that only hands out tasks: threads of the thorough compiler and collector would take processors from these."""
 
 _LOOPBACK: Final = "127.0.0.1"
 
@@ -62,20 +62,18 @@ def _require_java() -> None:
 
 
 @contextmanager
-def _stderr_to(log: Path | None) -> Iterator[None]:
-    """Redirects stderr of processes started inside the block to `log`, for as long as they run."""
-    if log is None:
-        yield
-        return
-    sys.stderr.flush()
-    own = os.dup(2)
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """The environment of the JVM that starts inside the block: Spark has no settings for these."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
     try:
-        with log.open("wb") as file:
-            os.dup2(file.fileno(), 2)
         yield
     finally:
-        os.dup2(own, 2)
-        os.close(own)
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @contextmanager
@@ -130,8 +128,6 @@ def open_session(
 
     With a `local` master the workers run this interpreter, and a master on loopback keeps the driver there too. Workers
     import nothing from their working directory, which may be a store; ship modules of your own with `spark.submit.pyFiles`.
-    The environment of this process is changed (`PYSPARK_PYTHON`, `SPARK_HOME`, `SPARK_LOCAL_IP`), since that is where
-    the JVM looks.
 
     Args:
         master: Spark's master URL; by default that of `spark-submit`, else `local[*]`.
@@ -154,6 +150,7 @@ def open_session(
         raise UsageError("a master and a Spark Connect server are mutually exclusive")
     builder = SparkSession.builder.appName(app_name)
     settings: dict[str, str] = {}
+    environment: dict[str, str] = {}
     if remote is not None:
         where = f"Spark Connect at {remote} does not answer"
         server = _SERVER.match(remote)
@@ -164,17 +161,30 @@ def open_session(
         where = f"Spark does not start with master {master}"
         if master is not None and master.startswith("spark://"):
             _require_answer([(host, int(port)) for host, port in _ADDRESS.findall(master)], where)
-        settings = driver_settings(master, QUICK_COMPILER if only_jobs else "")
-    for name, value in (settings | dict(conf or {})).items():
-        builder = builder.config(name, value)
+        settings, environment = driver_settings(master, QUICK_COMPILER if only_jobs else "")
+    settings |= {"spark.app.name": app_name} | dict(conf or {})
     try:
-        with _stderr_to(log), _uninterrupted(), _safe_path():
+        with _environment(environment), _uninterrupted():
+            if remote is None and log is not None and SparkSession.getActiveSession() is None:
+                _start(settings, log)
+            for name, value in settings.items():
+                builder = builder.config(name, value)
             session = builder.getOrCreate()
-            if remote is not None:
-                _ = session.version  # the first word with the server
-            return session
+            _ = session.version  # the first word with a server
     except (Py4JError, PySparkException, ImportError) as error:
         raise SparkUnavailableError(f"{where}: {_reason(error, log)}") from error
+    else:
+        return session
+
+
+def _start(settings: Mapping[str, str], log: Path) -> None:
+    """Starts the driver, with a JVM whose stderr is a file."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    conf = SparkConf().setAll(list(settings.items()))
+    with log.open("wb") as file:
+        SparkContext(conf=conf, gateway=launch_gateway(conf, {"stderr": file}))  # type: ignore[no-untyped-call]
 
 
 def _require_answer(addresses: Sequence[tuple[str, int]], where: str) -> None:
@@ -190,51 +200,35 @@ def _require_answer(addresses: Sequence[tuple[str, int]], where: str) -> None:
     raise SparkUnavailableError(f"{where}: {why}")
 
 
-@contextmanager
-def _safe_path() -> Iterator[None]:
-    """The JVM that starts inside the block, and its workers, import nothing from a working directory, which may be a store."""
-    before = os.environ.get("PYTHONSAFEPATH")
-    os.environ["PYTHONSAFEPATH"] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["PYTHONSAFEPATH"]
-        else:
-            os.environ["PYTHONSAFEPATH"] = before
-
-
-def _settle_home() -> None:
-    """Sets Spark's home: PySpark would take a directory above the working directory if that holds `bin/spark-submit` and `jars`."""
+def driver_settings(master: str | None, options: str = "") -> tuple[dict[str, str], dict[str, str]]:
+    """Settings of a session whose driver is this process, and the environment of its JVM; `options` are the JVM's."""
     import pyspark
 
-    package = Path(pyspark.__file__).parent
-    homes = [
-        home for home in (package / "spark-distribution", package) if (home / "bin/spark-submit").is_file()
-    ]
-    if homes:
-        os.environ.setdefault("SPARK_HOME", str(homes[0]))
-
-
-def driver_settings(master: str | None, options: str = "") -> dict[str, str]:
-    """Settings of a session whose driver is this process; `options` are the JVM's."""
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if master is None and not submitted:
         master = "local[*]"
     if not submitted:
         _require_java()
-    if master is not None and master.startswith("local"):
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    _settle_home()
+    near = master is not None and master.startswith("local")
+    # PySpark would take a directory above the working directory for its home if that holds `bin/spark-submit` and `jars`.
+    package = Path(pyspark.__file__).parent
+    homes = [
+        home for home in (package / "spark-distribution", package) if (home / "bin/spark-submit").is_file()
+    ]
+    environment = {
+        "PYSPARK_PYTHON": sys.executable if near else os.environ.get("PYSPARK_PYTHON", sys.executable),
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONSAFEPATH": "1",
+    }
+    if homes:
+        environment["SPARK_HOME"] = os.environ.get("SPARK_HOME", str(homes[0]))
     settings = {"spark.ui.showConsoleProgress": "false", "spark.executorEnv.PYTHONSAFEPATH": "1"}
     if hasattr(socket, "AF_UNIX") and (master or "").startswith(("local", "spark://")):
         # Over TCP each task waits 40 ms: small writes that go together meet an acknowledgement that is delayed. In the
         # containers of YARN, which spark-submit may start, the folder of a socket is longer than the 107 bytes allowed.
         settings["spark.python.unix.domain.socket.enabled"] = "true"
     if master is None:
-        return settings
+        return settings, environment
     logging = f"-Dlog4j2.configurationFile={_LOG_CONFIG.as_uri()}"
     settings |= {
         "spark.master": master,
@@ -242,6 +236,6 @@ def driver_settings(master: str | None, options: str = "") -> dict[str, str]:
         "spark.driver.extraJavaOptions": f"{logging} {options}".rstrip(),
     }
     if _ON_LOOPBACK.match(master):
-        os.environ["SPARK_LOCAL_IP"] = _LOOPBACK
+        environment["SPARK_LOCAL_IP"] = _LOOPBACK
         settings |= {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
-    return settings
+    return settings, environment

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StringType, StructField, StructType
@@ -16,15 +16,18 @@ from rocket_columnar.decode import TABLE_KINDS
 from rocket_spec.errors import UsageError
 
 from rocket_spark.failure_causes import reason
-from rocket_spark.fleet_sources import FLEET_SOURCES
+from rocket_spark.fleet import FLEET_SOURCES
 from rocket_spark.reading import (
+    KEPT,
     OFFSET_OPTIONS,
     Offsets,
     Request,
     RowsPartition,
     StoreTails,
     flag,
+    given_options,
     grouped,
+    is_catalogs,
     offsets_option,
     part_rows,
     plan_parts,
@@ -40,15 +43,11 @@ if TYPE_CHECKING:
 __all__ = ["SOURCES", "reason", "register"]
 
 
-_KEPT: Final = "rocketspec.options"
-"""Name of the options of a catalog's table in the metadata of its first column."""
-
-
 @dataclass
 class _Reader(DataSourceReader):
     """Plans on the driver, decodes in the tasks.
 
-    It takes no filters from Spark: see `rocket_spark.reading.filters`.
+    It takes no filters from Spark: see `rocket_spark.reading.options`.
     """
 
     table: str
@@ -81,20 +80,8 @@ class _StoreSource(DataSource):
     def name(cls) -> str:
         return cls.format_name
 
-    def _given(self, schema: StructType | None = None) -> Mapping[str, str]:
-        """The options; of a table of a catalog those of its CREATE TABLE too, which its schema keeps.
-
-        Spark hands them to `schema` alone, not to the reader.
-        """
-        kept = schema[0].metadata.get(_KEPT) if schema is not None and len(schema) else None
-        if kept is None:
-            return self.options
-        kind: Any = type(self.options)  # in which names are found in any case
-        found: Mapping[str, str] = kind({**json.loads(kept), **self.options})
-        return found
-
     def _asked(self, schema: StructType | None = None) -> Request:
-        return request(self._given(schema), self.table, self.format_name)
+        return request(given_options(self.options, schema), self.table, self.format_name)
 
     def schema(self) -> StructType:
         asked = self._asked()
@@ -102,11 +89,9 @@ class _StoreSource(DataSource):
         fields = [whole[name] for name in asked.columns] if asked.columns is not None else list(whole)
         if asked.corrupt is not None:
             fields.append(StructField(asked.corrupt, StringType()))
-        if "provider" in self.options:
-            first = fields[0]
-            fields[0] = StructField(
-                first.name, first.dataType, metadata={_KEPT: json.dumps(dict(self.options))}
-            )
+        if is_catalogs(self.options):
+            kept = {KEPT: json.dumps(dict(self.options))}
+            fields[0] = StructField(fields[0].name, fields[0].dataType, metadata=kept)
         return StructType(fields)
 
     def _columns(self, schema: StructType, asked: Request) -> list[str]:
@@ -126,7 +111,7 @@ class _StoreSource(DataSource):
         return schema.fieldNames()
 
     def reader(self, schema: StructType) -> _Reader:
-        asked, options = self._asked(schema), self._given(schema)
+        asked, options = self._asked(schema), given_options(self.options, schema)
         between = None
         given = [name for name in OFFSET_OPTIONS if name in options]
         if given:
@@ -149,7 +134,9 @@ class _StoreSource(DataSource):
         from rocket_spark.streaming import StoreStreamReader
 
         asked = self._asked(schema)
-        return StoreStreamReader(self.table, asked, self._columns(schema, asked), self._given(schema))
+        return StoreStreamReader(
+            self.table, asked, self._columns(schema, asked), given_options(self.options, schema)
+        )
 
     def writer(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: ARG002, FBT001 - Spark's form
         raise UsageError(
@@ -176,9 +163,9 @@ _SHORT: Final = {
 def require_streams() -> None:
     """Raises UsageError where PySpark lacks what a stream of ours needs."""
     import pyspark
-    from pyspark.sql.streaming import datasource
+    from pyspark.sql import datasource
 
-    if not hasattr(datasource, "SupportsTriggerAvailableNow"):
+    if not hasattr(datasource, "ReadLimit"):
         raise UsageError(f"streams need PySpark 4.2 or later; this is {pyspark.__version__}")
 
 

@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
+from rocket_columnar.decode import TABLE_KINDS
 from rocket_columnar.store import BrokerConf, StoreFile, shown_name
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import Geometry
@@ -27,10 +29,11 @@ from rocket_spark.files import (
     is_glob,
     is_remote,
     is_store,
+    local_copy,
     storage_for,
     stripped,
 )
-from rocket_spark.tasks import Failures, JobError, Progress, TaskOptions, run_tasks
+from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,11 +91,13 @@ class JobOptions(TypedDict, total=False):
         storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
         failed: receives the error of each store that cannot be read, instead of raising it; a job on a single store raises
             it in any case.
+        progress: see `rocket_spark.tasks.Progress`.
     """
 
     geometry: Geometry | None
     storage: Mapping[str, str] | None
     failed: Failures | None
+    progress: Progress
 
 
 def split_name(text: str) -> tuple[str | None, str]:
@@ -282,6 +287,7 @@ class JobStores:
     Attributes:
         tasks: one for each store.
         failed: errors by the names of stores.
+        progress: see `rocket_spark.tasks.Progress`.
     """
 
     def __init__(
@@ -291,8 +297,10 @@ class JobStores:
         geometry: Geometry | None = None,
         storage: Mapping[str, str] | None = None,
         failed: Failures | None = None,
+        progress: Progress = silent,
     ) -> None:
         """Takes what `JobOptions` describes; errors as of `name_stores`."""
+        self.progress = progress
         self.tasks = store_tasks(stores, geometry, storage)
         self._collected = failed if len(self.tasks) > 1 else None
 
@@ -318,10 +326,18 @@ class JobStores:
             self._collected[store] = error
 
     def run(
-        self, spark: SparkSession, work: Callable[..., Any], tasks: Sequence[Any], **how: Unpack[TaskOptions]
-    ) -> list[Any]:
-        """The results of tasks, as of `run_tasks`; None for those that failed."""
-        return run_tasks(spark, work, tasks, failed=self._collected, **how)
+        self,
+        spark: SparkSession,
+        work: Callable[..., Any],
+        tasks: Sequence[Any],
+        what: str = "stores",
+        common: Mapping[str, Any] | None = None,
+    ) -> list[tuple[Any, Any]]:
+        """Tasks with their results, as of `run_tasks` and `good`."""
+        done = run_tasks(
+            spark, work, tasks, what=what, common=common, failed=self._collected, progress=self.progress
+        )
+        return self.good(tasks, done)
 
     def good(self, tasks: Sequence[Any], results: Iterable[Any]) -> list[tuple[Any, Any]]:
         """Tasks with their results, without those of stores that failed; JobError if all stores did."""
@@ -332,12 +348,36 @@ class JobStores:
         pairs = zip(tasks, results, strict=True)
         return [(task, result) for task, result in pairs if task.store not in failed]
 
-    def each(
-        self, spark: SparkSession, work: Callable[[StoreTask], Any], progress: Progress
-    ) -> dict[str, Any]:
+    def each(self, spark: SparkSession, work: Callable[[StoreTask], Any]) -> dict[str, Any]:
         """Results of `work` for each store that does not fail."""
-        done = self.run(spark, work, self.tasks, what="stores", progress=progress)
-        return {task.store: found for task, found in self.good(self.tasks, done)}
+        return {task.store: found for task, found in self.run(spark, work, self.tasks)}
+
+
+@contextmanager
+def near(task: StoreTask) -> Iterator[tuple[Path, list[Path]]]:
+    """In a task: the directory of a store and those of its log; a copy on the worker's disk if it is far away."""
+    if not is_remote(task.path):
+        yield Path(task.path), [Path(folder) for folder in task.commitlog]
+        return
+    files = task.files(TABLE_KINDS.values())
+    if task.commitlog:
+        files = [
+            replace(file, name=f"commitlog/{file.path.name}") if file.kind == "log" else file
+            for file in files
+        ]
+    with copied(files) as place:
+        if task.is_in_use():
+            (place / "abort").touch()
+        yield place, []
+
+
+@contextmanager
+def copied(files: Iterable[StoreFile]) -> Iterator[Path]:
+    """A directory on the worker's disk with copies of files that are far away."""
+    with TemporaryDirectory(prefix="rocketspec-") as scratch:
+        for file in files:
+            local_copy(file, Path(scratch))
+        yield Path(scratch)
 
 
 def _absolute(folder: str) -> str:

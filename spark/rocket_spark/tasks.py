@@ -7,6 +7,7 @@ it works over Spark Connect too.
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 import threading
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Required, TypedDict
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from rocket_spec.errors import FormatError, UsageError
@@ -53,14 +54,6 @@ _shared: dict[str, Any] = {}
 
 Failures = dict[str, Exception]
 """The first error of each store that failed, by the store's name."""
-
-
-class TaskOptions(TypedDict, total=False):
-    """Keywords of `run_tasks`."""
-
-    what: Required[str]
-    progress: Progress
-    common: Mapping[str, Any] | None
 
 
 class JobError(RuntimeError):
@@ -236,13 +229,22 @@ def one_line_errors() -> Iterator[None]:
         raise JobError(f"the Spark job failed: {cause_of(str(error))}") from error
 
 
+_LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)(?:,\s*(\d+))?\])?")
+
+
 def _attempts(spark: SparkSession) -> int:
     """Number of times that Spark runs a task before it gives up."""
-    master = spark.conf.get("spark.master", "") or ""
-    local = re.fullmatch(r"local(?:\[[^,\]]*(?:,\s*(\d+))?\])?", master)
+    local = _LOCAL.fullmatch(spark.conf.get("spark.master", "") or "")
     if local is not None:
-        return int(local[1] or 1)
+        return int(local[2] or 1)
     return int(spark.conf.get("spark.task.maxFailures", "4") or 4)
+
+
+def threads_each(spark: SparkSession, tasks: int) -> int:
+    """Threads for each of some tasks: with a local master its cores are shared out, elsewhere a task has one core."""
+    local = _LOCAL.fullmatch(spark.conf.get("spark.master", "") or "")
+    cores = "1" if local is None else local[1] or "1"
+    return max(1, (os.cpu_count() or 1 if cores == "*" else int(cores)) // max(tasks, 1))
 
 
 def _unpickled(common: tuple[str, bytes]) -> Any:

@@ -3,65 +3,16 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from rocket_columnar.report import audit
-from rocket_golden import damaged, open_damaged, open_store
+from rocket_golden import open_store
 from rocket_spark import Store, audit_stores, decode_stores, rebuild_stores
-from table_rows import without_cures
 from verb_run import Run
 
 pytestmark = pytest.mark.spark
 
 FEW = ("mixed", "ext", "lmq", "killed-restarted", "dledger", "dledger-group-rejoined")
-
-
-def test_planted_defects_are_found(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
-    """The findings on all stores in one job are the engine's, and those of the planted defects are among them."""
-    of_mixed = {variant.damage: variant for variant in damaged() if variant.store == "mixed"}
-    planted = {variant.name: variant for variant in of_mixed.values()}
-    assert len(planted) > 20
-    stores = {name: open_damaged(name, tmp_path / name) for name in planted}
-    stores |= {name: golden[name] for name in FEW}
-    for damage in (lost_log, bad_configuration, lost_queue_file):
-        stores[damage.__name__] = Path(shutil.copytree(golden["mixed"], tmp_path / damage.__name__))
-        damage(stores[damage.__name__])
-    reports = audit_stores(spark, list(stores.values()), "deep")
-    for name, store in stores.items():
-        mine = without_cures(reports[str(store)])
-        assert mine == without_cures(audit(store, "deep")), name
-        if name in planted:
-            variant = planted[name]
-            places = {(finding.code, finding.file, finding.offset) for finding in mine}
-            assert (variant.damage, variant.file, variant.offset) in places
-    assert {finding.code for finding in reports[str(stores["bad_configuration"])]} >= {"config.unreadable"}
-    assert {finding.code for finding in reports[str(stores["lost_log"])]} >= {"log.gap"}
-
-
-def lost_log(store: Path) -> None:
-    shutil.rmtree(store / "commitlog")
-
-
-def bad_configuration(store: Path) -> None:
-    (store / "config").mkdir(exist_ok=True)
-    for name in ("topics.json", "topics.json.bak"):
-        (store / "config" / name).write_text("{")
-
-
-def lost_queue_file(store: Path) -> None:
-    min(path for path in (store / "consumequeue").rglob("*") if path.is_file()).unlink()
-
-
-def test_the_verb_audits_stores(verb: Run, golden: dict[str, Path], tmp_path: Path) -> None:
-    wrong = open_damaged("mixed-queue-order", tmp_path)
-    done = verb("audit", golden["mixed"], wrong, "--json")
-    lines: list[dict[str, Any]] = [json.loads(line) for line in done.out.splitlines()]
-    assert [(line["store"], line["code"]) for line in lines] == [
-        (str(wrong), finding.code) for finding in audit(wrong)
-    ]
-    assert (done.code, done.err) == (1, "")
 
 
 def test_the_verb_states_the_signs_of_a_later_release(

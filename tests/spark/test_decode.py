@@ -6,20 +6,15 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from far_storage import Far
 from pyspark.sql import SparkSession
-from rocket_columnar.findings import Finding
-from rocket_columnar.report import audit
-from rocket_spark import DecodeOptions, audit_stores, decode_stores, plan_decode, run_decode
+from rocket_spark import DecodeOptions, decode_stores, plan_decode, run_decode
 from rocket_spark.stores import name_stores
 from rocket_spec.errors import MalformedError, UsageError
-from rocket_spec.layout import Geometry
-from store_bytes import Entry, blank, index_file, put, record
+from store_bytes import blank, put, record
 from table_rows import Row, engine_rows, part_rows
 
 pytestmark = pytest.mark.spark
@@ -37,18 +32,6 @@ def written(out: Path, store: object = None) -> dict[str, list[Row]]:
         for table, mine in rows.items()
         if mine or store is None
     }
-
-
-def test_every_golden_store_row_for_row(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
-    summary = decode_stores(spark, list(golden.values()), tmp_path / "out")
-    assert summary.stores == len(golden)
-    expected = {name: engine_rows(store) for name, store in golden.items()}
-    for name, store in golden.items():
-        there = {table: rows for table, rows in expected[name].items() if rows}
-        assert written(tmp_path / "out", str(store)) == there, name
-    read = spark.read.parquet(str(tmp_path / "out" / "commit_log"))
-    counted = {row["store"]: row["count"] for row in read.groupBy("store").count().collect()}
-    assert counted == {str(golden[name]): len(rows["commit_log"]) for name, rows in expected.items()}
 
 
 def test_overwrite_replaces_when_all_is_written(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
@@ -117,45 +100,6 @@ def test_names_of_stores() -> None:
         name_stores(["/a/b/c", "/a/b-c", "/a/b"])
 
 
-def test_stores_on_s3(spark: SparkSession, hand_made: Path, s3: Far, tmp_path: Path) -> None:
-    """Decoded and audited, `--deep` too: every key is looked up.
-
-    4.9.3 stops at an entry with a negative time diff (IDX-SEL-5): the older one in its chain is not found.
-    """
-    store = tmp_path / "store"
-    first = record(
-        0, properties=b"KEYS\1a\2"
-    )  # "T#a" hashes to 84 * 31^2 + 35 * 31 + 97 = 81,906, "T#h" to 7 more
-    put(store, f"commitlog/{0:020}", first + record(len(first), queue_offset=1, properties=b"KEYS\1h\2"))
-    shape = Geometry(7, 12)
-    puts = [Entry(81_906, 0, 0), Entry(81_913, len(first), -1)]
-    put(store, "index/20260101000000000", index_file(*shape, puts))
-    stores = {"a/store": hand_made, "b/store": store}
-    uris = [s3.upload(store, f"jobs/{name}") for name, store in stores.items()]
-    twice = [uris[0], s3.upload(hand_made, "jobs/c/store")]
-    decode_stores(spark, twice, tmp_path / "out", storage=s3.options)
-    for name in ("a/store", "c/store"):
-        assert written(tmp_path / "out", f"{s3.root}/jobs/{name}") == engine_rows(hand_made)
-    deep, usual = (
-        {
-            uri: list(audit(store, level, geometry=shape))
-            for uri, store in zip(uris, stores.values(), strict=True)
-        }
-        for level in ("deep", "default")
-    )
-    more = [finding.code for uri, found in deep.items() for finding in found if finding not in usual[uri]]
-    assert set(more) == {"index.missing_key"}
-    reports = audit_stores(spark, uris, "deep", geometry=shape, storage=s3.options)
-    assert {uri: facts(report) for uri, report in reports.items()} == {
-        uri: facts(found) for uri, found in deep.items()
-    }
-
-
-def facts(found: Iterable[Finding]) -> list[tuple[object, ...]]:
-    """Findings without their cures, which depend on where a store is."""
-    return sorted((one.code, one.severity, one.file, one.offset or -1, one.message) for one in found)
-
-
 def ranged(
     spark: SparkSession, files: dict[int, bytes], step: int, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[list[dict[str, Any]], list[str], int]:
@@ -211,20 +155,6 @@ def test_ranges_of_a_log_file_give_its_rows_and_gaps_once(
         lost[0], (1400, 2000), lost[1], (3400, 4000), lost[2]
     ]  # fmt: skip
     assert parts == 6 + 6 + -(-(fourth[2] + size - 4000) // 250)
-
-
-def test_a_frame_in_a_body_is_no_record_where_a_range_begins(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    inner = [record(offset, body=b"", queue_offset=7) for offset in (300, 600)]
-    body = bytes(300 - 88) + inner[0].ljust(300, b"\0") + inner[1]
-    log = record(0, body=body)
-    log += record(len(log), queue_offset=1)
-    assert log[300:].startswith(inner[0])
-    assert log[600:].startswith(inner[1])
-    rows, gaps, parts = ranged(spark, {0: log}, 150, tmp_path, monkeypatch)
-    assert [row["queue_offset"] for row in rows] == [0, 1]
-    assert (gaps, parts) == ([], -(-len(log) // 150))
 
 
 def command(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -8,22 +8,17 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from rocket_columnar.audit import LEVELS
-from rocket_columnar.rebuild import rebuild
-from rocket_columnar.report import audit
 from rocket_spark import (
     DecodeOptions,
     JobError,
-    audit_stores,
     decode_stores,
     plan_decode,
     plan_rebuilds,
-    rebuild_stores,
     run_rebuild,
 )
 from rocket_spark import tasks as runner
 from rocket_spec.errors import MalformedError
-from table_rows import engine_rows, without_cures
+from table_rows import engine_rows
 
 pytestmark = pytest.mark.spark
 
@@ -77,37 +72,6 @@ def test_a_store_that_cannot_be_listed_fails_alone(golden: dict[str, Path], tmp_
     failed: dict[str, Exception] = {}
     assert len(plan_rebuilds(stores, tmp_path / "out", failed=failed).plans) == 1
     assert failed.keys() == plan.failed.keys()
-
-
-def test_good_stores_are_audited_and_bad_ones_are_listed(spark: SparkSession, fleet: Path) -> None:
-    failed: dict[str, Exception] = {}
-    (fleet / "d-good" / "checkpoint").write_bytes(b"short")
-    stores = [fleet / name for name in (*NAMES, "i-missing", "j-missing")]
-    missing = {str(fleet / name) for name in ("g-missing", "i-missing", "j-missing")}
-    for level in LEVELS:
-        failed.clear()
-        found = audit_stores(spark, stores, level, failed=failed)
-        assert set(failed) - {str(fleet / "b-empty"), str(fleet / "f-link")} == missing
-        for name in ("a-good", "h-live", "d-good", "e-short"):
-            assert without_cures(found[str(fleet / name)]) == without_cures(audit(fleet / name, level))
-
-
-def test_good_stores_are_rebuilt_and_bad_ones_are_listed(
-    spark: SparkSession, fleet: Path, tmp_path: Path
-) -> None:
-    """One has an index that cannot be read: it is rebuilt as if the index were not there."""
-    failed: dict[str, Exception] = {}
-    index = min((fleet / "d-good" / "index").iterdir())
-    index.write_bytes(b"short")
-    done = rebuild_stores(spark, [fleet / name for name in NAMES], tmp_path / "out", failed=failed)
-    assert set(done) == {str(fleet / name) for name in ("a-good", "d-good", "e-short", "h-live")}
-    assert set(failed) == {str(fleet / name) for name in ("b-empty", "f-link", "g-missing")}
-    index.unlink()
-    for name, rebuilt in done.items():
-        whole = tmp_path / "whole" / Path(name).name
-        assert rebuilt == rebuild(name, whole)
-        for file in rebuilt.files:
-            assert (tmp_path / "out" / name.strip("/") / file).read_bytes() == (whole / file).read_bytes()
 
 
 def test_a_log_file_that_vanishes_fails_its_store_alone(

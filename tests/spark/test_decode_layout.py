@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
-from rocket_spark import DecodeOptions, decode_stores, plan_decode
-from rocket_spark.decode import part_writer
+from rocket_spark import DecodeOptions, decode_stores, parquet, plan_decode
 from rocket_spec.errors import UsageError
 from store_bytes import put, record
 from table_rows import part_rows, table_rows
@@ -42,9 +41,9 @@ def test_row_groups_end_at_a_number_of_rows_or_bytes(tmp_path: Path, monkeypatch
     schema = pa.schema([("file", pa.string())])
     for limit, sizes in (("GROUP_ROWS", [4, 4, 2]), ("GROUP_BYTES", [2, 2, 2, 2, 2])):
         with monkeypatch.context() as patch:
-            patch.setattr(part_writer, "GROUP_ROWS", 1 << 20)
-            patch.setattr(part_writer, limit, 4 if limit == "GROUP_ROWS" else 1)
-            file = part_writer.PartFile(tmp_path / limit, "checkpoint", schema, None)
+            patch.setattr(parquet, "GROUP_ROWS", 1 << 20)
+            patch.setattr(parquet, limit, 4 if limit == "GROUP_ROWS" else 1)
+            file = parquet.PartFile(tmp_path / limit, "checkpoint", schema, None)
             for _ in range(5):
                 file.write(pa.RecordBatch.from_pydict({"file": ["a", "b"]}))
             file.close()
@@ -54,11 +53,11 @@ def test_row_groups_end_at_a_number_of_rows_or_bytes(tmp_path: Path, monkeypatch
 
 def test_the_bloom_filter_of_a_full_row_group_has_one_mebibyte(tmp_path: Path) -> None:
     """The bits by Parquet's formula, -8 n / ln(1 - p ** (1 / 8)), rounded up to a power of two; 16 bytes are its header."""
-    bits = -8 * part_writer.GROUP_ROWS / math.log(1 - 0.01 ** (1 / 8))
+    bits = -8 * parquet.GROUP_ROWS / math.log(1 - 0.01 ** (1 / 8))
     assert 1 << 22 < bits <= 1 << 23
     schema = pa.schema([("key_hash", pa.int32())])
-    file = part_writer.PartFile(tmp_path / "part", "index_entries", schema, None)
-    file.write(pa.RecordBatch.from_pydict({"key_hash": [*range(part_writer.GROUP_ROWS)]}, schema))
+    file = parquet.PartFile(tmp_path / "part", "index_entries", schema, None)
+    file.write(pa.RecordBatch.from_pydict({"key_hash": [*range(parquet.GROUP_ROWS)]}, schema))
     file.close()
     column: Any = pq.ParquetFile(tmp_path / "part").metadata.row_group(0).column(0)
     assert 1 << 20 < column.bloom_filter_length < (1 << 20) + 32

@@ -102,7 +102,7 @@ def test_a_task_that_fails(
 ) -> None:
     """`work` is sent to the workers in place of a decode."""
     work.__module__ = "__main__"  # sent as it is, not by name
-    monkeypatch.setattr("rocket_spark.decode.job.run_part", work)
+    monkeypatch.setattr("rocket_spark.decode.run_part", work)
     with pytest.raises(kind, match=said) as caught:
         decode_stores(spark, store, store.parent / "out")
     assert "\n" not in str(caught.value)

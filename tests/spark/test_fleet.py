@@ -1,4 +1,4 @@
-"""Questions to many stores: who has a message, which replicas differ, which store is worst, what a start would do."""
+"""Questions to many stores, bad ones among them: who has a message, which store is worst, what a start would do."""
 
 import json
 import shutil
@@ -8,41 +8,21 @@ from typing import Any
 import pytest
 from far_storage import Far
 from pyspark.sql import SparkSession
-from rocket_columnar.describe import digest, look_at, store_digest
-from rocket_columnar.rebuild import rebuild
+from rocket_columnar.describe import digest, store_digest
 from rocket_columnar.report import audit
 from rocket_columnar.restart import restarts, rows_of
-from rocket_spark import Asked, differing, digest_stores, query_stores, restart_stores
+from rocket_spark import Asked, digest_stores, query_stores, restart_stores
 from rocket_spark.sources import reason
 from rocket_spec.errors import UsageError
-from rocket_spec.layout import Geometry
-from store_bytes import put, record
+from small_stores import SHAPE, TIME, write_small_store
+from store_bytes import put
 from verb_run import Run
 
 pytestmark = pytest.mark.spark
 
 COUNT = 24
-SHAPE = Geometry(7, 12)
-TIME = 1_700_000_000_000
 UNREADABLE = {"010", "011", "012", "013"}
-WORST, REPLICA, ODD = "014", "016", "017"
-
-
-def write_store(store: Path, number: int) -> None:
-    """Three records with a key each, 10 s apart, in two queues; index and queues as a rebuild makes them."""
-    log = b""
-    for place in range(3):
-        properties = f"KEYS\1k-{number}-{place}\2UNIQ_KEY\1U{number}-{place}\2".encode()
-        time = TIME + 1000 * number + 10_000 * place
-        log += record(
-            len(log), queue_id=place // 2, queue_offset=place % 2, properties=properties, store_timestamp=time
-        )
-    put(store, f"commitlog/{0:020}", log)
-    made = store.with_name(f"{store.name}-made")
-    rebuild(store, made, geometry=SHAPE, queue_file_size=100)
-    for name in ("index", "consumequeue"):
-        (made / name).rename(store / name)
-    shutil.rmtree(made)
+WORST = "014"
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +30,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Of the bad ones, one is missing, one empty, one a link to itself, one has an index that is none; one has no queues."""
     root = tmp_path_factory.mktemp("fleet")
     for number in range(COUNT):
-        write_store(root / f"{number:03}", number)
-    shutil.rmtree(root / ODD)
-    shutil.copytree(root / REPLICA, root / ODD)
-    (queue,) = (root / ODD / "consumequeue" / "T" / "1").iterdir()
-    data = bytearray(queue.read_bytes())
-    data[19] ^= 1  # the tags code
-    queue.write_bytes(data)
+        write_small_store(root / f"{number:03}", number)
     for name in UNREADABLE:
         shutil.rmtree(root / name)
     (root / "011").mkdir()
@@ -124,25 +98,6 @@ def test_stores_far_away(spark: SparkSession, fleet: list[Path], s3: Far) -> Non
     assert list(starts.values()) == [list(rows_of(*restarts(store, geometry=SHAPE))) for store in stores]
 
 
-def test_one_query_finds_the_replicas_that_differ(spark: SparkSession, verb: Run, fleet: list[Path]) -> None:
-    failed: dict[str, Exception] = {}
-    found = digest_stores(spark, fleet, failed=failed)
-    assert {name[-3:] for name in failed} == UNREADABLE - {
-        "013"
-    }  # an index file without entries has a digest
-    assert found[str(fleet[7])].digest == store_digest(list(digest(fleet[7])))
-    (pair,) = differing(found)
-    one, other = str(fleet[int(REPLICA)]), str(fleet[int(ODD)])
-    assert (pair.one, pair.other, [file[:2] for file in pair.files]) == (one, other, [("queue", "T/1/0")])
-    done = verb("digest", *fleet[14:24])
-    assert done.code == 1
-    assert done.out.splitlines()[-3:] == [
-        f"{one} and {other} differ in 1 file:",
-        "  queue T/1/0",
-        "10 stores: 1 replica that differs",
-    ]
-
-
 def test_one_query_finds_the_worst_store(spark: SparkSession, fleet: list[Path]) -> None:
     """Of each store the findings of an audit; those that cannot be audited have their error."""
     load = f"{fleet[0].parent}/*"
@@ -166,38 +121,9 @@ def test_one_query_finds_the_worst_store(spark: SparkSession, fleet: list[Path])
     assert errors == {
         "011"
     }  # a glob sees neither what is missing nor links to nothing; a bad index file is a finding
-
-
-def test_summaries_of_stores(spark: SparkSession, fleet: list[Path]) -> None:
-    frame = spark.read.format("rocketmq-stores").load([str(store) for store in fleet]).cache()
-    row = frame.where(f"store = '{fleet[5]}'").toArrow().to_pylist()[0]
-    expected = json.loads(json.dumps(look_at(fleet[5]).row()))
-    assert {
-        name: dict(value) if name == "checkpoint" and value else value for name, value in row.items()
-    } == {
-        "store": str(fleet[5]),
-        "error": None,
-        **expected,
-    }
-    counted = frame.selectExpr("count(*)", "count(error)", "sum(size(queues))").first()
-    assert counted is not None
-    assert tuple(counted)[:2] == (COUNT, 3)
     with pytest.raises(Exception, match="option level") as caught:
         spark.read.format("rocketmq-findings").option("level", "slow").load(str(fleet[0])).collect()
     assert reason(caught.value) == "option level: 'slow' is none of quick, default, deep"
-
-
-def test_what_a_start_would_do(spark: SparkSession, verb: Run, fleet: list[Path]) -> None:
-    failed: dict[str, Exception] = {}
-    found = restart_stores(spark, fleet, failed=failed)
-    assert {name[-3:] for name in failed} >= {"010", "011", "012"}
-    for number in (7, 14):
-        assert found[str(fleet[number])] == list(rows_of(*restarts(fleet[number])))
-    done = verb("audit", fleet[7], fleet[14], "--restart")
-    assert [line.partition(":")[0] for line in done.out.splitlines() if not line.startswith(" ")] == [
-        str(fleet[7]),
-        str(fleet[14]),
-    ]
 
 
 def test_what_a_start_of_5_3_1_would_do(spark: SparkSession, verb: Run, fleet: list[Path]) -> None:

@@ -1,11 +1,6 @@
 """`spark decode --increment`: what stores have gained, each row once, whatever was killed, and stores that come later."""
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,40 +8,11 @@ from pyspark.sql import SparkSession
 from rocket_spark import DecodeOptions, Increment, follow_stores
 from rocket_spark.sources import FOLLOWED
 from rocket_spec.errors import UsageError
-from table_rows import Row, table_rows
+from streams import appended, expected, killed_increment
+from table_rows import table_rows
 from verb_run import Run
 
 pytestmark = pytest.mark.spark
-
-PATIENCE = 300
-
-
-def appended(spark: SparkSession, out: Path, table: str) -> list[Row]:
-    rows: list[Row] = spark.read.parquet(str(out / table)).toArrow().to_pylist()
-    return sorted(rows, key=lambda row: str(sorted((key, str(value)) for key, value in row.items())))
-
-
-def expected(stores: list[Path], table: str) -> list[Row]:
-    rows = [{"store": str(store)} | row for store in stores for row in table_rows(store, table)]
-    return sorted(
-        ({**row, "properties": list(row["properties"])} if "properties" in row else row for row in rows),
-        key=lambda row: str(sorted((key, str(value)) for key, value in row.items())),
-    )
-
-
-def kill_while_it_writes(stores: str, out: Path, checkpoint: Path) -> None:
-    """Kills a run, JVM and workers too, when its first batch is planned and not done."""
-    words = [sys.executable, "-m", "rocketspec", "spark", "decode", stores, "-o", str(out)]
-    words += ["--increment", str(checkpoint), "--master", "local[2]"]
-    with subprocess.Popen(words, start_new_session=True, stderr=subprocess.DEVNULL) as run:
-        until = time.monotonic() + PATIENCE
-        while not list(checkpoint.glob("commit_log/offsets/[0-9]*")):
-            assert run.poll() is None
-            assert time.monotonic() < until
-            time.sleep(0.01)
-        os.killpg(run.pid, signal.SIGKILL)
-        run.wait()
-    assert not list(checkpoint.glob("commit_log/commits/[0-9]*"))
 
 
 def test_a_run_that_is_killed_and_stores_that_come_later(
@@ -55,7 +21,8 @@ def test_a_run_that_is_killed_and_stores_that_come_later(
     fleet, out, checkpoint = tmp_path / "fleet", tmp_path / "out", tmp_path / "checkpoint"
     stores = [Path(shutil.copytree(golden[name], fleet / name)) for name in ("mixed", "small-roll")]
     words = ("decode", f"{fleet}/*", "-o", out, "--increment", checkpoint)
-    kill_while_it_writes(f"{fleet}/*", out, checkpoint)
+    killed_increment(f"{fleet}/*", out, checkpoint)
+    assert not list(checkpoint.glob("commit_log/commits/[0-9]*"))
     assert verb(*words).code == 0
     for table in FOLLOWED:
         assert appended(spark, out, table) == expected(stores, table)

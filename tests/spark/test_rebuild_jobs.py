@@ -6,24 +6,13 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from rocket_columnar.log import RULES_4_9_3
-from rocket_columnar.rebuild import BrokerRules, rebuild
+from rocket_columnar.rebuild import rebuild
 from rocket_spark import plan_rebuilds, rebuild_stores
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 from table_rows import same
 
 pytestmark = pytest.mark.spark
-
-RULES = BrokerRules(light=True, keys=RULES_4_9_3)
-
-
-def test_every_golden_store_in_one_job(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
-    done = rebuild_stores(spark, list(golden.values()), tmp_path / "out")
-    assert list(done) == list(map(str, golden.values()))
-    for name, store in golden.items():
-        assert done[str(store)] == rebuild(store, tmp_path / "whole" / name)
-        same(tmp_path / "out" / str(store).strip("/"), tmp_path / "whole" / name)
 
 
 def test_one_store_of_another_geometry(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:

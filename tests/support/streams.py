@@ -1,13 +1,23 @@
 """Micro-batches of a stream, taken without Spark: everything goes through what Spark keeps or sends."""
 
 import json
+import os
 import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
+from pyspark.sql import SparkSession
 from rocket_spark.reading import Offsets
 from rocket_spark.sources import SOURCES
 from rocket_spark.streaming import StoreStreamReader
-from table_rows import Row
+from table_rows import Row, table_rows
+
+_PATIENCE: Final = 300  # seconds
 
 TABLES = {source.table: source for source in SOURCES if source.table in ("commit_log", "consume_queue")}
 
@@ -41,3 +51,41 @@ def ordered(rows: list[Row]) -> list[Row]:
     return sorted(
         rows, key=lambda row: (row["topic"], row["queue_id"], row.get("logical_offset", row["phy_offset"]))
     )
+
+
+def appended(spark: SparkSession, out: Path, table: str) -> list[Row]:
+    """The rows that increments left, in an order of their own."""
+    rows: list[Row] = spark.read.parquet(str(out / table)).toArrow().to_pylist()
+    return sorted(rows, key=_whole)
+
+
+def expected(stores: Sequence[Path], table: str) -> list[Row]:
+    """The rows of stores as `appended` gives them."""
+    rows = [{"store": str(store)} | row for store in stores for row in table_rows(store, table)]
+    return sorted(
+        ({**row, "properties": list(row["properties"])} if "properties" in row else row for row in rows),
+        key=_whole,
+    )
+
+
+def _whole(row: Row) -> str:
+    return str(sorted((key, str(value)) for key, value in row.items()))
+
+
+def killed_increment(stores: str, out: Path, checkpoint: Path) -> None:
+    """Kills an increment, JVM and workers too, when another batch of the log is planned and not done."""
+    words = [sys.executable, "-m", "rocketspec", "spark", "decode", stores, "-o", str(out)]
+    words += ["--increment", str(checkpoint), "--master", "local[2]"]
+
+    def planned() -> int:
+        return len(list(checkpoint.glob("commit_log/offsets/[0-9]*")))
+
+    before = planned()
+    with subprocess.Popen(words, start_new_session=True, stderr=subprocess.DEVNULL) as run:
+        until = time.monotonic() + _PATIENCE
+        while planned() == before:
+            assert run.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()

@@ -87,10 +87,12 @@ class Files:
         state: State = "stopped",
         geometry: Geometry | None = None,
         skipped: Sequence[tuple[str, str]] = (),
+        topics: frozenset[str] | None = None,
     ) -> Self:
         """A store whose files need not be in a directory of this machine; its `name` is for messages.
 
-        `state` is that of its broker; `skipped` are names and reasons of the files that their listing skipped.
+        `state` is that of its broker; `skipped` are names and reasons of the files that their listing skipped; `topics` are
+        those of `config/topics.json`, if it has such a list.
         """
         store = cls(None, geometry=geometry)
         store.name = name
@@ -99,6 +101,7 @@ class Files:
             "holder": None,
             "listed": tuple(files),
             "skipped": tuple(skipped),
+            "listed_topics": topics,
         }
         vars(store).update(known)
         return store

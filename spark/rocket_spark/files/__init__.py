@@ -1,6 +1,5 @@
 """Files wherever they are: local paths, S3-compatible stores and HDFS, listed and read by ranges."""
 
-from rocket_spark.files.copies import disk_bytes, local_copy, range_source
 from rocket_spark.files.finding import (
     COMMITLOG,
     commit_logs,
@@ -14,7 +13,10 @@ from rocket_spark.files.storage import (
     FileInfo,
     Storage,
     check_settings,
+    disk_bytes,
     is_remote,
+    local_copy,
+    range_source,
     storage_for,
     stripped,
 )

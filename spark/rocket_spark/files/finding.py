@@ -17,8 +17,7 @@ from rocket_columnar.store import KINDS, StoreFile
 from rocket_columnar.store import find_files as find_local
 from rocket_spec.errors import UsageError
 
-from rocket_spark.files.copies import range_source
-from rocket_spark.files.storage import FileInfo, Storage, is_remote, scheme_of, storage_for
+from rocket_spark.files.storage import FileInfo, Storage, is_remote, range_source, scheme_of, storage_for
 
 COMMITLOG: Final = "commitlog"
 """The option that names directories of a store's commit log outside of it, separated by commas (STORE-17)."""

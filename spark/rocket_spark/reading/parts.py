@@ -1,4 +1,4 @@
-"""From files to parts, each of which a task decodes: the one planner of sources and jobs.
+"""From stores to files, and from files to parts, each of which a task decodes: the one planner of sources and jobs.
 
 Index files and queues are divided by rows, commit logs by physical offsets. What the engine reports for the end of a
 commit-log file depends on the files after it: zeros there are the end of the log, or a gap in it.
@@ -6,6 +6,7 @@ commit-log file depends on the files after it: zeros there are the end of the lo
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Final
 
@@ -13,11 +14,12 @@ from rocket_columnar.decode import TABLE_KINDS, decode
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.index import GeometryGuess, resolve_each
 from rocket_columnar.store import StoreFile, sized
-from rocket_spec.errors import FormatError, MalformedError
+from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import QUEUE_UNIT, RECORD_FIXED_V4, Geometry
 
-from rocket_spark.files import disk_bytes
-from rocket_spark.reading.filters import Wanted
+from rocket_spark.files import commit_logs, disk_bytes, is_store
+from rocket_spark.reading.options import PART_ROWS, Request, Wanted
+from rocket_spark.stores import Place, find_places
 
 WHOLE: Final = (0, 1 << 62)
 
@@ -26,9 +28,6 @@ PART_BYTES: Final = 128 << 20
 
 FILE_COST: Final = 256 << 10
 """Cost of a file beside its bytes, in bytes: a task has at most 512 files."""
-
-PART_ROWS: Final = 2_500_000
-"""Rows of an index file or a queue that a task takes at most."""
 
 _SAMPLE_BYTES: Final = 1 << 16
 
@@ -336,3 +335,85 @@ def _record_size(file: StoreFile) -> int:
     except MalformedError:
         return RECORD_FIXED_V4
     return int(sum(sizes)) // len(sizes) if sizes else RECORD_FIXED_V4
+
+
+@dataclass(frozen=True, slots=True)
+class FoundStore:
+    """One store of a read: its name, canonical path and files, or why it cannot be read."""
+
+    name: str
+    path: str
+    files: tuple[StoreFile, ...] = ()
+    problem: str | None = None
+
+
+def found_stores(request: Request, table: str, *, lacking: bool = False) -> list[FoundStore]:
+    """The stores of all paths, in their order, with their files of a table.
+
+    A store that a glob matched need not have any, nor with `lacking` any other. One that a glob matched and that cannot be
+    read is an error in mode FAILFAST.
+
+    Raises:
+        UsageError: a wrong path, two stores of one name, in mode FAILFAST what a glob matched and is no store.
+        OSError: a path is missing, or in mode FAILFAST a store cannot be read.
+    """
+    options = dict(request.storage)
+    places = [
+        place
+        for path in request.paths
+        for place in find_places(path, options, recursive=request.recursive)
+        if request.wanted.store(place.name)
+    ]
+    if commit_logs(options) and len(places) > 1:
+        raise UsageError("option commitlog: belongs to one store; expected one path")
+    found: list[FoundStore] = []
+    for place in places:
+        try:
+            files = _files(place, request, table, lacking=lacking)
+        except (FormatError, UsageError, OSError) as error:
+            if request.mode == "FAILFAST" or not place.matched:
+                raise
+            found.append(FoundStore(place.name, place.path, problem=str(error)))
+        else:
+            found.append(FoundStore(place.name, place.path, tuple(files)))
+    return found
+
+
+def _files(place: Place, request: Request, table: str, *, lacking: bool) -> list[StoreFile]:
+    kind, options = TABLE_KINDS[table], dict(request.storage)
+    try:
+        files = place.files(kind, options=options)
+    except UsageError:
+        if request.recursive or ((lacking or place.matched) and is_store(place.path, options)):
+            return []
+        raise
+    return [
+        file
+        for file in files
+        if file.config_table in (None, table)
+        and (request.glob is None or fnmatchcase(file.path.name, request.glob))
+    ]
+
+
+def plan_parts(request: Request, table: str) -> list[tuple[FilePart, ...]]:
+    """The parts of a read, by the tasks that decode them.
+
+    Raises:
+        UsageError: as `found_stores`; a geometry that cannot be inferred.
+        MalformedError: in mode FAILFAST, files that are not what they should be.
+        OSError: a file cannot be read.
+    """
+    return grouped(_parts(request, table))
+
+
+def _parts(request: Request, table: str) -> Iterator[FilePart]:
+    cut = Cut(request.max_partition_rows, request.wanted, strict=request.mode == "FAILFAST")
+    for store in found_stores(request, table):
+        if store.problem is not None:
+            yield FilePart(store.name, table, None, problem=store.problem)
+        else:
+            try:
+                yield from store_parts(store.name, store.files, [table], request.geometry, cut)
+            except UsageError as error:
+                told = str(error).replace("--geometry SLOTS,ENTRIES", "options hashSlotNum and indexNum")
+                raise UsageError(told) from None

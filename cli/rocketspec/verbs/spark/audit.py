@@ -17,18 +17,11 @@ if TYPE_CHECKING:
 
 
 def audit(
-    stores: jobs.Stores = None,
+    job: jobs.Job,
     *,
     quick: option.QuickLevel = False,
     deep: option.DeepLevel = False,
     restart: option.RestartOnly = False,
-    master: jobs.Master = None,
-    remote: jobs.Remote = None,
-    conf: jobs.Conf = None,
-    storage: jobs.Storage = None,
-    commitlog: jobs.CommitLogs = None,
-    broker_conf: jobs.BrokerConfs = None,
-    geometry: option.GeometryText = None,
     rocketmq_profile: option.StoreRelease = None,
     fail_fast: jobs.FailFast = False,
     as_json: option.JsonLines = False,
@@ -44,7 +37,7 @@ def audit(
     level = option.audit_level(quick=quick, deep=deep)
     if restart and (quick or deep):
         raise UsageError("--restart cannot be combined with --quick or --deep")
-    named, failed, options = jobs.store_job(stores, commitlog, broker_conf, storage, geometry)
+    named, failed, options = job.each()
     if fail_fast:
         options["failed"] = None
     from rocket_columnar.store import later_line
@@ -53,11 +46,11 @@ def audit(
     from rocketspec.verbs.audit import print_causes, summary
 
     if restart:
-        with jobs.spark_session(master, remote, conf) as (spark, report):
+        with job.session() as (spark, report):
             predicted = restart_stores(spark, named, release=rocketmq_profile, progress=report, **options)
         _print_restarts(predicted, failed, as_json=as_json)
         return
-    with jobs.spark_session(master, remote, conf) as (spark, report):
+    with job.session() as (spark, report):
         audited = audit_stores(spark, named, level, release=rocketmq_profile, progress=report, **options)
     counts: Counter[str] = Counter()
     for store, found in audited.items():

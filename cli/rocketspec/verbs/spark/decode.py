@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def decode(
-    stores: jobs.Stores = None,
+    job: jobs.Job,
     *,
     output: Annotated[
         str,
@@ -30,14 +30,7 @@ def decode(
             help="Output directory, s3:// or hdfs://: OUT/TABLE/part-*.parquet.",
         ),
     ],
-    master: jobs.Master = None,
-    remote: jobs.Remote = None,
-    conf: jobs.Conf = None,
-    storage: jobs.Storage = None,
-    commitlog: jobs.CommitLogs = None,
-    broker_conf: jobs.BrokerConfs = None,
     table: option.TableNames = None,
-    geometry: option.GeometryText = None,
     overwrite: jobs.Overwrite = False,
     increment: Annotated[
         str | None,
@@ -70,7 +63,7 @@ def decode(
 
     Example: `rocketspec spark decode ~/store -o tables`
     """
-    given = option.read_geometry(geometry)
+    given = option.read_geometry(job.geometry)
     from rocket_spark import DecodeOptions, follow_stores, plan_decode, run_decode
 
     options = DecodeOptions(
@@ -79,8 +72,7 @@ def decode(
         key_list=key_list,
         partition_by=tuple(partition_by or ()),
     )
-    settings = jobs.storage_options(storage)
-    described = jobs.named_stores(stores, commitlog, broker_conf, settings)
+    described, settings = job.described()
     if increment is not None:
         if overwrite or given is not None:
             raise UsageError("--increment cannot be combined with --overwrite or --geometry")
@@ -88,8 +80,8 @@ def decode(
             raise UsageError("--increment follows several stores only if each has its log in STORE/commitlog")
         source = described[0].options(settings) if described[0].commitlog else settings
         # A glob is given as it is: the stream expands it in each run.
-        given_stores = stores or [str(described[0].path)]
-        with jobs.spark_session(master, remote, conf) as (spark, _):
+        given_stores = job.stores or [str(described[0].path)]
+        with job.session() as (spark, _):
             done = follow_stores(
                 spark, given_stores, output, increment, table or None, storage=source, options=options
             )
@@ -106,7 +98,7 @@ def decode(
             options=options,
             on_skip=skipped,
         )
-    with jobs.spark_session(master, remote, conf) as (spark, report):
+    with job.session() as (spark, report):
         summary = run_decode(spark, plan, progress=report)
     problems = [(store.store, problem) for store in summary.status for problem in store.problems]
     for gap in summary.gaps:

@@ -10,7 +10,7 @@ from rocketspec.verbs.spark import job_options as jobs
 
 
 def query(
-    stores: jobs.Stores = None,
+    job: jobs.Job,
     *,
     topic: option.TopicName = None,
     key: Annotated[str | None, typer.Option(metavar="K", help="A key of the message.")] = None,
@@ -25,13 +25,6 @@ def query(
     scan: Annotated[
         bool, typer.Option("--scan", help="Read the whole commit logs instead of the index, in one job.")
     ] = False,
-    master: jobs.Master = None,
-    remote: jobs.Remote = None,
-    conf: jobs.Conf = None,
-    storage: jobs.Storage = None,
-    commitlog: jobs.CommitLogs = None,
-    broker_conf: jobs.BrokerConfs = None,
-    geometry: option.GeometryText = None,
     as_json: option.JsonLines = False,
 ) -> None:
     """Find messages by key, ID or time in many stores: which broker has them.
@@ -46,8 +39,8 @@ def query(
     at = None if time is None else option.read_time(time, "--time")
     asked = Asked(topic, key, unique_key, at, scan)
     asked.check()
-    named, failed, options = jobs.store_job(stores, commitlog, broker_conf, storage, geometry)
-    with jobs.spark_session(master, remote, conf) as (spark, report):
+    named, failed, options = job.each()
+    with job.session() as (spark, report):
         found = query_stores(spark, named, asked, progress=report, **options)
     from rocket_columnar.formats import iso
 
@@ -79,15 +72,8 @@ def query(
 
 
 def digest(
-    stores: jobs.Stores = None,
+    job: jobs.Job,
     *,
-    master: jobs.Master = None,
-    remote: jobs.Remote = None,
-    conf: jobs.Conf = None,
-    storage: jobs.Storage = None,
-    commitlog: jobs.CommitLogs = None,
-    broker_conf: jobs.BrokerConfs = None,
-    geometry: option.GeometryText = None,
     as_json: option.JsonLines = False,
 ) -> None:
     """Print the digest of each store, and the replicas that differ.
@@ -99,8 +85,8 @@ def digest(
     """
     from rocket_spark import differing, digest_stores
 
-    named, failed, options = jobs.store_job(stores, commitlog, broker_conf, storage, geometry)
-    with jobs.spark_session(master, remote, conf) as (spark, report):
+    named, failed, options = job.each()
+    with job.session() as (spark, report):
         found = digest_stores(spark, named, progress=report, **options)
     pairs = differing(found)
     for store, own in found.items():

@@ -1,18 +1,20 @@
-"""Options that the verbs on Spark share, and the session of one job."""
+"""The options that all verbs on Spark have, as one table, and the session of one job."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from rocket_spec.errors import UsageError
 
-from rocketspec._options import UNREADABLE, read_geometry, write_json
+from rocketspec._options import UNREADABLE, GeometryText, read_geometry, write_json
 from rocketspec._terminal import note, progress
 
 if TYPE_CHECKING:
@@ -21,43 +23,6 @@ if TYPE_CHECKING:
     from rocket_spark import Place, Store
     from rocket_spark.tasks import Failures, Progress
 
-Stores = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[NAME=]STORE",
-        help="One or more stores, as the workers see them: a path, a glob, s3:// or hdfs://; NAME is used instead of the path. \\[default: that of --broker-conf]",
-        show_default=False,
-    ),
-]
-CommitLogs = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[STORE=]PATH",
-        help="A directory of a store's commit log outside STORE/commitlog, if it has several; repeatable.",
-    ),
-]
-BrokerConfs = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[STORE=]FILE",
-        help="The broker's configuration file, of one store or of all: directories, geometry and file sizes; repeatable.",
-    ),
-]
-Master = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="Spark master. \\[default: that of spark-submit, else local[*]]"),
-]
-Remote = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="A Spark Connect server (sc://host:port) instead of a master."),
-]
-Storage = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME=VALUE", help="Option of S3 or HDFS (s3.endpoint, hdfs.webhdfs, ...); repeatable."
-    ),
-]
-Conf = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Spark property; repeatable.")]
 Overwrite = Annotated[
     bool,
     typer.Option(
@@ -82,25 +47,107 @@ def one_line() -> Iterator[None]:
         raise typer.Exit(UNREADABLE) from None
 
 
-@contextmanager
-def spark_session(
-    master: str | None, remote: str | None, conf: list[str] | None
-) -> Iterator[tuple[SparkSession, Progress]]:
-    """A session for one job, and where its progress goes; stopped at the end."""
-    from rocket_spark import open_session
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The options that every verb on Spark has."""
 
-    settings = _settings("--conf", conf)
-    with (
-        progress("starting Spark", unit="tasks") as step,
-        TemporaryDirectory(prefix="rocketspec-spark-") as scratch,
-        one_line(),
-    ):
-        log = Path(scratch) / "stderr"
-        spark = open_session(master, remote=remote, conf=settings, log=log, only_jobs=True)
-        try:
-            yield spark, lambda what, done, total: step(done, total, what)
-        finally:
-            spark.stop()
+    stores: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME=]STORE",
+            help="One or more stores, as the workers see them: a path, a glob, s3:// or hdfs://; NAME is used instead of the path. \\[default: that of --broker-conf]",
+            show_default=False,
+        ),
+    ]
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Spark master. \\[default: that of spark-submit, else local[*]]"),
+    ]
+    remote: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="A Spark Connect server (sc://host:port) instead of a master."),
+    ]
+    conf: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Spark property; repeatable.")]
+    storage: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="Option of S3 or HDFS (s3.endpoint, hdfs.webhdfs, ...); repeatable."
+        ),
+    ]
+    commitlog: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[STORE=]PATH",
+            help="A directory of a store's commit log outside STORE/commitlog, if it has several; repeatable.",
+        ),
+    ]
+    broker_conf: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[STORE=]FILE",
+            help="The broker's configuration file, of one store or of all: directories, geometry and file sizes; repeatable.",
+        ),
+    ]
+    geometry: GeometryText
+
+    @contextmanager
+    def session(self) -> Iterator[tuple[SparkSession, Progress]]:
+        """A session for one job, and where its progress goes; stopped at the end."""
+        from rocket_spark import open_session
+
+        settings = _settings("--conf", self.conf)
+        with (
+            progress("starting Spark", unit="tasks") as step,
+            TemporaryDirectory(prefix="rocketspec-spark-") as scratch,
+            one_line(),
+        ):
+            log = Path(scratch) / "stderr"
+            spark = open_session(self.master, remote=self.remote, conf=settings, log=log, only_jobs=True)
+            try:
+                yield spark, lambda what, done, total: step(done, total, what)
+            finally:
+                spark.stop()
+
+    def described(self) -> tuple[list[Store], dict[str, str]]:
+        """The stores, as of `named_stores`, and the options of their storage; UsageError for an unknown one."""
+        from rocket_spark.files import check_settings
+
+        storage = _settings("--storage", self.storage)
+        check_settings(storage)
+        return named_stores(self.stores, self.commitlog, self.broker_conf, storage), storage
+
+    def each(self) -> tuple[list[Store], Failures, dict[str, Any]]:
+        """For a job on each store: the stores, the dictionary that receives their errors, and the keyword arguments.
+
+        Raises:
+            UsageError: as of `described`, or the geometry.
+            OSError: a configuration, or the only store, cannot be read.
+        """
+        failed: Failures = {}
+        options: dict[str, Any] = {"geometry": read_geometry(self.geometry), "failed": failed}
+        from rocket_spark import split_name
+
+        named, options["storage"] = self.described()
+        if len(named) == 1 and "://" not in str(named[0].path):
+            Path(split_name(str(named[0].path))[1]).stat()  # the system's own reason, before Spark starts
+        return named, failed, options
+
+
+def on_spark(verb: Callable[..., None], **other: Any) -> Callable[..., None]:
+    """A verb whose first parameter is a `Job` as a command with its options; `other` types stand in place of some."""
+    common = get_type_hints(Job, include_extras=True) | other
+    names = [field.name for field in fields(Job)]
+
+    @wraps(verb)
+    def run(**given: Any) -> None:
+        verb(Job(**{name: given.pop(name) for name in names}), **given)
+
+    own = list(signature(verb, eval_str=True).parameters.values())[1:]
+    shared = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=common[name]) for name in names
+    ]
+    run.__signature__ = Signature([shared[0], *own, *shared[1:]])  # type: ignore[attr-defined]
+    return run
 
 
 def report_failed(failed: Mapping[str, str] | Mapping[str, Exception], *, as_json: bool = False) -> None:
@@ -109,33 +156,6 @@ def report_failed(failed: Mapping[str, str] | Mapping[str, Exception], *, as_jso
         note(f"{name}: failed: {reason}")
         if as_json:
             write_json({"store": name, "error": str(reason)})
-
-
-def store_job(
-    stores: list[str] | None,
-    commitlog: list[str] | None,
-    broker_confs: list[str] | None,
-    storage: list[str] | None,
-    geometry: str | None,
-) -> tuple[list[Store], Failures, dict[str, Any]]:
-    """The stores of a job, the dictionary that receives their errors, and the keyword arguments of the job.
-
-    Raises:
-        UsageError: as of `named_stores`, `storage_options` and `read_geometry`.
-        OSError: a configuration, or the only store, cannot be read.
-    """
-    failed: Failures = {}
-    options: dict[str, Any] = {
-        "geometry": read_geometry(geometry),
-        "storage": storage_options(storage),
-        "failed": failed,
-    }
-    from rocket_spark import split_name
-
-    named = named_stores(stores, commitlog, broker_confs, options["storage"])
-    if len(named) == 1 and "://" not in str(named[0].path):
-        Path(split_name(str(named[0].path))[1]).stat()  # the system's own reason, before Spark starts
-    return named, failed, options
 
 
 def _settings(option: str, given: list[str] | None) -> dict[str, str]:
@@ -148,26 +168,11 @@ def _settings(option: str, given: list[str] | None) -> dict[str, str]:
     return settings
 
 
-def storage_options(given: list[str] | None) -> dict[str, str]:
-    """The options of S3 and HDFS.
-
-    Raises:
-        UsageError: an unknown option.
-    """
-    from rocket_spark.files import check_settings
-
-    settings = _settings("--storage", given)
-    check_settings(settings)
-    return settings
-
-
 def named_stores(
     stores: list[str] | None,
     commitlog: list[str] | None,
     broker_confs: list[str] | None,
     storage: Mapping[str, str],
-    *,
-    rebuilding: bool = False,
 ) -> list[Store]:
     """The stores of a job as the options describe them, each with its configuration.
 
@@ -176,7 +181,6 @@ def named_stores(
         commitlog: PATH for a single store, or STORE=PATH.
         broker_confs: FILE for all stores, or STORE=FILE.
         storage: options of S3 and HDFS.
-        rebuilding: whether the configuration's geometry and file size hold for a store that has no such files.
 
     Raises:
         UsageError: no store is named, or an option does not belong to one store.
@@ -208,7 +212,7 @@ def named_stores(
     described = []
     for path, place in places.items():
         conf = confs.get(path, confs.get(None))
-        store = _store_of(path, folders.get(path), conf, storage, rebuilding=rebuilding)
+        store = _store_of(path, folders.get(path), conf)
         described.append(store if place.name == path else replace(store, path=f"{place.name}={path}"))
     return described
 
@@ -261,38 +265,20 @@ def _require_inside(conf: BrokerConf) -> None:
             )
 
 
-def _store_of(
-    store: str,
-    folders: list[str] | None,
-    conf: BrokerConf | None,
-    storage: Mapping[str, str],
-    *,
-    rebuilding: bool,
-) -> Store:
+def _store_of(store: str, folders: list[str] | None, conf: BrokerConf | None) -> Store:
     from rocket_spark import Store
     from rocket_spark.files import is_remote
 
     if conf is None:
         return Store(store, tuple(folders or ()))
     if is_remote(store):
-        shape, logs = None, tuple(folders or _far_folders(store, conf))
-    else:
-        from rocketspec._settings import read_settings, warn
+        return Store(store, tuple(folders or _far_folders(store, conf)), conf=conf)
+    from rocketspec._settings import read_settings, warn
 
-        settings = read_settings(Path(store), folders, None, conf.path)
-        warn(settings)
-        logs = tuple(map(str, settings.commitlog))
-        shape = None if _shows_geometry(store, logs) else settings.shape
-    if not rebuilding:
-        return Store(store, logs, shape, conf=conf)
-    has_index, has_queues = (_has_files(store, kind, storage) for kind in ("index", "queue"))
-    return Store(
-        store,
-        logs,
-        shape or (None if has_index else conf.geometry),
-        None if has_queues else conf.queue_file_size,
-        conf,
-    )
+    settings = read_settings(Path(store), folders, None, conf.path)
+    warn(settings)
+    logs = tuple(map(str, settings.commitlog))
+    return Store(store, logs, None if _shows_geometry(store, logs) else settings.shape, conf=conf)
 
 
 def _shows_geometry(store: str, logs: tuple[str, ...]) -> bool:
@@ -316,12 +302,3 @@ def _far_folders(store: str, conf: BrokerConf) -> Iterator[str]:
         below = folder.relative_to(conf.store).as_posix()
         if below != "commitlog":
             yield f"{store.rstrip('/')}/{below}"
-
-
-def _has_files(store: str, kind: str, storage: Mapping[str, str]) -> bool:
-    from rocket_spark.files import find_files
-
-    try:
-        return bool(find_files(store, kind, options=storage))
-    except (UsageError, OSError):  # the job reports it
-        return False

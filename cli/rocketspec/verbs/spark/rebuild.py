@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def rebuild(
-    stores: jobs.Stores = None,
+    job: jobs.Job,
     *,
     output: Annotated[
         str,
@@ -25,13 +25,6 @@ def rebuild(
             "-o", "--output", metavar="OUT", help="Output directory, s3:// or hdfs://, outside the stores."
         ),
     ],
-    master: jobs.Master = None,
-    remote: jobs.Remote = None,
-    conf: jobs.Conf = None,
-    storage: jobs.Storage = None,
-    commitlog: jobs.CommitLogs = None,
-    broker_conf: jobs.BrokerConfs = None,
-    geometry: option.RebuildGeometry = None,
     queue_file_size: option.QueueFileSize = None,
     only_missing: option.OnlyMissing = False,
     overwrite: jobs.Overwrite = False,
@@ -46,15 +39,14 @@ def rebuild(
 
     Example: `rocketspec spark rebuild ~/store -o ~/rebuilt`
     """
-    given = option.read_geometry(geometry)
+    given = option.read_geometry(job.geometry)
     from rocket_columnar.report import rebuild_warnings
     from rocket_spark import plan_rebuilds, run_rebuild
 
     failed: Failures = {}
-    settings = jobs.storage_options(storage)
-    described = jobs.named_stores(stores, commitlog, broker_conf, settings, rebuilding=True)
+    described, settings = job.described()
     with jobs.one_line():
-        job = plan_rebuilds(
+        plan = plan_rebuilds(
             described,
             output,
             geometry=given,
@@ -64,32 +56,32 @@ def rebuild(
             storage=settings,
             failed=None if fail_fast else failed,
         )
-    for name, reason in ((name, reason) for name, unused in job.unused.items() for reason in unused):
-        note(f"{name}: not used for the geometry: {reason}")
-    with jobs.spark_session(master, remote, conf) as (spark, report):
-        done = run_rebuild(spark, job, progress=report)
-    for store in job.job.tasks:
+    with job.session() as (spark, report):
+        done = run_rebuild(spark, plan, progress=report)
+    for store in plan.job.tasks:
         name, own = store.store, store.conf
         if name in done:
-            kinds = {file.kind for file in job.plans[name].files}
+            kinds = {file.kind for file in plan.plans[name].files}
             for text in rebuild_warnings(
                 done[name],
                 own,
-                geometry_assumed=store.geometry is None and "index" not in kinds,
-                size_assumed=(queue_file_size or store.queue_file_size) is None and "queue" not in kinds,
+                geometry_assumed=own is None and store.geometry is None and "index" not in kinds,
+                size_assumed=own is None
+                and (queue_file_size or store.queue_file_size) is None
+                and "queue" not in kinds,
             ):
                 note(f"WARNING: {store.path}: {text}")
-    wrong = {name: str(failed[name]) for name in job.stores if name in failed}
+    wrong = {name: str(failed[name]) for name in plan.stores if name in failed}
     jobs.report_failed(wrong)
     if as_json:
         for name, rebuilt in done.items():
-            shown = {"store": str(job.stores[name])} | asdict(rebuilt)
+            shown = {"store": str(plan.stores[name])} | asdict(rebuilt)
             option.write_json(shown | {"geometry": list(rebuilt.geometry)})
         for name, reason in wrong.items():
-            option.write_json({"store": str(job.stores[name]), "error": reason})
+            option.write_json({"store": str(plan.stores[name]), "error": reason})
     else:
         for name, rebuilt in done.items():
-            folder = job.folders[name]
+            folder = plan.folders[name]
             show_rebuilt(rebuilt, f"{output.rstrip('/')}/{folder}" if folder else output, store=name)
     if wrong or any(rebuilt.findings for rebuilt in done.values()):
         raise typer.Exit(option.FINDINGS)
