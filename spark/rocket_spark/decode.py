@@ -196,7 +196,7 @@ def run_part(task: PartTask, directory: Folder, options: DecodeOptions) -> PartD
                 )
                 for table in dict.fromkeys(part.table for part in task.parts)
             }
-            for part, batch in decoded(task.parts, lambda _: None, on_problem, batch_rows=BATCH_ROWS):
+            for part, batch in decoded(task.parts, None, on_problem, batch_rows=BATCH_ROWS):
                 writers[part.table].write(batch, part.store)
                 done.rows[part.store] += batch.num_rows
     for table, writer in writers.items():

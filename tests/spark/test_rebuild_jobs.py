@@ -41,7 +41,7 @@ def test_a_log_file_that_is_missing_is_told(
 
 
 def test_what_is_wrong_is_said_before_spark_starts(golden: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="contains no commit log"):
+    with pytest.raises(UsageError, match="the index folder of a store; expected the store"):
         plan_rebuilds(golden["mixed"] / "index", tmp_path / "out")
     with pytest.raises(UsageError, match="is inside a store that is read"):
         plan_rebuilds(golden["mixed"], golden["mixed"] / "new")

@@ -31,7 +31,7 @@ _LOOK_BACK: Final = 8 << 20
 
 def decoded(
     parts: Sequence[FilePart],
-    columns: Callable[[str], Sequence[str] | None],
+    columns: Sequence[str] | None,
     on_problem: Callable[[FilePart, Problem], None],
     *,
     where: Where | None = None,
@@ -41,7 +41,7 @@ def decoded(
 
     Args:
         parts: of any stores and tables.
-        columns: of a table that are needed; None for all.
+        columns: that are needed; None for all.
         on_problem: is called with what cannot be decoded; the rest is. It may raise it.
         where: see `rocket_columnar.decode.decode`.
         batch_rows: of a batch at most.
@@ -56,7 +56,7 @@ def decoded(
             on_problem(next((part for part in run if part.file == file), run[0]), error)
 
         try:
-            for batch in _batches(run, columns(first.table), on_problem, on_error, where, batch_rows):
+            for batch in _batches(run, columns, on_problem, on_error, where, batch_rows):
                 yield first, batch
         except OSError as error:  # of a file that was deleted
             on_problem(first, error)
@@ -175,7 +175,7 @@ def part_rows(
     read = list(dict.fromkeys([*own, *wanted])) or ["file"]  # without a column there is no count of rows
     schema = arrow_schema(table, read)
     where = request.wanted.where(table)
-    for part, batch in decoded(parts, lambda _: read, on_problem, where=where, batch_rows=_BATCH_ROWS):
+    for part, batch in decoded(parts, read, on_problem, where=where, batch_rows=_BATCH_ROWS):
         yield from _corrupt(problems, table, columns, request)
         found = request.wanted.rows(plain(batch, schema))
         if found.num_rows:
