@@ -22,8 +22,8 @@ def repair(
     store: option.StorePath = None,
     *,
     plan: Annotated[bool, typer.Option("--plan", help="Only print what would be done.")] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="Do it.")] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Take back the last repair.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Repair the store.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Revert the last repair.")] = False,
     commitlog: option.CommitLogPaths = None,
     geometry: option.GeometryText = None,
     rocketmq_profile: option.StoreRelease = None,
@@ -37,11 +37,11 @@ def repair(
         ),
     ] = None,
 ) -> None:
-    """Repair index files and consume queues of a store in place. This is the only verb that writes to a store.
+    """Repair the index files, consume queues, topics and consumer offsets of a store. This is the only verb that writes to one.
 
     It refuses while a broker runs. New files are built in a folder in the store, STORE/rocketspec-repair-TIME; the files that they
     replace are moved there, and so are files that do not belong to a store. The commit log is not changed. Afterwards the
-    store is audited and a start is predicted: if anything is worse than before, everything is taken back.
+    store is audited and a start is predicted: if anything is worse than before, everything is reverted.
 
     Example: `rocketspec repair ~/store --plan`
     """
