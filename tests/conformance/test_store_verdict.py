@@ -8,49 +8,56 @@ from pathlib import Path
 
 import pytest
 from judged_stores import judge_store
+from rocket_columnar.audit import audit
+from rocket_columnar.facts import Store
 from rocket_columnar.store import BrokerConf, read_broker_conf
 from rocket_conformance.store_verdict import (
     store_report,
 )
-from rocket_golden import damaged, manifest, open_damaged, open_store, stores
+from rocket_conformance.workload import Manifest, Sent
+from rocket_golden import Damaged, damaged, manifest, open_damaged, open_store, stores
 from rocket_reference import DELAY_LEVELS, QueueTable, StoreCheckpoint, dispatch_requests, encode_record
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import MESSAGE_MAGIC, Geometry
 from store_bytes import BEGIN, overwrite, record
 from verb_run import Verb
 
-BROKEN_BY = {
-    "checkpoint-behind": {"IDX-SVC-18", "CQ-PUT-9"},
-    "entry-magic": {"DLG-2", "DLG-11"},
-    "entry-position": {"DLG-2", "DLG-11"},
-    "index-chain-cycle": {"IDX-PUT-6"},
-    "index-empty": {"IDX-FILE-2", "IDX-SVC-18"},
-    "index-entry-dangling": {"IDX-PUT-6"},
-    "index-header-bounds-begin": {"IDX-HDR-2"},
-    "index-header-bounds-end": {"IDX-HDR-3"},
-    "index-header-count-high": {"IDX-PUT-1"},
-    "index-header-count-low": {"IDX-PUT-6", "IDX-SVC-3"},
-    "index-missing-key": {"IDX-PUT-7"},
-    "index-name-order": {"IDX-SVC-8", "IDX-SVC-3"},
-    "index-prev-range": {"IDX-PUT-6"},
-    "index-size-long": {"IDX-FILE-1"},
-    "index-size-short": {"IDX-FILE-1"},
-    "index-slot-hash": {"IDX-PUT-7"},
-    "index-slot-range": {"IDX-PUT-7"},
-    "log-crc": {"LOG-REC-4"},
-    "log-gap": {"LOG-FILE-1"},
-    "log-length": {"LOG-REC-1"},
-    "log-magic": {"LOG-REC-1"},
-    "log-position": {"LOG-REC-7"},
-    "queue-dangling": {"CQ-PUT-5"},
-    "queue-gap": {"CQ-FILE-2"},
-    "queue-missing-unit": {"CQ-PUT-5"},
-    "queue-order": {"CQ-PUT-1"},
-    "queue-size": {"CQ-FILE-1"},
-    "queue-tags-code": {"CQ-TAGS-1"},
-    "queue-wrong-target": {"CQ-PUT-5"},
+DAMAGE = {
+    "checkpoint-ahead": ("CKP-4", {"IDX-SVC-18"}),
+    "checkpoint-behind": ("CKP-6", {"CQ-PUT-9", "IDX-SVC-18"}),
+    "entry-magic": ("DLG-2", {"DLG-11", "DLG-2"}),
+    "entry-position": ("DLG-2", {"DLG-11", "DLG-2"}),
+    "index-ahead-of-log": ("IDX-HDR-3", set[str]()),
+    "index-chain-cycle": ("IDX-PUT-6", {"IDX-PUT-6"}),
+    "index-empty": ("IDX-FILE-2", {"IDX-FILE-2", "IDX-SVC-18"}),
+    "index-entry-dangling": ("IDX-PUT-6", {"IDX-PUT-6"}),
+    "index-entry-wrong-key": ("IDX-SVC-2", {"IDX-SVC-2"}),
+    "index-header-bounds-begin": ("IDX-HDR-2", {"IDX-HDR-2"}),
+    "index-header-bounds-end": ("IDX-HDR-3", {"IDX-HDR-3"}),
+    "index-header-count-high": ("IDX-PUT-1", {"IDX-PUT-1"}),
+    "index-header-count-low": ("IDX-PUT-1", {"IDX-PUT-6", "IDX-SVC-3"}),
+    "index-missing-key": ("IDX-PUT-7", {"IDX-PUT-7"}),
+    "index-name-order": ("IDX-SVC-8", {"IDX-SVC-3", "IDX-SVC-8"}),
+    "index-prev-range": ("IDX-PUT-6", {"IDX-PUT-6"}),
+    "index-size-long": ("IDX-FILE-1", {"IDX-FILE-1"}),
+    "index-size-short": ("IDX-FILE-1", {"IDX-FILE-1"}),
+    "index-slot-hash": ("IDX-PUT-7", {"IDX-PUT-7"}),
+    "index-slot-range": ("IDX-PUT-7", {"IDX-PUT-7"}),
+    "log-crc": ("LOG-REC-4", {"LOG-REC-4"}),
+    "log-gap": ("LOG-FILE-1", {"LOG-FILE-1"}),
+    "log-length": ("LOG-REC-3", {"LOG-REC-3"}),
+    "log-magic": ("LOG-REC-1", {"LOG-REC-1"}),
+    "log-position": ("LOG-REC-7", {"LOG-REC-7"}),
+    "log-torn": ("LOG-FILE-2", {"CQ-TAGS-1"}),
+    "queue-dangling": ("CQ-UNIT-1", {"CQ-UNIT-1"}),
+    "queue-gap": ("CQ-FILE-2", {"CQ-FILE-2"}),
+    "queue-missing-unit": ("CQ-PUT-5", {"CQ-PUT-5"}),
+    "queue-order": ("CQ-FILE-4", {"CQ-FILE-4"}),
+    "queue-size": ("CQ-FILE-1", {"CQ-FILE-1"}),
+    "queue-tags-code": ("CQ-TAGS-1", {"CQ-TAGS-1"}),
+    "queue-wrong-target": ("CQ-FILE-3", {"CQ-FILE-3"}),
 }
-"""Kind of damage: clauses about the damaged bytes, all of which must be broken."""
+"""Kind of damage: the clause of the audit's finding at it, and those that the judge calls broken, others aside."""
 
 
 LEGAL = {"index-ahead-of-log", "store-abort"}
@@ -101,16 +108,17 @@ def test_a_log_in_three_directories(tmp_path: Path, verb: Verb) -> None:
 
 
 @pytest.mark.parametrize("variant", damaged(), ids=lambda variant: variant.name)
-def test_damage_breaks_its_clause(variant: object, tmp_path: Path) -> None:
-    name, store = variant.name, variant.store  # type: ignore[attr-defined]  # a Damaged
-    judged = judge_store(open_damaged(name, tmp_path))
-    broken = set(judged.with_outcome("broken"))
-    kind = name.removeprefix(f"{store}-")
-    if kind in LEGAL:
-        assert broken == set()
-    else:
-        assert broken
-        assert broken >= BROKEN_BY.get(kind, set())
+def test_damage_breaks_its_clause(variant: Damaged, tmp_path: Path) -> None:
+    """Audit and judge name the same clause, or the judge one more that the damage breaks too."""
+    store = open_damaged(variant.name, tmp_path)
+    kind = variant.name.removeprefix(f"{variant.store}-")
+    clause, others = DAMAGE.get(kind, (None, set[str]()))
+    level = "deep" if kind == "log-crc" else "default"
+    found = {one.clause for one in audit(Store(store), level) if one.code in (variant.damage, "queue.gap")}
+    assert clause in found
+    broken = set(judge_store(store).with_outcome("broken"))
+    assert bool(broken) == (kind not in LEGAL)
+    assert broken >= others
 
 
 @pytest.mark.parametrize(
@@ -357,7 +365,7 @@ def test_light_queues_without_files_or_units(tmp_path: Path) -> None:
         shutil.rmtree(folder)
     judged = judge_store(store)
     assert judged.with_outcome("broken") == ["CQ-LMQ-1"]
-    assert judged.observations.kinds["CQ-LMQ-1"].total() == len(light)
+    assert len(judged.observations.broken["CQ-LMQ-1"]) == len(light)
 
 
 def test_offsets_of_light_queues_in_steps_of_two(tmp_path: Path) -> None:
@@ -371,3 +379,16 @@ def test_offsets_of_light_queues_in_steps_of_two(tmp_path: Path) -> None:
     place = broken["CQ-LMQ-4"][0]
     assert (place.field, place.found, place.expected) == ("INNER_MULTI_QUEUE_OFFSET of %LMQ%device-2", 4, 3)
     assert broken.keys() == {"CQ-LMQ-4"}
+
+
+@pytest.mark.parametrize(("behind", "outcome"), [(0, "held"), (1, "broken")])
+def test_the_time_of_the_log_after_a_pause(behind: int, outcome: str, tmp_path: Path) -> None:
+    """CKP-6: a broker that a workload watched for 13 s has flushed thoroughly in them."""
+    log = b""
+    for number, time in enumerate((BEGIN, BEGIN + 1_000, BEGIN + 14_000)):
+        log += record(len(log), topic=b"T", body=b"x", queue_offset=number, store_timestamp=time)
+    store = own_store(tmp_path / "store", log)
+    overwrite(store / "checkpoint", 0, (BEGIN + 1_000 * (1 - behind)).to_bytes(8))
+    manifest = Manifest(0, "4.9.3", sent=[Sent("T", 0, 0, 0, "", "", 1, "raw_batch", raw="")])
+    assert judge_store(store, manifest=manifest).outcome("CKP-6") == outcome
+    assert judge_store(store).outcome("CKP-6") == "not exercised"

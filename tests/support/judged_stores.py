@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from rocket_columnar.audit import audited
 from rocket_columnar.facts import Store
 from rocket_conformance import store_verdict
 from rocket_conformance.store_verdict import Observations, StoreVerdict
@@ -13,4 +14,4 @@ def judge_store(
     path: Path, *, manifest: Manifest | None = None, seen: Observations | None = None, **known: Any
 ) -> StoreVerdict:
     """The verdict on a store; `known` is what `Store` is given of it."""
-    return store_verdict.judge_store(Store(path, **known), manifest=manifest, seen=seen)
+    return store_verdict.judge_store(Store(path, **known), audited, manifest=manifest, seen=seen)

@@ -12,6 +12,7 @@ from typing import Final
 from judged_stores import judge_store
 from planted_faults import Fault, overlay
 from real_broker import RealBroker, generator_jars
+from rocket_columnar.audit import audited
 from rocket_columnar.facts import Store
 from rocket_conformance.store_verdict import StoreVerdict, judge_crashes
 from rocket_conformance.workload import Broker, Client, Manifest, make_actions, read_manifest, run_workload
@@ -80,6 +81,7 @@ class WorkloadRuns(ExitStack):
             broker.store,
             kills=kills,
             look=Store,
+            audit=audited,
             on_step=lambda _step, _manifest: None,
             profile=Profile(),
         )

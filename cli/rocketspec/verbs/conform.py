@@ -215,6 +215,7 @@ def _judge(
     settings: Settings, workload: Path | None, options: Options, folder: Path | None
 ) -> tuple[Report, list[str]]:
     """The verdict on a store: its report, which is written to `folder` if one is given, and its summary in lines."""
+    from rocket_columnar.audit import audited
     from rocket_conformance.store_verdict import Observations, judge_store, store_report, verdict_lines
     from rocket_conformance.workload import read_manifest
     from rocket_spec.profiles import GROUND
@@ -222,9 +223,9 @@ def _judge(
     release = options.profile.version
     facts = settings.open(None if release == GROUND else release)
     if release == GROUND:
-        warn(settings, facts)
+        warn(settings)
     manifest = None if workload is None else read_manifest(workload)
-    judged = judge_store(facts, manifest=manifest, seen=Observations(profile=options.profile))
+    judged = judge_store(facts, audited, manifest=manifest, seen=Observations(profile=options.profile))
     report = store_report(
         judged, level=options.level, require=options.require, baseline=options.baseline, folder=folder
     )

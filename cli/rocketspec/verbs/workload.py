@@ -75,6 +75,7 @@ def workload(
       3 no Java, no client, no name server
       6 the baseline is stale
     """
+    from rocket_columnar.audit import audited
     from rocket_conformance.report import Baseline, read_baseline
     from rocket_conformance.rocketmq import JarUnavailableError
     from rocket_conformance.store_verdict import judge_crashes, store_report, verdict_lines
@@ -116,6 +117,7 @@ def workload(
                 store,
                 kills=kills,
                 look=look,
+                audit=audited,
                 on_step=stepped,
                 profile=rules,
             )

@@ -27,5 +27,5 @@ from rocket_columnar.audit.ranges import LEVELS, Level, Plan, Range, plan_audit,
 from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.report import findings, quick_findings
 from rocket_columnar.audit.rows import Surveys, Targets
-from rocket_columnar.audit.store_audit import audit
+from rocket_columnar.audit.store_audit import audit, audited
 from rocket_columnar.findings import CODES, Finding

@@ -12,6 +12,13 @@ from rocket_columnar.store import StoreFile
 _PATIENCE: Final = 600_000
 """ms that a checkpoint may be older than the newest record: a broker flushes all three times at least each minute."""
 
+_CLAUSES: Final = {
+    "physic_msg_timestamp": "CKP-4",
+    "logics_msg_timestamp": "CQ-PUT-9",
+    "index_msg_timestamp": "IDX-SVC-18",
+}
+"""The clauses of the times."""
+
 
 def check_checkpoint(
     file: StoreFile,
@@ -45,6 +52,7 @@ def check_checkpoint(
                     CHECKPOINT.offset_of(name),
                     f"found {name} {time:,}, but the newest record was stored at {newest:,}: "
                     "a recovery begins too late and leaves queues and index short",
+                    clause=_CLAUSES[name],
                 )
             )
         elif time < 0 or (name != "index_msg_timestamp" and 0 < time < newest - _PATIENCE):
@@ -61,6 +69,7 @@ def check_checkpoint(
                 f"found {name} {times[name]:,}, while the newest record was stored at {newest:,}: "
                 "after a crash a recovery goes a long way back, and indexes messages twice",
                 severity="note" if begun and live else None,
+                clause="CKP-6" if name == "physic_msg_timestamp" else _CLAUSES[name],
             )
         )
     ends = [header.end_timestamp for _, header in indexes]
@@ -74,5 +83,6 @@ def check_checkpoint(
                 CHECKPOINT.offset_of("index_msg_timestamp"),
                 f"found index_msg_timestamp {times['index_msg_timestamp']:,}, but a full index file ends at {due:,}: "
                 f"after a crash a start deletes {lost:,} full index files",
+                clause="IDX-SVC-18",
             )
         )

@@ -1,19 +1,31 @@
 """Checks names, sizes and headers of index files and consume queues, without their content."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Final
 
+from rocket_spec.deviations import Deviation
 from rocket_spec.errors import MalformedError
-from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
+from rocket_spec.layout import EXT_END_MARK, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
 
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding, unread_findings
 from rocket_columnar.index import IndexHeader
-from rocket_columnar.store import NO_ENTRY, NO_NUMBER, StoreFile, Unreadable, sized, usual_size
+from rocket_columnar.store import (
+    NO_ENTRY,
+    NO_NUMBER,
+    StoreFile,
+    Unreadable,
+    read_at,
+    size_of,
+    sized,
+    usual_size,
+)
 
 _NAMED: Final = re.compile(r"\.?([0-9]{20})\..+")
+_EXT_FREE: Final = 4  # bytes at the end of an ext file that its units leave free
 
 
 def planned(store: Store) -> tuple[Finding, ...]:
@@ -112,8 +124,13 @@ def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], No
             )
 
 
-def check_ext_files(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:
-    """Checks that all ext files have one length: they are loaded like a queue's (`ConsumeQueueExt.load` 252-256)."""
+def check_ext_files(
+    files: Sequence[StoreFile], report: Callable[[Finding], None], held: Counter[str] | None = None
+) -> None:
+    """Checks that all ext files have one length: they are loaded like a queue's (`ConsumeQueueExt.load` 252-256).
+
+    With `held`, which counts the clauses, also the end of every file but the last (CQ-EXT-3).
+    """
     sizes = sized(files)
     usual = usual_size([size for _, size in sizes])
     for file, size in sizes:
@@ -122,6 +139,46 @@ def check_ext_files(files: Sequence[StoreFile], report: Callable[[Finding], None
             cure = "copy the file from a replica: its content cannot be rebuilt"
             at = min(size, usual)
             report(finding("queue.size", file.name, at, text, cure=cure, remedy="replica"))
+    for file, following in pairwise(files):
+        if (
+            held is None
+            or file.sequence != following.sequence
+            or size_of(file) is None
+            or size_of(following) is None
+        ):
+            continue
+        found = _end_of_ext(file, following)
+        if found is None:
+            held["CQ-EXT-3"] += 1
+        else:
+            report(found)
+
+
+def _end_of_ext(file: StoreFile, following: StoreFile) -> Finding | None:
+    """What is wrong with the end of an ext file: a mark after its units, where the next file's first unit did not fit."""
+    data, at = read_at(file, 0, file.size()), 0
+    while (size := int.from_bytes(data[at : at + 2], signed=True)) > 0 and at + size <= len(data):
+        at += size
+    needed = int.from_bytes(read_at(following, 0, 2), signed=True)
+    found: object = size
+    expected: object = EXT_END_MARK
+    if size == EXT_END_MARK and 0 < needed <= len(data) - at - _EXT_FREE:
+        found, expected = f"{len(data) - at} bytes left", f"a unit of {needed}"
+    if size == EXT_END_MARK == expected == found:
+        return None
+    text = f"found {found} after the last ext unit, expected {expected}: units of this file and the next ones may not be read"
+    cure = "none: ext units cannot be rebuilt; consumers that filter by SQL may get messages that they do not want"
+    values = Deviation("end mark", found, expected)
+    return finding(
+        "queue.tags_code",
+        file.name,
+        at,
+        text,
+        severity="note",
+        clause="CQ-EXT-3",
+        cure=cure,
+        deviation=values,
+    )
 
 
 def check_index_files(

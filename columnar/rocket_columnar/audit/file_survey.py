@@ -43,6 +43,7 @@ class QueueSurvey:
         high: the greatest one.
         marks: units that 4.9.3 does not accept.
         zeros: runs of units of zeros before others, as (first, length).
+        blanks: number of pre-blank units before all others, and the runs of those that are not, as (first, length).
     """
 
     file: str
@@ -52,6 +53,7 @@ class QueueSurvey:
     high: NDArray[np.int64]
     marks: Marks = field(default_factory=Marks)
     zeros: tuple[tuple[int, int], ...] = ()
+    blanks: tuple[int, tuple[tuple[int, int], ...]] = (0, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,7 @@ def survey_queue(file: StoreFile, *, ahead: ReadAhead | None = None) -> QueueSur
     lows, highs, runs = ([np.empty(0, np.int64)] for _ in range(3))
     marks = Marks()
     zeros: list[tuple[int, int]] = []
+    blanks: list[tuple[int, int]] = []
     done = 0
     with file.open() as reader:
         last = reader.last_nonzero(0, reader.size)
@@ -130,7 +133,10 @@ def survey_queue(file: StoreFile, *, ahead: ReadAhead | None = None) -> QueueSur
             if not valid.all() or size.max() == PRE_BLANK_SIZE:
                 tags = raw["tags_code"].astype(np.int64)
                 empty = (offset == 0) & (size == 0) & (tags == 0)
-                judged = valid & ~((offset == 0) & (size == PRE_BLANK_SIZE) & (tags == 0))
+                blank = (offset == 0) & (size == PRE_BLANK_SIZE) & (tags == 0)
+                judged = valid & ~blank
+                found = np.flatnonzero(blank)
+                blanks += [(start + int(found[at]), length) for at, length in runs_of(found)]
                 found = np.flatnonzero(empty)
                 zeros += [(start + int(found[at]), length) for at, length in runs_of(found)]
                 bad = np.flatnonzero(~valid & ~empty)
@@ -139,7 +145,11 @@ def survey_queue(file: StoreFile, *, ahead: ReadAhead | None = None) -> QueueSur
             lows.append(low)
             highs.append(high)
     numbers, low, high = (np.concatenate(parts) for parts in (runs, lows, highs))
-    return QueueSurvey(file.name, count, numbers, low, high, marks, _runs(zeros))
+    every = _runs(blanks)
+    leading = every[0][1] if every and not every[0][0] else 0
+    return QueueSurvey(
+        file.name, count, numbers, low, high, marks, _runs(zeros), (leading, every[leading > 0 :])
+    )
 
 
 def _batches(reader: Reader, count: int) -> Iterator[tuple[int, int]]:

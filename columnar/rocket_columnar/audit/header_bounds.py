@@ -107,7 +107,7 @@ class FirstEntries:
             return
         found = int.from_bytes(raw, signed=True)
         time = self._times[survey.ends[0]]
-        if found > 0 and not self._is_diff(found, time):
+        if found >= 0 and not self._is_diff(found, time):
             expected = min(max(time - self._last, 0) // 1000, _INT_MAX)
             text = (
                 f"entry 1: found a time diff of {found:,} s, expected {expected:,}, from the end of the previous file to its "
@@ -116,7 +116,9 @@ class FirstEntries:
             self._report(finding("index.header_bounds", survey.file, at, text, clause="IDX-PUT-8"))
 
     def _is_diff(self, found: int, time: int) -> bool:
-        """Whether a positive diff in seconds counts from the end of any file before."""
+        """Whether a diff in seconds counts from the end of any file before; 0 also from a later one."""
+        if not found and self._ends[-1] > time:
+            return True
         latest = time - 1000 * found
         place = bisect_right(self._ends, latest)
         return place > 0 and (found == _INT_MAX or self._ends[place - 1] > latest - 1000)

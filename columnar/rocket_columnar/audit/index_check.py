@@ -16,7 +16,13 @@ from rocket_columnar.index import EntryWindows, IndexState, entry_position, slot
 from rocket_columnar.store import StoreFile
 
 _MANY: Final = 1 << 16  # entries outside the chosen slots from which all slots are read
-_CHAIN_CLAUSES: Final = {"slot": "slot", "prev": "prev_entry of entry", "hash": "key_hash of entry"}
+
+_PLACES: Final = {
+    "slot": ("slot", "IDX-PUT-7"),
+    "prev": ("prev_entry of entry", "IDX-PUT-6"),
+    "hash": ("key_hash of entry", "IDX-HASH-3"),
+}
+"""Name and clause of each field of a chain."""
 
 
 def reached_count(state: IndexState, *, live: bool) -> int:
@@ -107,8 +113,11 @@ def check_content(
         else:
             field = "prev_entry" if problem.place == "prev" else "key_hash"
             offset = entry_position(windows.geometry, problem.number, field)
-        where = f"{_CHAIN_CLAUSES[problem.place]} {problem.number:,}"
-        found.append(finding(problem.code, file.name, offset, f"{where}: {problem.message}"))
+        where, clause = _PLACES[problem.place]
+        if problem.place == "slot" and not replay.heads[problem.number]:
+            clause = "IDX-HASH-3"  # an entry that 4.9.3 puts into another slot
+        text = f"{where} {problem.number:,}: {problem.message}"
+        found.append(finding(problem.code, file.name, offset, text, clause=clause))
     if not state.moving and not problems and not (put and used == state.header.hash_slot_count + 1):
         found += _check_slot_count(file, state.header.hash_slot_count, used, count)
     return found, not problems

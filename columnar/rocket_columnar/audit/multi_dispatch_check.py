@@ -59,6 +59,7 @@ def read_copies(store: Store, range_: Range, frames: Frames, result: RangeResult
             if not found:
                 result.uncopied.append(int(every.phy_offset[place]))
             for name, queue_id, logical in found:
+                result.asked.append(((name, queue_id), int(every.phy_offset[place]), logical))
                 if not is_safe(name):
                     result.unsafe.setdefault(name, int(every.phy_offset[place]))
                 elif (name, queue_id) not in named:

@@ -6,6 +6,7 @@ is not damaged, and a rebuild makes the same files again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -42,6 +43,7 @@ class _Puts:
         next: logical offset of the next unit.
         repeats: physical and logical offset of each record that gets none.
         skips: logical offsets of the units after which the records go on with a greater offset.
+        again: number of records with the logical offset 0 after others.
     """
 
     files: Sequence[StoreFile]
@@ -51,6 +53,7 @@ class _Puts:
     next: int = 0
     repeats: list[tuple[int, int]] = field(default_factory=list)
     skips: list[int] = field(default_factory=list)
+    again: int = 0
 
     def read(self, begin: int) -> None:
         """Reads the units, from the first on whose record is in the log, which begins at `begin`.
@@ -94,8 +97,10 @@ def _units_before_holes(file: StoreFile) -> bytes:
         return reader.read(0, end // QUEUE_UNIT.size * QUEUE_UNIT.size).tobytes()
 
 
-def take_own_puts(store: Store, marks: Marks, report: Callable[[Finding], None]) -> None:
+def take_own_puts(store: Store, marks: Marks, report: Callable[[Finding], None], held: Counter[str]) -> None:
     """Takes the marks off units that are where a broker's own puts place them, and reports the records without a unit.
+
+    `held` counts the clauses that the puts show.
 
     Raises:
         OSError: a file cannot be read.
@@ -112,6 +117,7 @@ def take_own_puts(store: Store, marks: Marks, report: Callable[[Finding], None])
     for (topic, queue_id), one in puts.items():
         if not one.agrees:
             continue
+        held.update({"CQ-PUT-2": len(one.repeats), "CQ-PUT-3": len(one.skips), "CQ-PUT-4": one.again})
         for file in one.files:
             marks.runs.pop((_MOVED, file.name), None)
             marks.more.pop((_MOVED, file.name), None)

@@ -15,7 +15,11 @@ from rocket_columnar.audit.later_release import long_topic_sign, without_tag_ent
 from rocket_columnar.audit.matching import (
     DOUBLE,
     LOST,
+    MOVED,
+    NOT_OWN,
     OUTSIDE,
+    SIZE,
+    TAGS,
     TIME,
     WRONG,
     match_entries,
@@ -31,7 +35,7 @@ from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.rows import Rows, Surveys, Targets
 from rocket_columnar.audit.unit_check import Judge
 from rocket_columnar.facts import Store
-from rocket_columnar.formats import LONG_MIN
+from rocket_columnar.formats import LONG_MIN, SCHEDULE_TOPIC
 from rocket_columnar.log import Requests, RequestScan, TopicNames
 from rocket_columnar.store import is_safe
 
@@ -157,8 +161,28 @@ def _check_units(
         return queued
     flags = match_units(units, frames, range_, queued)
     if (flags & ~np.uint8(OUTSIDE)).any():
-        Judge(store, units, frames, copies, range_, result.marks).judge(flags)
+        Judge(store, units, frames, copies, result).judge(flags)
+    if frames.all.topic.size:
+        _count_held(units, frames, flags, result)
     return queued
+
+
+def _count_held(units: Rows, frames: Frames, flags: NDArray[np.uint8], result: RangeResult) -> None:
+    """Counts the clauses that units of their own queue hold."""
+    own, of = (flags & (OUTSIDE | LOST | NOT_OWN)) == 0, units.record
+    delayed = frames.all.topic[np.maximum(of, 0)] == frames.names.numbers.get(SCHEDULE_TOPIC.decode(), -1)
+    tagged = own & (flags & TAGS == 0)
+    number = int(own.sum())
+    result.held.update(
+        dict.fromkeys(("CQ-FILE-3", "LOG-DSP-1", "LOG-DSP-7", "LOG-DSP-8", "CQ-PUT-7"), number)
+    )
+    result.held["CQ-UNIT-1"] += int((own & (flags & SIZE == 0)).sum())
+    result.held["CQ-FILE-4"] += int((own & (flags & MOVED == 0)).sum())
+    for clauses, some in (
+        (("CQ-TAGS-1", "LOG-DSP-4"), tagged & ~delayed),
+        (("CQ-TAGS-2", "LOG-DSP-5"), tagged & delayed),
+    ):
+        result.held.update(dict.fromkeys(clauses, int(some.sum())))
 
 
 def entries_of(store: Store, indexes: Targets, frames: Frames, result: RangeResult) -> NDArray[np.uint8]:

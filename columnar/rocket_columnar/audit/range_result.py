@@ -1,5 +1,6 @@
 """The result of one range of the log."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -90,6 +91,8 @@ class RangeResult:
         signs: of 5.x, in what points into the range.
         lives: physical offset of the last record with which a queue begins to count from 0, by topic and number.
         earlier: topics with messages of an earlier life in the range, which are in no queue.
+        asked: of each copy for a further queue that queue, the record's physical offset, and the logical offset that it asks for.
+        held: number of places where a clause held that could have been broken there.
     """
 
     range: Range
@@ -119,6 +122,8 @@ class RangeResult:
     signs: list[Sign] = field(default_factory=list)
     lives: dict[tuple[str, int], int] = field(default_factory=dict)
     earlier: set[str] = field(default_factory=set)
+    asked: list[tuple[tuple[str, int], int, int]] = field(default_factory=list)
+    held: Counter[str] = field(default_factory=Counter[str])
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import pairwise
+from typing import Final
 
-from rocket_spec.layout import QUEUE_UNIT
+from rocket_spec.deviations import Deviation
+from rocket_spec.layout import INDEX_HEADER, PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.audit.checkpoint_check import check_checkpoint
 from rocket_columnar.audit.fault_runs import MOST, Mark, Marks
@@ -34,7 +38,9 @@ from rocket_columnar.audit.wording import (
 )
 from rocket_columnar.facts import Store, read_checkpoint
 from rocket_columnar.findings import Finding, Severity, check_log_files, finding, hidden_codes
-from rocket_columnar.store import Sign, StoreFile, lock_text
+from rocket_columnar.store import Sign, StoreFile, lock_text, size_of
+
+_LIGHT: Final = "%LMQ%"
 
 
 class _Report:
@@ -53,6 +59,7 @@ class _Report:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._ready: list[Finding] = []
         self._severities: dict[tuple[str, str], Severity] = {}
+        self.held: Counter[str] = Counter()
 
     def __call__(self, found: Finding) -> None:
         missing = found.code == "log.gap" and found.offset is None
@@ -98,7 +105,7 @@ def _check_files(store: Store, newest: int | None, report: _Report, *, quick: bo
     """Checks names, sizes and headers, and the checkpoint."""
     _check_parts(store, report, quick=quick)
     check_queue_files(store.queues, report)
-    check_ext_files(store.exts, report)
+    check_ext_files(store.exts, report, None if quick or store.live else report.held)
     times = [(file, read_checkpoint(file)) for file in store.checkpoints]
     end = store.end
     if store.live and store.path is not None:  # headers and checkpoint may include records that came since
@@ -126,10 +133,10 @@ def _check_parts(store: Store, report: _Report, *, quick: bool) -> None:
         return
     if not store.queues:
         text = "the consume queues are missing, but the log contains records: consumers get no messages"
-        report(finding("queue.missing_unit", "consumequeue", None, text))
+        report(finding("queue.missing_unit", "consumequeue", None, text, clause="CQ-FILE-3"))
     if not store.indexes:
         text = "the index files are missing, but the log contains records: no key is found"
-        report(finding("index.missing_key", "index", None, text))
+        report(finding("index.missing_key", "index", None, text, clause="IDX-SVC-7"))
 
 
 def quick_findings(plan: Plan) -> Iterator[Finding]:
@@ -143,8 +150,8 @@ def quick_findings(plan: Plan) -> Iterator[Finding]:
     yield from report.rest()
 
 
-def _ignored(signs: tuple[Sign, ...]) -> None:
-    """The default of `on_signs`."""
+def _ignored(_: object) -> None:
+    """The default of `on_signs` and `on_held`."""
 
 
 def findings(
@@ -152,6 +159,7 @@ def findings(
     surveys: Surveys,
     results: Iterable[RangeResult],
     on_signs: Callable[[tuple[Sign, ...]], None] = _ignored,
+    on_held: Callable[[Counter[str]], None] = _ignored,
 ) -> Iterator[Finding]:
     """All findings of an audit, from the results of all ranges, in the order of the ranges.
 
@@ -160,6 +168,7 @@ def findings(
         surveys: of its files.
         results: of all its ranges.
         on_signs: called with the signs that 5.x wrote to the store, none for a store of 4.9.3.
+        on_held: called at last with the number of places where each clause held that could have been broken there.
 
     Raises:
         OSError: a file cannot be read.
@@ -181,11 +190,14 @@ def findings(
     yield from report.take()
     by_themselves = [*(survey.marks for survey in queues), *(survey.marks for survey in indexes)]
     marks = Marks.joined([*(part.marks for part in parts), *by_themselves])
-    take_own_puts(store, marks, report)
+    report.held.update(sum((part.held for part in parts), Counter[str]()))
+    take_own_puts(store, marks, report, report.held)
+    _check_light_steps(store, parts, report)
     _whole_folders(store, parts, marks, report)
     hashes = frozenset[int]().union(*(part.hashes for part in parts))
     known = {offset: time for part in parts for offset, time in part.times.items()}
     units, keys = what_is_missing(store, parts, report)
+    _check_blanks(store, queues, marks, units, report)
     _check_queues(store, queues, marks, units, report)
     yield from report.take()
     for found in _check_indexes(plan, indexes, marks, known, hashes, report):
@@ -200,8 +212,50 @@ def findings(
         say = say_unit if what.startswith("unit.") else say_entry
         example = say(store, file, what, marks.runs[what, file][0], hashes)
         report.more(example.code, file, count, example.severity)
+    on_held(report.held)
     yield from report.take()
     yield from report.rest()
+
+
+def _check_light_steps(store: Store, parts: Sequence[RangeResult], report: _Report) -> None:
+    """Reports of each further queue the first record that does not ask for the next logical offset, in a log without a gap."""
+    ends = [file.base_offset + size for file, size in zip(store.logs, store.log_sizes, strict=True)]
+    if any(part.gaps for part in parts) or ends[:-1] != [file.base_offset for file in store.logs[1:]]:
+        return
+    for queue, (phy_offset, found, expected) in _light_steps(parts).items():
+        text = (
+            f"the record asks for logical offset {found:,} of {queue[0]}, expected {expected:,}: a broker counts the messages of "
+            "a light queue one by one, from 0 after a start"
+        )
+        cure = "none needed: consumers get every message of the queue"
+        values = Deviation(f"INNER_MULTI_QUEUE_OFFSET of {queue[0]}", found, expected, phy_offset)
+        report(
+            finding(
+                "queue.order",
+                *store.at(phy_offset),
+                text,
+                severity="note",
+                clause="CQ-LMQ-4",
+                cure=cure,
+                deviation=values,
+            )
+        )
+
+
+def _light_steps(parts: Sequence[RangeResult]) -> dict[tuple[str, int], tuple[int, int, int]]:
+    """Of each further queue the first record that does not ask for the next logical offset (CQ-LMQ-4).
+
+    A light queue may count from 0 again, any other one from what recovery found.
+    """
+    following: dict[tuple[str, int], int] = {}
+    found: dict[tuple[str, int], tuple[int, int, int]] = {}
+    for part in parts:
+        for queue, phy_offset, asked in part.asked:
+            wanted = following.get(queue, asked)
+            following[queue] = asked + 1
+            if asked > wanted or (0 != asked < wanted and queue[0].startswith(_LIGHT)):
+                found.setdefault(queue, (phy_offset, asked, wanted))
+    return found
 
 
 def _signs(store: Store, parts: Sequence[RangeResult]) -> tuple[Sign, ...]:
@@ -255,6 +309,47 @@ def _unsafe(store: Store, parts: Sequence[RangeResult], report: _Report) -> None
                 report(finding("store.unsafe_name", *store.at(phy_offset), text))
 
 
+def _check_blanks(
+    store: Store,
+    surveys: Sequence[QueueSurvey],
+    marks: Marks,
+    missing: dict[tuple[str, int], list[UnitRun]],
+    report: _Report,
+) -> None:
+    """Marks pre-blank units after others (CQ-UNIT-2); a unit in whose place one is, is not reported as missing too."""
+    files = {file.name: file for file in store.queues}
+    last = {(file.topic, file.queue_id): file for file in store.queues}
+    first = {(file.topic, file.queue_id): file for file in reversed(store.queues)}
+    for survey in surveys:
+        file = files[survey.file]
+        queue, room = (file.topic, file.queue_id), (size_of(file) or 0) // QUEUE_UNIT.size
+        leading, later = survey.blanks
+        if leading and file == first[queue]:
+            report.held.update({"CQ-UNIT-2": leading, "CQ-PUT-6": leading})
+        elif leading:
+            later = ((0, leading), *later)
+        report.held["CQ-PUT-5"] += file != first[queue]
+        report.held["CQ-UNIT-3"] += file == last[queue] and survey.count < room
+        report.held.update(("CQ-FILE-1", "CQ-FILE-2"))
+        base = file.base_offset // QUEUE_UNIT.size
+        for start, length in later:
+            marks.runs.setdefault(("unit.blank", survey.file), []).append(
+                Mark(start, length, (0, PRE_BLANK_SIZE, 0))
+            )
+            key = file.topic or "", file.queue_id or 0
+            missing[key] = [
+                replace(run, first=begin, last=end - 1, count=end - begin)
+                for run in missing.get(key, [])
+                for begin, end in _outside(run, base + start, base + start + length)
+            ]
+
+
+def _outside(run: UnitRun, begin: int, end: int) -> list[tuple[int, int]]:
+    """The parts of a run of logical offsets that are not in [begin, end)."""
+    parts = ((run.first, min(run.last + 1, begin)), (max(run.first, end), run.last + 1))
+    return [(first, stop) for first, stop in parts if first < stop]
+
+
 def _check_queues(
     store: Store,
     surveys: Sequence[QueueSurvey],
@@ -273,7 +368,7 @@ def _check_queues(
         file = files[survey.file]
         if not store.live and survey.file > filled.get((file.topic, file.queue_id), ""):
             report(_empty_file(file))
-        for what in ("unit.invalid", "unit.lost", "unit.strange", "unit.size", "unit.moved", "unit.tags",
+        for what in ("unit.invalid", "unit.blank", "unit.lost", "unit.strange", "unit.size", "unit.moved", "unit.tags",
                      "unit.address", "unit.time", "unit.recovered"):  # fmt: skip
             for mark in marks.runs.get((what, survey.file), ()):
                 report(say_unit(store, survey.file, what, mark))
@@ -307,6 +402,34 @@ def _left(begin: int, end: int, runs: Sequence[UnitRun]) -> Iterator[tuple[int, 
         yield begin, end
 
 
+def _check_full(store: Store, surveys: Sequence[IndexSurvey], report: _Report) -> None:
+    """Checks that each file is full which another one follows (IDX-SVC-3)."""
+    most = 0 if store.geometry is None else store.geometry.index_num
+    for file, following in pairwise(surveys):
+        if file.moving or file.count != file.header.index_count or min(file.count, following.count) <= 1:
+            continue
+        if file.count >= most or file.ends[-1:] >= following.ends[:1]:  # or they are out of order
+            continue
+        text = (
+            f"found an index count of {file.count:,}, expected {most:,}: {following.file} follows, which 4.9.3 makes when a "
+            "file is full"
+        )
+        at = INDEX_HEADER.offset_of("index_count")
+        cure = "none needed: queries find the keys of both files"
+        values = Deviation("index_count", file.count, most)
+        found = finding(
+            "index.header_count",
+            file.file,
+            at,
+            text,
+            severity="note",
+            clause="IDX-SVC-3",
+            cure=cure,
+            deviation=values,
+        )
+        report(found)
+
+
 def _check_indexes(
     plan: Plan,
     surveys: Sequence[IndexSurvey],
@@ -325,6 +448,7 @@ def _check_indexes(
     # Else the file before may be gone, unknown, or another one.
     complete = len(surveys) == len(store.indexes) and not hashes and offsets == sorted(offsets)
     first_entries = FirstEntries(store, times, report)
+    _check_full(store, surveys, report)
     for survey in surveys:
         for found in survey.findings:
             report(found)

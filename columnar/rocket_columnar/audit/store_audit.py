@@ -5,11 +5,14 @@ not a finding.
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final, TypeAlias
+
+from rocket_spec.deviations import Audited, AuditFinding
 
 from rocket_columnar.audit.batch_check import check_batches
 from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey, survey_file
@@ -37,6 +40,7 @@ def audit(
     threads: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     on_signs: Callable[[tuple[Sign, ...]], None] = lambda _: None,
+    on_held: Callable[[Counter[str]], None] = lambda _: None,
     **known: Any,
 ) -> Iterator[Finding]:
     """The findings on a store, file by file; none for a healthy one.
@@ -48,6 +52,7 @@ def audit(
         on_progress: called with the bytes of files that were read, and those of all; not at the level "quick".
         on_signs: called with the signs that 5.x wrote to the store, before the first finding; findings that its rules
             explain are left out.
+        on_held: called at last with the number of places where each clause held; not at the level "quick".
         known: of a directory, as for `Store`.
 
     Raises:
@@ -58,20 +63,32 @@ def audit(
     if level == "quick" or not plan.store.logs:  # without a log nothing that points into it can be judged
         on_signs(plan.store.signs)
         return quick_findings(plan)
-    work = _Work(plan, on_progress, on_signs)
+    work = _Work(plan, on_progress, on_signs, on_held)
     return _audit(plan, min(os.cpu_count() or 1, 4) if threads is None else max(threads, 1), work)
 
 
+def audited(store: Store) -> Audited:
+    """The findings on a store, and what held; errors as of `audit`."""
+    held = Counter[str]()
+
+    def look() -> tuple[AuditFinding, ...]:
+        held.clear()
+        return tuple(found.for_judges() for found in audit(store, on_held=held.update))
+
+    return Audited(store.looked_at(look), held)
+
+
 class _Work(WorkDone):
-    """Progress of an audit in bytes, and the callback for signs of 5.x."""
+    """Progress of an audit in bytes, and the callbacks for signs of 5.x and for what held."""
 
     def __init__(
         self,
         plan: Plan,
         report: Callable[[int, int], None] | None,
         on_signs: Callable[[tuple[Sign, ...]], None],
+        on_held: Callable[[Counter[str]], None],
     ) -> None:
-        self.on_signs = on_signs
+        self.on_signs, self.on_held = on_signs, on_held
         files = (*plan.store.queues, *plan.store.content_indexes) if report is not None else ()
         self._sizes = {file.name: size_of(file) or 0 for file in files}
         super().__init__(report, sum(self._sizes.values()) + sum(part.size for part in plan.ranges))
@@ -122,5 +139,5 @@ def _findings(plan: Plan, pool: ThreadPoolExecutor, threads: int, work: _Work) -
             work.add(part.size)
             yield result
 
-    yield from findings(current, seen, results(), work.on_signs)
+    yield from findings(current, seen, results(), work.on_signs, work.on_held)
     yield from check_batches(current.store)

@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_columnar.audit.fault_runs import Marks
 from rocket_columnar.audit.matching import LOST, MOVED, NOT_OWN, SIZE, TAGS, without_appended
 from rocket_columnar.audit.missing import files_now
 from rocket_columnar.audit.multi_dispatch_check import RangeCopies
-from rocket_columnar.audit.range_result import Frames
-from rocket_columnar.audit.ranges import Range
+from rocket_columnar.audit.range_result import Frames, RangeResult
 from rocket_columnar.audit.rows import Rows
 from rocket_columnar.facts import Store
 from rocket_columnar.formats import LAST_ADDRESS, SCHEDULE_TOPIC, tags_code
@@ -22,6 +20,9 @@ from rocket_columnar.store import StoreFile
 
 _SCHEDULE: Final = SCHEDULE_TOPIC.decode()
 _INT: Final = 1 << 31
+
+_CODES: Final = {False: ("CQ-TAGS-1", "LOG-DSP-4"), True: ("CQ-TAGS-2", "LOG-DSP-5")}
+"""Clauses that a right tags code holds, of messages without and with a delay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,7 @@ class Judge:
     units: Rows
     frames: Frames
     copies: RangeCopies
-    range: Range
-    marks: Marks
+    result: RangeResult
 
     def judge(self, flags: NDArray[np.uint8]) -> None:
         """Marks the units that have flags, file by file."""
@@ -51,7 +51,7 @@ class Judge:
         def mark(what: str, chosen: NDArray[np.bool_]) -> None:
             some = rows[chosen]
             values = tuple(self.units.columns.values())
-            self.marks.add(
+            self.result.marks.add(
                 what, file.name, some + number, lambda at: tuple(int(column[some[at]]) for column in values)
             )
 
@@ -66,6 +66,8 @@ class Judge:
             if logical is not None:
                 self.copies.seen.setdefault(queue, set()).add(int(self.units.record[row]))
                 moved[at] = self._is_moved(run, row, logical, base + row)
+                held = ["CQ-LMQ-1", "CQ-LMQ-2", *(() if logical == base + row else ("CQ-LMQ-4",))]
+                self.result.held.update([*held, *(("CQ-LMQ-3",) if not flags[at] & TAGS else ())])
         mark("unit.strange", strange)
         mark("unit.size", (flags & SIZE != 0) & ~strange)
         mark("unit.moved", moved)
@@ -92,7 +94,7 @@ class Judge:
         if self.units.columns["size"][row] <= 0 or not self.store.begin <= offset < self.store.end:
             return False
         queue = file.topic or "", file.queue_id or 0
-        elsewhere = not self.range.begin <= offset < self.range.end
+        elsewhere = not self.result.range.begin <= offset < self.result.range.end
         return elsewhere or self.copies.logical(int(self.units.record[row]), queue) is not None
 
     def _have_tag(
@@ -109,6 +111,7 @@ class Judge:
         tags = self.units.columns["tags_code"][rows]
         found_places = np.maximum(self.units.record[rows], 0)
         expected = self.frames.all.tags_code[found_places]
+        delayed = self.frames.all.topic[found_places] == self.frames.names.numbers.get(_SCHEDULE, -1)
         addresses = tagged & (tags <= LAST_ADDRESS)
         known, timed = np.ones(rows.size, np.bool_), np.zeros(rows.size, np.bool_)
         if addresses.any():
@@ -121,7 +124,17 @@ class Judge:
             tags[addresses] = found
             stored = self.frames.all.store_timestamp[found_places[addresses]]
             timed[addresses] = known[addresses] & (times != stored)
-        delayed = self.frames.all.topic[found_places] == self.frames.names.numbers.get(_SCHEDULE, -1)
+            sound = known & addresses
+            self.result.held.update(dict.fromkeys(("CQ-TAGS-3", "CQ-EXT-2", "CQ-EXT-4"), int(sound.sum())))
+            self.result.held["CQ-EXT-1"] += int((sound & ~timed).sum())
+            right = sound & ~tagged
+            self.result.held.update(
+                {
+                    clause: int((right & (delayed == wanted)).sum())
+                    for wanted, clauses in _CODES.items()
+                    for clause in clauses
+                }
+            )
         recovered = delayed & tagged & known & (tags >= -_INT) & (tags < _INT)
         self._have_tag(found_places, tags, recovered)
         mark("unit.tags", tagged & known & ~recovered)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from rocket_spec.deviations import Deviation
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.audit.fault_runs import Mark
@@ -11,9 +12,15 @@ from rocket_columnar.audit.file_survey import IndexSurvey
 from rocket_columnar.audit.range_result import KeyRun, UnitRun
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, Severity, finding
+from rocket_columnar.formats import SCHEDULE_TOPIC, tags_code
 from rocket_columnar.index import entry_position
 from rocket_columnar.log import StoredRecords
-from rocket_columnar.store import size_of
+from rocket_columnar.store import StoreFile, read_at, size_of
+
+_LIGHT: Final = "%LMQ%"
+_SCHEDULE: Final = SCHEDULE_TOPIC.decode()
+_ROLLBACK: Final = 12
+_OFFSET: Final = 8  # bytes of a unit's physical offset
 
 
 class _Saying(NamedTuple):
@@ -32,9 +39,18 @@ _UNITS: Final = {
         "queue.gap",
         "phy_offset",
         "zeros in the middle of the queue: a restart ends the queue here and deletes the rest",
+        clause="CQ-UNIT-3",
+    ),
+    "unit.blank": _Saying(
+        "queue.gap",
+        "phy_offset",
+        "a pre-blank unit that is not at the beginning of the queue: consumers get no message here",
+        clause="CQ-UNIT-2",
     ),
     "unit.lost": _Saying("queue.dangling", "phy_offset", "no record begins at that offset"),
-    "unit.strange": _Saying("queue.wrong_target", "phy_offset", "the record belongs to another queue"),
+    "unit.strange": _Saying(
+        "queue.wrong_target", "phy_offset", "the record belongs to another queue", clause="CQ-FILE-3"
+    ),
     "unit.size": _Saying("queue.wrong_target", "size", "the record has a different size"),
     "unit.moved": _Saying(
         "queue.order",
@@ -46,7 +62,9 @@ _UNITS: Final = {
         "tags_code",
         "the record has a different tags code: consumers that filter by tag get the wrong messages or miss this one",
     ),
-    "unit.address": _Saying("queue.tags_code", "tags_code", "there is no ext unit at that address"),
+    "unit.address": _Saying(
+        "queue.tags_code", "tags_code", "there is no ext unit at that address", clause="CQ-EXT-2"
+    ),
     "unit.time": _Saying(
         "queue.tags_code",
         "tags_code",
@@ -71,7 +89,8 @@ def say_unit(store: Store, file: str, what: str, mark: Mark, hashes: frozenset[i
     """The finding of a run of units."""
     del hashes
     saying = _UNITS[what]
-    base = next(queue.base_offset for queue in store.queues if queue.name == file) // QUEUE_UNIT.size
+    queue = next(queue for queue in store.queues if queue.name == file)
+    base = queue.base_offset // QUEUE_UNIT.size
     offset, size, tags = mark.values
     field = "size" if what == "unit.invalid" and offset >= 0 else saying.field
     text = (
@@ -81,7 +100,53 @@ def say_unit(store: Store, file: str, what: str, mark: Mark, hashes: frozenset[i
     if what == "unit.strange":
         text += _owner(store, offset)
     at = mark.first * QUEUE_UNIT.size + QUEUE_UNIT.offset_of(field)
-    return finding(saying.code, file, at, text, severity=saying.severity, clause=saying.clause)
+    clause = saying.clause or _clause_of_unit(queue, what, mark)
+    return finding(
+        saying.code,
+        file,
+        at,
+        text,
+        severity=saying.severity,
+        clause=clause,
+        deviation=_unit_deviation(store, what, f"unit {base + mark.first} {field}", base + mark.first, mark),
+    )
+
+
+def _unit_deviation(store: Store, what: str, field: str, logical: int, mark: Mark) -> Deviation:
+    """A unit beside what 4.9.3 writes there."""
+    offset, size, tags = mark.values
+    with suppress(FileNotFoundError), StoredRecords(store.logs) as records:  # expired meanwhile
+        record = records.at(offset)
+        if record is None:
+            return Deviation(field, offset, "the offset of a record", count=mark.length)
+        fixed = record.fixed
+        found: object = {"size": size, "tags_code": tags}.get(field.rpartition(" ")[2], offset)
+        expected: object = "a record of this queue"
+        if what == "unit.size":
+            expected = fixed.total_size
+        elif what in ("unit.tags", "unit.recovered"):
+            delays = store.keys.delays
+            expected = tags_code(record.topic.encode(), record.pairs, fixed.store_timestamp, delays)
+        elif what == "unit.time":
+            expected = f"the address of an ext unit with the store timestamp {fixed.store_timestamp}"
+        elif what == "unit.address":
+            expected = "an address in the ext queue"
+        elif what == "unit.moved":
+            field, found, expected = f"unit {logical} logical offset", logical, fixed.queue_offset
+        return Deviation(field, found, expected, offset, mark.length)
+    return Deviation(field, offset, "the offset of a record", count=mark.length)
+
+
+def _clause_of_unit(queue: StoreFile, what: str, mark: Mark) -> str | None:
+    """The clause of a fault, where it depends on the queue or on the unit before; None for the usual one."""
+    light = (queue.topic or "").startswith(_LIGHT)
+    if what == "unit.tags":
+        return "CQ-LMQ-3" if light else "CQ-TAGS-2" if queue.topic == _SCHEDULE else None
+    if what == "unit.moved" and mark.first:
+        before = read_at(queue, (mark.first - 1) * QUEUE_UNIT.size, _OFFSET)
+        if int.from_bytes(before, signed=True) >= mark.values[0]:
+            return "CQ-PUT-1"
+    return "CQ-LMQ-1" if what == "unit.moved" and light else None
 
 
 def _owner(store: Store, offset: int) -> str:
@@ -102,6 +167,7 @@ def say_entry(store: Store, file: str, what: str, mark: Mark, hashes: frozenset[
     elif what == "entry.wrong":
         # Where a key with the entry's hash is missing it is the offset that leads astray, else the hash is damaged.
         code, field = "index.entry_wrong_key", "phy_offset" if mark.values[0] in hashes else "key_hash"
+        clause = "IDX-SVC-9" if store.transaction_at(mark.values[1]) == _ROLLBACK else None
         text = (
             f"{entry}: found key hash {mark.values[0]:,}, which no key of the record at physical offset "
             f"{mark.values[1]:,} has"
@@ -133,7 +199,8 @@ def say_missing_keys(store: Store, runs: Sequence[KeyRun], report: Callable[[Fin
             else f"{run.count:,} of the keys of the record at physical offset {run.begin:,} {'is' if run.count == 1 else 'are'}"
         )
         text = f"{what} not in the index: queries by key do not find them"
-        report(finding("index.missing_key", *store.at(run.begin), text))
+        clause = "IDX-SVC-9" if store.transaction_at(run.begin) else None
+        report(finding("index.missing_key", *store.at(run.begin), text, clause=clause))
 
 
 def say_missing_units(
@@ -141,7 +208,10 @@ def say_missing_units(
 ) -> None:
     """Reports records without a unit, at the place in the queue's file where the unit should be, otherwise in the log."""
     for (topic, queue_id), runs in queues.items():
+        light = topic.startswith(_LIGHT)
+        known = any((file.topic, file.queue_id) == (topic, queue_id) for file in store.queues)
         for run in runs:
+            clause = "CQ-LMQ-1" if light else "LOG-DSP-7" if store.transaction_at(run.phy_offset) else None
             file, at = _unit_place(store, topic, queue_id, run.first) or store.at(run.phy_offset)
             report(
                 finding(
@@ -150,7 +220,15 @@ def say_missing_units(
                     at,
                     f"{run.count:,} units of {topic} queue {queue_id} from logical offset {run.first:,} on are missing; the "
                     f"first record is at physical offset {run.phy_offset:,}: consumers do not get these messages",
+                    clause=clause or (None if known else "CQ-FILE-3"),
                     units=(f"consumequeue/{topic}/{queue_id}", run.first, run.last),
+                    deviation=Deviation(
+                        f"unit {run.first}" if known else "queue",
+                        "none" if known else "no files",
+                        f"one for {run.phy_offset:,}" if known else "a unit",
+                        run.phy_offset,
+                        run.count,
+                    ),
                 )
             )
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Self, TypeVar
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import RECORD_MAGICS, Geometry
 
-from rocket_columnar.formats import HEAD_SIZE, fixed_fields
+from rocket_columnar.formats import HEAD_SIZE, FixedFields, fixed_fields
 from rocket_columnar.index import GeometryGuess, IndexHeader, read_headers, resolve_by_records, resolve_some
 from rocket_columnar.log import Tail, log_tail
 from rocket_columnar.store import (
@@ -38,6 +38,7 @@ State = Literal["live", "killed", "stopped"]
 
 _PARTS: Final = ("commitlog", "consumequeue", "index", "checkpoint")
 _KINDS: Final = (*KINDS, "batch")
+_TRANSACTION: Final = 12
 _OF_INDEXES: Final = ("indexes", "_whole_indexes")
 
 
@@ -355,13 +356,23 @@ class Files:
             return by_records or error
         return resolve_by_records(files, self.is_record) or found
 
-    def is_record(self, phy_offset: int) -> bool:
-        """Whether a record of the log begins at a physical offset, by its magic and its own offset."""
+    def _record_head(self, phy_offset: int) -> FixedFields | None:
+        """The fixed fields of the record that begins at a physical offset; None where no magic shows one."""
         file = self.log_at(phy_offset) if phy_offset >= 0 else None
         head = b"" if file is None else read_at(file, phy_offset - file.base_offset, HEAD_SIZE)
         if int.from_bytes(head[4:8], signed=True) not in RECORD_MAGICS or len(head) < HEAD_SIZE:
-            return False
-        return fixed_fields(head).phy_offset == phy_offset
+            return None
+        return fixed_fields(head)
+
+    def is_record(self, phy_offset: int) -> bool:
+        """Whether a record of the log begins at a physical offset, by its magic and its own offset."""
+        found = self._record_head(phy_offset)
+        return found is not None and found.phy_offset == phy_offset
+
+    def transaction_at(self, phy_offset: int) -> int:
+        """The transaction type in the sys flag of the record at a physical offset (4 PREPARED, 8 COMMIT, 12 ROLLBACK), else 0."""
+        found = self._record_head(phy_offset)
+        return 0 if found is None else found.sys_flag & _TRANSACTION
 
     @property
     def geometry(self) -> Geometry | None:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypedDict, Unpack
 
+from rocket_spec.deviations import AuditFinding, Deviation
+
 Severity = Literal["error", "warning", "note"]
 
 Remedy = Literal[
@@ -41,6 +43,7 @@ class Finding:
         foreign: whether the file is another store's, or another one under this name.
         own_name: the name of a log file that has another name now; else empty.
         units: folder of a queue that lacks units, which may have no file to name, and first and last logical offset of these.
+        deviation: the values that differ, for a judge of clauses; None where there are none.
     """
 
     code: str
@@ -56,6 +59,12 @@ class Finding:
     foreign: bool = False
     own_name: str = ""
     units: tuple[str, int, int] | None = None
+    deviation: Deviation | None = None
+
+    def for_judges(self) -> AuditFinding:
+        """What a judge of clauses needs of it."""
+        place = self.file, self.offset, self.message
+        return AuditFinding(self.code, self.severity, self.clause, *place, self.deviation)
 
     def row(self) -> dict[str, str | int | None]:
         """Its printed values, by name."""
@@ -74,6 +83,7 @@ class _Decided(TypedDict, total=False):
     foreign: bool
     own_name: str
     units: tuple[str, int, int] | None
+    deviation: Deviation | None
 
 
 class _Code(NamedTuple):
@@ -125,16 +135,16 @@ CODES: Final[dict[str, _Code]] = {
         "set maxHashSlotNum and maxIndexNum to the values with which the files were made",
     ),
     "index.header_count": _index(
-        "error", "IDX-HDR-5", "newer entries are not found and are overwritten, or zeros are read as entries"
+        "error", "IDX-PUT-1", "newer entries are not found and are overwritten, or zeros are read as entries"
     ),
     "index.header_bounds": _index(
         "error", "IDX-HDR-2", "queries with a time window miss messages, or new messages are not indexed"
     ),
-    "index.slot_range": _index("error", "IDX-SEL-1", "none of the keys in the slot's chain are found"),
+    "index.slot_range": _index("error", "IDX-PUT-7", "none of the keys in the slot's chain are found"),
     "index.slot_hash": _index("error", "IDX-HASH-3", "keys are searched in the wrong chain"),
-    "index.prev_range": _index("error", "IDX-SEL-6", "older keys of the chain are not found"),
+    "index.prev_range": _index("error", "IDX-PUT-6", "older keys of the chain are not found"),
     "index.chain_cycle": _index(
-        "error", "IDX-SEL-6", "a query returns one message 64 times, or never ends and blocks a thread"
+        "error", "IDX-PUT-6", "a query returns one message 64 times, or never ends and blocks a thread"
     ),
     "index.entry_dangling": _index(
         "error", "IDX-PUT-6", "a query finds the key, but returns no message or an error"
@@ -152,12 +162,12 @@ CODES: Final[dict[str, _Code]] = {
     ),
     "index.empty": _Code(
         "warning",
-        "IDX-HDR-5",
+        "IDX-FILE-2",
         "it takes space and time, and contains no keys",
         "remove the file while the broker is down",
         "aside",
     ),
-    "index.name_order": _index("error", "IDX-SVC-4", "queries stop too early, and puts go into an old file"),
+    "index.name_order": _index("error", "IDX-SVC-8", "queries stop too early, and puts go into an old file"),
     "index.double_entry": _Code(
         "note",
         "IDX-SVC-2",
@@ -176,7 +186,7 @@ CODES: Final[dict[str, _Code]] = {
         "move it away while the broker is down: the broker makes the file when it needs it",
         "aside",
     ),
-    "queue.missing_unit": _queue("warning", "LOG-DSP-7", "consumers do not get the message"),
+    "queue.missing_unit": _queue("warning", "CQ-PUT-5", "consumers do not get the message"),
     "queue.dangling": _queue(
         "error", "CQ-UNIT-1", "consumers get no message here; a restart may end the queue"
     ),

@@ -22,8 +22,18 @@ _LONGEST_LAG: Final = 30_000
 """Milliseconds that the log's time may be behind the last record: three thorough flushes by default (CKP-6)."""
 
 
-def judge_checkpoint(log: StoredLog, indexes: list[StoredIndex], seen: Observations) -> None:
-    """Judges the file `checkpoint`.
+_FLUSHED: Final = 12_000
+"""Milliseconds in which a running broker flushes its log thoroughly at least once (CKP-6)."""
+
+
+def judge_checkpoint(
+    log: StoredLog,
+    indexes: list[StoredIndex],
+    seen: Observations,
+    *,
+    undisturbed_from: int | None = None,
+) -> None:
+    """Judges the file `checkpoint`; since the record at `undisturbed_from` the broker has not been restarted.
 
     The log's time is that of a thorough flush (CKP-6), except in DLedger mode. The queues' time is that of the last unit once the
     broker stopped, or of an earlier unit: a flush of all queues sets it back to what it was when the flush began, whatever is
@@ -64,6 +74,8 @@ def judge_checkpoint(log: StoredLog, indexes: list[StoredIndex], seen: Observati
                 time, both = times.physic_msg_timestamp, "that of the queues in DLedger mode"
                 seen.compare("DLG-16", Place("checkpoint", 0, "physic_msg_timestamp", time, found, both))
     _judge_log_time(times, log, seen)
+    if undisturbed_from is not None and log.stopped and log.whole and not log.dledger:
+        _judge_known_flush(times.physic_msg_timestamp, undisturbed_from, log, seen)
     _judge_index_time(times.index_msg_timestamp, indexes, seen, stopped=log.stopped)
 
 
@@ -103,6 +115,21 @@ def _judge_lag(time: int, last: StoredRecord, log: StoredLog, seen: Observations
         seen.breaks("CKP-6", place)
     else:
         seen.hold("CKP-6")
+
+
+def _judge_known_flush(time: int, begin: int, log: StoredLog, seen: Observations) -> None:
+    """The log's time is not before the last record that a thorough flush saw while the broker ran for certain (CKP-6)."""
+    end: int | None = None
+    for stored in log.records.backwards():
+        now = stored.request.store_timestamp
+        end = now if end is None else end
+        if stored.position < begin:
+            return
+        if end - now >= _FLUSHED:
+            expected: object = time if time >= now else f"at least {now}"
+            place = Place("checkpoint", 0, "physic_msg_timestamp", time, expected, stored)
+            seen.compare("CKP-6", place)
+            return
 
 
 def _times_back_to(time: int, records: Iterator[StoredRecord]) -> Iterator[int]:

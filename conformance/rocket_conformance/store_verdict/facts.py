@@ -1,98 +1,57 @@
 """The facts of a store that the judge takes from the engine's `Store`: files, state, configuration."""
+# ruff: noqa: D102 - each property is that of `rocket_columnar.facts.Store`, which describes it
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from rocket_spec.deviations import Audited
 from rocket_spec.layout import Geometry
+
+Audit = Callable[[Any], Audited]
+"""Audits a store, given its facts: `rocket_columnar.audit.audited`."""
 
 
 class LogFileFacts(Protocol):
-    """One file of the commit log: where it is, its name in messages, its base offset, and whether it is DLedger's."""
+    """One file of the commit log: where it is, its name in messages, its base offset, and whether DLedger keeps it."""
 
     @property
-    def path(self) -> Path:
-        """The path."""
-        ...
-
+    def path(self) -> Path: ...
     @property
-    def name(self) -> str:
-        """Its name in messages."""
-        ...
-
+    def name(self) -> str: ...
     @property
-    def base_offset(self) -> int:
-        """Physical offset of its first byte."""
-        ...
-
+    def base_offset(self) -> int: ...
     @property
-    def framed(self) -> bool:
-        """Whether DLedger keeps it."""
-        ...
+    def framed(self) -> bool: ...
 
 
 class Settings(Protocol):
     """The configuration of its broker."""
 
     @property
-    def index_enabled(self) -> bool:
-        """`messageIndexEnable`."""
-        ...
+    def index_enabled(self) -> bool: ...
 
 
 class StoreFacts(Protocol):
-    """A broker's knowledge of a store: `rocket_columnar.facts.Store` has it."""
+    """A broker's knowledge of a store."""
 
     @property
-    def path(self) -> Path | None:
-        """Its directory; None if its files are elsewhere."""
-        ...
-
+    def path(self) -> Path | None: ...
     @property
-    def name(self) -> str:
-        """Its name in messages."""
-        ...
-
+    def name(self) -> str: ...
     @property
-    def logs(self) -> Sequence[LogFileFacts]:
-        """The files of its log, in order, those of DLedger last."""
-        ...
-
+    def logs(self) -> Sequence[LogFileFacts]: ...
     @property
-    def skipped(self) -> Sequence[tuple[str, str]]:
-        """Names of files that were not read, each with the reason."""
-        ...
-
+    def skipped(self) -> Sequence[tuple[str, str]]: ...
     @property
-    def clean(self) -> bool:
-        """Whether the broker stopped cleanly."""
-        ...
-
+    def clean(self) -> bool: ...
     @property
-    def geometry(self) -> Geometry | None:
-        """The geometry of its index files; None if it cannot be inferred."""
-        ...
-
+    def geometry(self) -> Geometry | None: ...
     @property
-    def geometry_fault(self) -> Exception | None:
-        """The reason why the geometry cannot be inferred."""
-        ...
-
+    def geometry_fault(self) -> Exception | None: ...
     @property
-    def conf(self) -> Settings | None:
-        """The broker's configuration, if it is known."""
-        ...
-
+    def conf(self) -> Settings | None: ...
     @property
-    def delays(self) -> tuple[int, ...]:
-        """Delays of the levels, ms."""
-        ...
-
+    def delays(self) -> tuple[int, ...]: ...
     @property
-    def light(self) -> bool:
-        """Whether light queues have the number 0."""
-        ...
-
-    def is_deleted(self, topic: str) -> bool:
-        """Whether a topic of the log was deleted."""
-        ...
+    def light(self) -> bool: ...

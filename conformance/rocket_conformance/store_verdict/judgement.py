@@ -7,7 +7,7 @@ from rocket_spec.clauses import clauses
 from rocket_spec.errors import MalformedError
 
 from rocket_conformance.store_verdict.checkpoint_judge import judge_checkpoint
-from rocket_conformance.store_verdict.facts import StoreFacts
+from rocket_conformance.store_verdict.facts import Audit, StoreFacts
 from rocket_conformance.store_verdict.index_judge import judge_indexes
 from rocket_conformance.store_verdict.log_reading import read_log, store_of
 from rocket_conformance.store_verdict.observations import Observations
@@ -46,7 +46,7 @@ class StoreVerdict:
 
 
 def judge_store(
-    facts: StoreFacts, *, manifest: Manifest | None = None, seen: Observations | None = None
+    facts: StoreFacts, audit: Audit, *, manifest: Manifest | None = None, seen: Observations | None = None
 ) -> StoreVerdict:
     """Judges a store by its own commit log, plain or of DLedger mode.
 
@@ -55,6 +55,7 @@ def judge_store(
 
     Args:
         facts: of the store, as the engine's `Store` has them.
+        audit: the engine's audit, for judges.
         manifest: of a workload that was sent to its broker; each acknowledged message and each answer is judged too.
         seen: earlier observations, such as those of starts after crashes; it is added to.
 
@@ -80,8 +81,8 @@ def judge_store(
         return StoreVerdict(facts.name, log.stopped, len(log.records), seen)
     indexes = judge_indexes(facts, log, seen)
     undisturbed = None if manifest is None else first_undisturbed(manifest)
-    judge_queues(facts, log, seen, undisturbed_from=undisturbed)
-    judge_checkpoint(log, indexes, seen)
+    judge_queues(audit(facts), log, seen, undisturbed_from=undisturbed)
+    judge_checkpoint(log, indexes, seen, undisturbed_from=undisturbed)
     if manifest is not None:
         judge_workload(manifest, log, indexes, seen)
     return StoreVerdict(facts.name, log.stopped, len(log.records), seen)

@@ -26,12 +26,13 @@ from rocket_spec.layout import (
     ENTRY_INDEX_FILE_SIZE,
     ENTRY_INDEX_UNIT,
     ENTRY_MAGIC,
+    RECORD_MAGICS,
 )
 
 from rocket_conformance.files import read_input
 from rocket_conformance.store_verdict.facts import StoreFacts
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.record_table import LIGHT, Queue, RecordTable
+from rocket_conformance.store_verdict.record_table import Queue, RecordTable
 from rocket_conformance.store_verdict.sparse import Window, parts_on_disk
 from rocket_conformance.store_verdict.stored_log import LogFile, StoredLog, numbered_files
 
@@ -141,6 +142,8 @@ def _read_file(
     window = Window(descriptor)
     position = 0
     while position < file.size:
+        if position and file.base in log.after_blanks:
+            seen.hold("LOG-BLANK-2")
         log.end = file.base + position
         data, at = window.at(position, BLANK.size)
         head = data[at : at + BLANK.size]
@@ -160,7 +163,7 @@ def _read_file(
         if request is None or request.msg_size <= 0:
             log.whole = False
             place = Place(file.name, position, "record", "bytes that are no record", "a record or zeros")
-            seen.breaks("LOG-REC-1", place)
+            seen.breaks("LOG-REC-3" if magic in RECORD_MAGICS else "LOG-REC-1", place)
             return False
         _check_record(data[at : at + length], file, position, request, seen)
         _check_room("LOG-BLANK-1", "record", file, position, request.msg_size, seen)
@@ -216,23 +219,13 @@ def _check_room(clause: str, what: str, file: LogFile, position: int, size: int,
 
 
 def _check_queue_offsets(log: StoredLog, seen: Observations) -> None:
-    """Whether the records of a queue count up by one (LOG-REC-6); a deleted queue may begin again at 0.
-
-    So do those that name a light queue (CQ-LMQ-4), from 0 after a restart.
-    """
+    """Whether the records of a queue count up by one (LOG-REC-6); a deleted queue may begin again at 0."""
     following: dict[Queue, int] = {}
-    named: dict[Queue, int] = {}
     for stored in log.records:
         found, expected, queue = stored.request.consume_queue_offset, 0, stored.queue
         if stored.request.topic in log.batched:
             continue
         where = f"commitlog position {stored.position:,}"
-        for further, asked in log.records.further(stored):
-            wanted = named.get(further, asked)
-            named[further] = asked + 1
-            if asked != wanted and (asked > wanted or (asked and further[0].startswith(LIGHT))):
-                what = f"INNER_MULTI_QUEUE_OFFSET of {further[0]}"
-                seen.breaks("CQ-LMQ-4", Place(where, None, what, asked, wanted, stored))
         if queue is not None:
             expected = following.get(queue, found)
             following[queue] = found + 1

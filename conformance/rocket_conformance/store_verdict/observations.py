@@ -87,18 +87,18 @@ class Observations:
         """Whether the release does something else that is not judged here."""
         return any(not found.rules for found in self.profile.of(clause))
 
-    def hold(self, *clauses: str) -> None:
-        """Counts one agreement with every clause of `clauses`."""
-        self.held.update(clause for clause in clauses if not self.is_open(clause))
+    def hold(self, *clauses: str, count: int = 1) -> None:
+        """Counts an agreement with every clause of `clauses`, in one or more places."""
+        self.held.update({clause: count for clause in clauses if not self.is_open(clause)})
 
-    def breaks(self, clause: str, place: Place) -> None:
-        """Takes down a place that breaks a clause; of one that the release does not follow it is only noted."""
+    def breaks(self, clause: str, place: Place, *, count: int = 1) -> None:
+        """Takes down a place, the first of `count` ones, that breaks a clause; of one that the release does not follow it is only noted."""
         if self.is_open(clause):
             self.note(f"not judged, as {self.profile.version} does not follow the clause: {clause}")
             return
-        self.kinds[clause][place.kind] += 1
+        self.kinds[clause][place.kind] += count
         places = self.broken.setdefault(clause, [])
-        if self.kinds[clause][place.kind] <= _KEPT:
+        if sum(other.kind == place.kind for other in places) < _KEPT:
             places.append(place)
 
     def compare(self, clause: str, place: Place) -> bool:

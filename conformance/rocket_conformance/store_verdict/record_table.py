@@ -159,12 +159,6 @@ class RecordTable:
         """The further queues of a record, and the logical offsets that it asks for there."""
         return list(stored.further_queues(light=self.light))
 
-    def queues(self) -> list[Queue]:
-        """The queues that records have as their own, and those that they name as further ones."""
-        return [
-            queue for queues in (self._own, self._further) for queue, positions in queues.items() if positions
-        ]
-
     def of_queue(self, queue: Queue) -> Iterator[tuple[StoredRecord, int]]:
         """The records of a queue in their order, its own and those that name it, with the logical offsets that they ask for."""
         own = ((position, False) for position in self._own.get(queue, ()))
@@ -175,10 +169,6 @@ class RecordTable:
                 yield from ((stored, asked) for other, asked in self.further(stored) if other == queue)
             else:
                 yield stored, stored.request.consume_queue_offset
-
-    def is_further(self, queue: Queue) -> bool:
-        """Whether a record names it as a further queue."""
-        return bool(self._further.get(queue))
 
     def _row(self, number: int) -> StoredRecord:
         self._file.flush()

@@ -15,7 +15,7 @@ from rocket_spec.layout import Geometry
 from rocket_spec.profiles import Profile
 
 from rocket_conformance.reference_adapter import REFERENCE, Library
-from rocket_conformance.store_verdict.facts import StoreFacts
+from rocket_conformance.store_verdict.facts import Audit, StoreFacts
 from rocket_conformance.store_verdict.index_bytes import Entries, Entry, read_index
 from rocket_conformance.store_verdict.index_judge import known_geometry
 from rocket_conformance.store_verdict.judgement import StoreVerdict, judge_store
@@ -292,6 +292,7 @@ def judge_crashes(
     *,
     kills: int,
     look: Look,
+    audit: Audit,
     on_step: Callable[[str, Manifest], object],
     profile: Profile,
 ) -> StoreVerdict:
@@ -304,6 +305,7 @@ def judge_crashes(
         store: its store's directory.
         kills: number of crashes.
         look: looks at the store, or a copy of it.
+        audit: the engine's audit, for judges.
         profile: of the release that the broker is judged by.
         on_step: called after the workload, and after each restart, with what was done and all that was acknowledged.
 
@@ -321,7 +323,7 @@ def judge_crashes(
         if kills:
             send_for_the_bound(client, manifest)
         broker.stop()
-        judge_store(look(store), manifest=manifest, seen=seen)
+        judge_store(look(store), audit, manifest=manifest, seen=seen)
         on_step("workload", manifest)
 
         def stopped(number: int) -> None:
@@ -336,7 +338,7 @@ def judge_crashes(
         manifest.kills = kills
         run_crashes(broker, client, manifest, kills=kills, on_crash=stopped, on_restart=restarted)
         judge_continuation(look(store), starts, seen)
-    verdict = judge_store(look(store), manifest=manifest, seen=Observations(profile=seen.profile))
+    verdict = judge_store(look(store), audit, manifest=manifest, seen=Observations(profile=seen.profile))
     for of_starts, heads in _FOLLOWING:
         if seen.broken.keys() & of_starts:
             verdict.observations.leave_out(

@@ -35,6 +35,9 @@ _OFTEN: Final = 70
 
 _COMPRESSED: Final = 8_000
 
+_FLUSHED: Final = 13_000
+"""ms in which a thorough flush begins: one does every 10 s, unless the broker is configured to flush less often."""
+
 
 def topics() -> list[str]:
     """The topics that a workload makes, each with `QUEUES` queues; the last has the longest name that a client takes."""
@@ -64,7 +67,7 @@ def make_actions(seed: int, count: int) -> list[Action]:
     rng.shuffle(actions)
     bulk = [plain_message(rng, number) for number in range(count)]
     half = len(bulk) // 2
-    return [*_within_a_second(rng), *bulk[:half], *actions, *bulk[half:]]
+    return [*_within_a_second(rng), *bulk[:half], *actions, *bulk[half:], *_flushed()]
 
 
 def _send(topic: str, queue: int, body: bytes, **more: object) -> Action:
@@ -109,6 +112,12 @@ def _within_a_second(rng: random.Random) -> Iterator[Action]:
     yield _send(_PLAIN, 0, b"later", keys="burst-later")
 
 
+def _flushed() -> Iterator[Action]:
+    """A pause in which every broker flushes its log thoroughly, which the checkpoint's time of the log shows (CKP-6)."""
+    yield {"do": "pause", "ms": _FLUSHED}
+    yield _send(_PLAIN, 0, b"after a flush", keys="flushed")
+
+
 def _keys(rng: random.Random) -> Iterator[Action]:
     """Keys that collide, repeat, are many, odd or absent (IDX-HASH-1, IDX-HASH-2, IDX-SVC-2, UTF8-2)."""
     for topic in _COLLIDING:
@@ -120,6 +129,7 @@ def _keys(rng: random.Random) -> Iterator[Action]:
     yield _send(_PLAIN, 1, b"text", keys="订单1 \U0001f600 é ключ")
     yield _send(_PLAIN, 1, b"control", keys="tab\tbell\x07 del\x7f")
     yield _send(_PLAIN, 1, b"commas", keys="a,b;c")
+    yield _send(_PLAIN, 1, b"number signs", keys="a#b #c d# #")
     yield _send(_PLAIN, 1, b"long", keys="k" * 4_000)
     yield _send(_PLAIN, 2, b"least hash", keys=key_of_least_hash(_PLAIN))
     yield _send(_PLAIN, 2, b"no key")
@@ -142,8 +152,8 @@ def key_of_least_hash(topic: str) -> str:
 
 
 def _tags(rng: random.Random) -> Iterator[Action]:
-    """Tags that collide, have a negative hash, or are absent (CQ-TAGS-1)."""
-    for tag in ("Aa", "BB", "TagA", "标签", "\U0001f600", "polygenelubricants"):
+    """Tags that collide, have a negative hash, begin or end with blanks, or are absent (CQ-TAGS-1)."""
+    for tag in ("Aa", "BB", "TagA", "标签", "\U0001f600", "polygenelubricants", " Aa", "Aa ", " Aa "):
         yield _send(_PLAIN, _queue(rng), b"tagged", tags=tag)
     yield _send(_PLAIN, _queue(rng), b"untagged")
 
@@ -216,8 +226,8 @@ def _raw_batches(rng: random.Random) -> Iterator[Action]:
 
 def _light_queues(rng: random.Random) -> Iterator[Action]:
     """Messages for further queues, which a broker with multi-dispatch fills (CQ-LMQ-1 to CQ-LMQ-3)."""
-    for number in range(4):
-        names = ",".join(f"%LMQ%rocketspec-{name}" for name in range(1 + number % 2))
+    for number in range(8):
+        names = ",".join(f"%LMQ%rocketspec-{name}" for name in range(1 + number % 4))
         further = {"INNER_MULTI_DISPATCH": names}
         yield _send(_PLAIN, _queue(rng), b"light", keys=f"light-{number}", tags="Light", system=further)
 

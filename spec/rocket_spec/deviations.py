@@ -1,0 +1,41 @@
+"""The findings of an audit with their values, and the number of places where clauses held, for a judge of clauses."""
+
+from collections import Counter
+from typing import NamedTuple
+
+
+class Deviation(NamedTuple):
+    """A value that differs from what 4.9.3 writes.
+
+    Attributes:
+        field: what was compared, such as `unit 12 size`.
+        found: its value.
+        expected: the value that 4.9.3 writes, or what it would be in words.
+        record: physical offset of the record behind it; None without one.
+        count: number of places, of which this is the first.
+    """
+
+    field: str
+    found: object
+    expected: object
+    record: int | None = None
+    count: int = 1
+
+
+class AuditFinding(NamedTuple):
+    """One finding of an audit: its code, severity, clause, place and message, and the values that differ, if any."""
+
+    code: str
+    severity: str
+    clause: str | None
+    file: str
+    offset: int | None
+    message: str
+    deviation: Deviation | None
+
+
+class Audited(NamedTuple):
+    """All findings of an audit, and the number of places where each clause held that could have been broken there."""
+
+    findings: tuple[AuditFinding, ...]
+    held: Counter[str]
