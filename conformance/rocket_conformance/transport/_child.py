@@ -123,7 +123,8 @@ class ChildTransport:
         with self._starting:  # once `close` has returned, nothing starts any more
             if self._closed:
                 raise AdapterError(f"{self._command[0]}: not started again: the run is over")
-            process = Process(self._command)
+            process = self._process = Process(self._command)
+        self._served = 0
         try:
             message = hello_message(suite_version())
             self._outgoing(message)
@@ -136,16 +137,14 @@ class ChildTransport:
                 self._check("adapter", answer)
             hello = parse_hello(answer)
         except ProtocolError as error:
-            fate = process.end(patience=0.5)
+            fate = self._drop(patience=0.5)
             text = f"{self._command[0]}: {error}; {_CHECK_HINT}; it {fate}"
             silent = isinstance(self.line, Event)
             reason = f"instead of an answer it {fate}" if silent else str(error)
             raise AdapterError(text, place=error.place, reason=reason, line=self.line) from error
         except BaseException:
-            process.end()
+            self._drop(patience=0.0)
             raise
-        self._process = process
-        self._served = 0
         self._start_seconds = process.computed()
         return hello
 
