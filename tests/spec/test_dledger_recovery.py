@@ -4,14 +4,13 @@
 """
 
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import rocket_golden
-from dledger_variants import FIELDS, HIT, SIZE, VARIANTS, entries
+from dledger_variants import SIZE, VARIANTS, entries
 from rocket_reference import dispatch_request
 from spec_blocks import code
 
@@ -24,87 +23,6 @@ Facts = dict[str, dict[str, Any]]
 
 def test_every_variant_was_recovered(dledger: Facts) -> None:
     assert set(dledger) == set(VARIANTS)
-
-
-def test_a_recovery_ends_at_a_damaged_header(dledger: Facts) -> None:
-    """DLG-17: at the entry itself; a term that is too high is accepted, and the next entry is not."""
-    for name in FIELDS:
-        for change in ("+7", "-7"):
-            found = dledger[name + change]
-            kept = HIT["index"] if name + change == "term+7" else HIT["index"] - 1
-            last = next(entry for entry in ENTRIES if entry["index"] == kept)
-            assert found["loaded"]
-            assert (found["end_index"], found["write_pos"]) == (kept, last["pos"] + last["size"])
-    found = dledger["magic of a blank"]  # the rest of the file is skipped, and the next entry does not follow
-    assert (found["end_index"], found["write_pos"]) == (
-        HIT["index"] - 1,
-        int(Path(found["log_files"][-1]).name),
-    )
-    for name in ("whole", "body of a record", "no index of entries"):
-        assert (dledger[name]["end_index"], dledger[name]["write_pos"]) == (ENTRIES[-1]["index"], WHOLE_END)
-
-
-def test_the_index_of_entries_decides_where_a_recovery_begins(dledger: Facts) -> None:
-    """DLG-17, DLG-18: damage in the fifth file from the end is met only when the units of later first entries differ."""
-    met = dledger["unit of the third file from the end, entry of the fifth"]
-    assert met["exit"] == 255
-    whole = {"end_index": ENTRIES[-1]["index"], "write_pos": WHOLE_END}
-    for name in (
-        "first entry of the first file",
-        "unit of the third file from the end",
-        "units of the third and the fourth file from the end",
-        "units of all files' first entries",
-        "unit of the hit entry",
-        "index of entries with a second file",
-        "index of entries that begins late",
-        "index of entries, 0 in place of 000",
-    ):
-        assert dledger[name]["loaded"]
-        assert {key: dledger[name][key] for key in whole} == whole, name
-
-
-def test_what_comes_after_the_end(dledger: Facts) -> None:
-    """DLG-18: the last file is gone, no queue points behind the end; a file that begins at the end stays."""
-    found = dledger["magic+7"]
-    assert len(found["log_files"]) == len(dledger["whole"]["log_files"]) - 1
-    assert max(end for _, end in found["queues"].values()) <= found["write_pos"]
-    assert len(found["queue_files"]) < len(dledger["whole"]["queue_files"])
-    start = int(Path(dledger["whole"]["log_files"][-1]).name)
-    for name in ("first entry of the last file", "the last file is missing"):
-        assert dledger[name]["write_pos"] == start
-        before = [entry for entry in ENTRIES if entry["pos"] < start]
-        assert dledger[name]["end_index"] == before[-1]["index"]
-        assert dledger[name]["committed_pos"] == before[-1]["pos"] + before[-1]["size"] < start
-    assert dledger["first entry of the last file"]["log_files"] == dledger["whole"]["log_files"]
-
-
-def test_what_keeps_dledger_from_starting(dledger: Facts) -> None:
-    """DLG-19."""
-    assert dledger["a file in the middle is missing"]["loaded"] is False
-    for name in (
-        "the last file is a byte short",
-        "index of entries a byte short",
-        "index of entries a byte long",
-        "stray file in index",
-        "stray file in data",
-        "directory in data",
-    ):
-        assert dledger[name]["exit"] == 255, name
-    for name in (
-        "stray file of a file's length in data",
-        "index of entries with a gap",
-        "index of entries, 0 beside 000",
-        "data file 0 beside 000",
-        "committed index that is not a number",
-    ):
-        assert (dledger[name]["exit"], dledger[name]["loaded"]) == (0, False), name
-    found = dledger["first entry of the third file from the end"]
-    assert found["exit"] == 255
-    starts = [int(Path(name).name) for name in found["log_files"]]
-    assert all(after - before == SIZE for before, after in pairwise(starts))
-    assert starts[-1] - starts[-3] > SIZE
-    assert dledger["no data file"]["loaded"]
-    assert dledger["no data file"]["queue_files"] == []
 
 
 def test_queries_that_find_only_what_is_not_committed(dledger: Facts) -> None:
