@@ -6,7 +6,6 @@ import os
 import re
 import struct
 import subprocess
-import sys
 from base64 import b64decode
 from collections import defaultdict
 from pathlib import Path
@@ -272,23 +271,6 @@ def printed(command: list[str], folder: Path, **environment: str) -> list[str]:
 def folder(tmp_path: Path) -> Path:
     rocket_golden.open_store("mixed", tmp_path)
     return tmp_path
-
-
-def test_python_and_construct(folder: Path) -> None:
-    readers, schemas = blocks("python")
-    first = min(line["file"] for line in lines("mixed")["log_record"])
-    records = [line for line in lines("mixed")["log_record"] if line["file"] == first]
-    header = min(lines("mixed")["index_header"], key=lambda line: str(line["file"]))
-    assert printed([sys.executable, "-c", readers], folder) == [
-        f"{len(records)} records, the first of {records[0]['topic']}",
-        f"{header['index_count']} is the number of the next entry",
-    ]
-    units = [
-        line["size"]
-        for line in lines("mixed")["queue_unit"]
-        if line["file"].startswith("consumequeue/Orders/0/")
-    ]
-    assert printed([sys.executable, "-c", schemas], folder) == [f"True {units[:2]}"]
 
 
 @pytest.mark.node
