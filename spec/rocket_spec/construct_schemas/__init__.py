@@ -4,17 +4,11 @@ Field names are those of the layout tables. On build, lengths are computed and c
 """
 # pyright: reportUnusedImport=false
 
-from rocket_spec.construct_schemas._commit_log import BLANK, COMMIT_LOG, RECORD
-from rocket_spec.construct_schemas._dledger import (
-    DLEDGER_INDEX,
-    DLEDGER_LOG,
-    ENTRY,
-    ENTRY_BLANK,
-    ENTRY_INDEX_UNIT,
-)
-from rocket_spec.construct_schemas._fixed import (
+from rocket_spec.construct_schemas._files import (
     BATCH_FILE,
     CHECKPOINT,
+    EXT_FILE,
+    EXT_UNIT,
     INDEX_ENTRY,
     INDEX_HEADER,
     INDEX_SLOT,
@@ -24,5 +18,14 @@ from rocket_spec.construct_schemas._fixed import (
     TIMER_WHEEL,
     index_file,
 )
-from rocket_spec.construct_schemas._queue_ext import EXT_FILE, EXT_UNIT
+from rocket_spec.construct_schemas._logs import (
+    BLANK,
+    COMMIT_LOG,
+    DLEDGER_INDEX,
+    DLEDGER_LOG,
+    ENTRY,
+    ENTRY_BLANK,
+    ENTRY_INDEX_UNIT,
+    RECORD,
+)
 from rocket_spec.construct_schemas._schema import Schema
