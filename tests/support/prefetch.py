@@ -17,7 +17,7 @@ from java_programs import JARS, SHORT_LIVED, jars_of
 from real_broker import broker_jars, generator_jars
 from rocket_conformance.rocketmq import WORKLOAD, resolve
 
-_AT_ONCE: Final = 6
+_FETCHES_AT_ONCE: Final = 6
 _RESOLVED: Final = ("4.9.3", "4.7.0", "4.8.0", "4.9.8", "5.1.4", "5.5.1")
 """Releases whose store the tests run as an adapter."""
 _BROKERS: Final = ("5.3.1", "5.5.0")
@@ -46,7 +46,7 @@ def main() -> None:
         with contextlib.suppress(Exception):
             step[0](step[1])
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_FETCHES_AT_ONCE) as pool:
         list(pool.map(attempt, work))
 
 

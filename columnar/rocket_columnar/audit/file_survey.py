@@ -27,7 +27,7 @@ UNITS: Final = 256
 ENTRIES: Final = 1024
 """Entries of a run; the first run begins with entry 0, which is never written."""
 
-_AT_ONCE: Final = 1 << 15  # units; a multiple of a run
+_UNITS_AT_ONCE: Final = 1 << 15  # a multiple of a run
 _NONE: Final = np.iinfo(np.int64).max
 
 
@@ -156,8 +156,8 @@ def _batches(reader: Reader, count: int) -> Iterator[tuple[int, int]]:
     """The first `count` units, some at a time, as (first, after the last); runs that are holes are skipped."""
     for begin, end in reader.aligned(UNITS * QUEUE_UNIT.size, count * QUEUE_UNIT.size):
         stop = end // QUEUE_UNIT.size
-        for start in range(begin // QUEUE_UNIT.size, stop, _AT_ONCE):
-            yield start, min(start + _AT_ONCE, stop)
+        for start in range(begin // QUEUE_UNIT.size, stop, _UNITS_AT_ONCE):
+            yield start, min(start + _UNITS_AT_ONCE, stop)
 
 
 def _runs(found: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -15,7 +15,7 @@ from rocket_columnar.decode.row_choice import RowChoice
 from rocket_columnar.formats import dtype_of
 from rocket_columnar.store import Reader
 
-_AT_ONCE: Final = 1 << 16  # units read at once in the search for the last one
+_UNITS_AT_ONCE: Final = 1 << 16  # in the search for the last one
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def last_units(reader: Reader, form: UnitForm, *, every: bool) -> tuple[int, int
     end = min(0 if last is None else last // width + 1, reader.size // width)
     reader.require_held(0, end * width, f"{end:,} units", form.clause or form.layout.fields[0].clause)
     while end:
-        start = max(0, end - _AT_ONCE)
+        start = max(0, end - _UNITS_AT_ONCE)
         units = form.read(reader, start, end)
         if every:
             return end, start, units

@@ -43,7 +43,7 @@ from rocket_columnar.store import (
 _Hash = Any
 """A hash of `hashlib`, whose type has no public name."""
 
-_AT_ONCE: Final = 1 << 22
+_BYTES_AT_ONCE: Final = 1 << 22
 _EMPTY: Final = hashlib.sha256().hexdigest()
 
 
@@ -150,8 +150,8 @@ def _name(file: StoreFile) -> str:
 
 
 def _add(reader: Reader, total: _Hash, begin: int, end: int) -> None:
-    for start in range(begin, end, _AT_ONCE):
-        total.update(reader.read(start, min(_AT_ONCE, end - start)).data)
+    for start in range(begin, end, _BYTES_AT_ONCE):
+        total.update(reader.read(start, min(_BYTES_AT_ONCE, end - start)).data)
 
 
 def _index(reader: Reader, total: _Hash, geometry: Geometry | None) -> None:

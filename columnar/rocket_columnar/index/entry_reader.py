@@ -14,7 +14,7 @@ from rocket_columnar.index.header import IndexHeader
 from rocket_columnar.store import Reader, StoreFile
 
 _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
-_AT_ONCE: Final = 1 << 15
+_ENTRIES_AT_ONCE: Final = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ class EntryWindows:
     def each(self, stop: int, start: int = 0) -> Iterator[tuple[int, NDArray[np.void]]]:
         """Entries from `start` on and before `stop`, as (number of the first, fields as they are in the file)."""
         size = INDEX_ENTRY.size
-        for first in range(start, stop, _AT_ONCE):
-            count = min(_AT_ONCE, stop - first)
+        for first in range(start, stop, _ENTRIES_AT_ONCE):
+            count = min(_ENTRIES_AT_ONCE, stop - first)
             yield (
                 first,
                 _read(self._reader, self.geometry.entries_offset + first * size, count * size).view(

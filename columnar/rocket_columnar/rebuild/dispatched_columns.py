@@ -32,7 +32,7 @@ from rocket_columnar.rebuild.broker_rules import BrokerRules
 from rocket_columnar.rebuild.holes import Gaps, Holes, missing_holes
 from rocket_columnar.store import StoreFile, WorkDone, is_safe
 
-_AT_ONCE: Final = 1 << 16  # records
+_RECORDS_AT_ONCE: Final = 1 << 16
 _KEPT: Final = "keep the store's own files of this queue; copy them from a replica if they are damaged"
 
 
@@ -190,7 +190,7 @@ def dispatch_log(
         _Columns(directory, {**KEYS, **RECORDS}) as columns,
         _Buckets(directory, buckets, rules) as dealt,
     ):
-        for batch in joined_batches(read_requests(file, topics, gaps.add, keys=rules.keys), _AT_ONCE):
+        for batch in joined_batches(read_requests(file, topics, gaps.add, keys=rules.keys), _RECORDS_AT_ONCE):
             gaps.pass_over(batch)
             lives.add(batch, topics)
             counted.add(gaps.end - done)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import Final
 
-_AT_ONCE: Final = 1 << 16  # bytes; one is dropped from its first page on that was not in the page cache
+_BYTES_AT_ONCE: Final = 1 << 16  # one is dropped from its first page on that was not in the page cache
 _PAGE: Final = 1 << 12
 NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
 
@@ -34,8 +34,8 @@ class GentleReads:
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
 
     def read(self, descriptor: int, view: memoryview, offset: int) -> int:
-        """One read of at most `_AT_ONCE` bytes; the number of bytes, 0 at the end of the file."""
-        part = view[: _AT_ONCE - offset % _AT_ONCE]
+        """One read of at most `_BYTES_AT_ONCE` bytes; the number of bytes, 0 at the end of the file."""
+        part = view[: _BYTES_AT_ONCE - offset % _BYTES_AT_ONCE]
         self._wait(len(part))
         cached = read_cached(descriptor, part, offset)
         if cached is None or cached == len(part):

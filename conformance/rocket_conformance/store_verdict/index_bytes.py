@@ -12,7 +12,7 @@ from rocket_spec.errors import MalformedError
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, Geometry
 
 ENTRY: Final = Struct(INDEX_ENTRY.struct_format)
-_AT_ONCE: Final = 50_000
+_ENTRIES_AT_ONCE: Final = 50_000
 
 _LARGEST: Final = (1 << 31) - 1
 """Bytes of a file that a geometry can have without a wrap (IDX-FILE-3)."""
@@ -46,8 +46,8 @@ class Entries:
 
     def __iter__(self) -> Iterator[Entry]:
         with self.path.open("rb") as file:
-            for first in range(0, self.count, _AT_ONCE):
-                wanted = min(_AT_ONCE, self.count - first) * ENTRY.size
+            for first in range(0, self.count, _ENTRIES_AT_ONCE):
+                wanted = min(_ENTRIES_AT_ONCE, self.count - first) * ENTRY.size
                 data = os.pread(file.fileno(), wanted, self.begin + first * ENTRY.size)
                 yield from (Entry(*values) for values in ENTRY.iter_unpack(data[: len(data) // 20 * 20]))
 

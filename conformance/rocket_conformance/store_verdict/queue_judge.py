@@ -14,7 +14,7 @@ from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
 
 _UNIT: Final = QUEUE_UNIT.size
-_AT_ONCE: Final = 50_000 * _UNIT
+_BYTES_AT_ONCE: Final = 50_000 * _UNIT
 
 _FAMILY: Final = ("CQ-", "LOG-DSP-")
 _INT: Final = 1 << 32
@@ -112,10 +112,12 @@ def _used_units(path: Path, base: int) -> Iterator[tuple[int, QueueUnit]]:
     """The units of a file, read as far as they are used."""
     with path.open("rb") as file:
         for number in itertools.count():
-            data = os.pread(file.fileno(), _AT_ONCE, number * _AT_ONCE)
+            data = os.pread(file.fileno(), _BYTES_AT_ONCE, number * _BYTES_AT_ONCE)
             count = 0
-            for logical, unit in queue_units(data[: len(data) // _UNIT * _UNIT], base + number * _AT_ONCE):
+            for logical, unit in queue_units(
+                data[: len(data) // _UNIT * _UNIT], base + number * _BYTES_AT_ONCE
+            ):
                 count += 1
                 yield logical, unit
-            if count * _UNIT < _AT_ONCE:
+            if count * _UNIT < _BYTES_AT_ONCE:
                 return
