@@ -4,22 +4,348 @@
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeVar
 
 from rocket_spec.errors import InvalidError, UsageError
 from rocket_spec.layout import Geometry
 
+from rocket_columnar.decode import decode
 from rocket_columnar.facts import Store
-from rocket_columnar.formats import LONG_MAX, LONG_MIN, hash_key, index_key
+from rocket_columnar.formats import LONG_MAX, LONG_MIN, SCHEDULE_TOPIC, OffsetId, hash_key, index_key, to_i64
 from rocket_columnar.index import IndexFile
-from rocket_columnar.query.beyond_broker import find_all
-from rocket_columnar.query.chain_walk import Step, settled, walk
-from rocket_columnar.query.log_records import Row, keys_of
-from rocket_columnar.query.open_files import OpenFiles
+from rocket_columnar.query.open_files import CommitLog, OpenFiles, Row, keys_of
+from rocket_columnar.store import StoreFile, WorkDone, is_gone, size_of
+
+# Explains a query by the commit log: the record of each hit, and records of the key without a hit.
+
+
+_COLUMNS: Final = ("phy_offset", "topic", "keys", "uniq_key", "store_timestamp", "sys_flag", "properties")
+_WAITING: Final = {"RMQ_SYS_TRANS_HALF_TOPIC": "half", SCHEDULE_TOPIC.decode(): "delayed"}
+_AT_ONCE: Final = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What is at the physical offset of an entry.
+
+    Attributes:
+        verdict: whether a record is there, and whether it is one with the key.
+        text: the same in words, with topic and keys, or where the log begins and ends.
+        store_timestamp: of the record, ms; None without one.
+    """
+
+    verdict: Literal["the key", "another key", "no record"]
+    text: str
+    store_timestamp: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A record of the log that has a key, or nearly.
+
+    Attributes:
+        phy_offset: its physical offset, bytes.
+        topic: its topic.
+        store_timestamp: ms.
+        sys_flag: as stored.
+        how: "key" (a dispatch indexes it under the key), "other topic", or "part" (the key is a part of a
+            key with commas, or holds spaces itself).
+        stands_for: where it is a message for the topic asked for that is under another: "half" of a transaction,
+            "delayed", or one that multi-dispatch "copied" into that queue; else None.
+    """
+
+    phy_offset: int
+    topic: str
+    store_timestamp: int
+    sys_flag: int
+    how: Literal["key", "other topic", "part"]
+    stands_for: str | None = None
+
+
+def check_record(log: CommitLog, offset: int, topic: str, key: str) -> Check:
+    """Reads the record at a physical offset, and compares topic and keys."""
+    row = log.row(offset)
+    if row["topic"] is not None:
+        same = row["topic"] == topic and key in keys_of(row)
+        keys = " ".join(sorted(keys_of(row))) or "none"
+        text = f"topic {row['topic']}, keys {keys}"
+        return Check("the key" if same else "another key", text, row["store_timestamp"])
+    bounds = log.range
+    if bounds is None:
+        text = "the store has no commit log"
+    elif log.file_at(offset) is None:
+        if offset < bounds[0]:
+            text = f"the commit log begins at {bounds[0]:,}: expired"
+        elif offset >= bounds[1]:
+            text = f"the commit log's files end at {bounds[1]:,}"
+        else:
+            text = "a commit-log file is missing there"
+    else:
+        text = f"{log.file_at(offset).name} has no whole record there"  # type: ignore[union-attr]
+    return Check("no record", text, None)
+
+
+def find_key(log: CommitLog, topic: str, key: str) -> Iterator[Found]:
+    """Records that have the key, in the order of the log; damaged ranges are skipped."""
+    sizes = [size_of(file) or 0 for file in log.files]
+    work = WorkDone(log.on_progress, sum(sizes))
+    for file, end in zip(log.files, accumulate(sizes), strict=True):
+        try:
+            yield from _find_in(file, topic, key, work)
+        except FileNotFoundError:  # expired since it was listed
+            if not is_gone(file):
+                raise
+        work.reach(end)
+
+
+def _find_in(file: StoreFile, topic: str, key: str, work: WorkDone) -> Iterator[Found]:
+    if not _holds(file, key, work):
+        return
+    for _, batch in decode([file], tables=["commit_log"], columns=_COLUMNS, on_gap=lambda _: None):
+        for row in batch.to_pylist():
+            how = _how(row, topic, key)
+            if how is not None:
+                place = row["phy_offset"], row["topic"], row["store_timestamp"], row["sys_flag"]
+                yield Found(*place, how, _stands_for(row, topic) if how == "other topic" else None)
+
+
+def _stands_for(row: Row, topic: str) -> str | None:
+    properties = dict(row["properties"])
+    if properties.get("REAL_TOPIC") == topic:
+        return _WAITING.get(row["topic"])
+    copied = properties.get("INNER_MULTI_DISPATCH", "").split(",")
+    return "copied" if topic and topic in copied else None
+
+
+def _how(row: Row, topic: str, key: str) -> Literal["key", "other topic", "part"] | None:
+    keys = keys_of(row)
+    if key in keys:
+        return "key" if row["topic"] == topic else "other topic"
+    if row["topic"] != topic:
+        return None
+    if row["keys"] == key or any(key in part.split(",") for part in keys):
+        return "part"
+    return None
+
+
+def _holds(file: StoreFile, key: str, work: WorkDone) -> bool:
+    """Whether the file's bytes hold the key's, so that it pays to decode it."""
+    needle = key.encode(errors="replace")
+    if not needle or "\ufffd" in key:  # bytes that are not UTF-8 decode to U+FFFD
+        return True
+    with file.open() as reader:
+        for begin, end in reader.extents():
+            for start in range(begin, end, _AT_ONCE):
+                stop = min(start + _AT_ONCE + len(needle) - 1, end)
+                work.add(min(_AT_ONCE, end - start))
+                if needle in reader.read(start, stop - start).tobytes():
+                    return True
+    return False
+
+
+# Walks one chain, entry by entry, and states what each means to a query; always ends.
+
+
+_T = TypeVar("_T")
+_LOOKS: Final = 5  # at a slot that a broker keeps putting into
+
+Verdict = Literal["hit", "other hash", "outside the window"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One entry of a chain.
+
+    Attributes:
+        entry: its number.
+        offset: byte offset in the file.
+        key_hash: as stored.
+        phy_offset: as stored, bytes.
+        time_diff: as stored, seconds.
+        store_timestamp: begin_timestamp + 1000 * time_diff, ms: where a query places the entry.
+        prev_entry: as stored.
+        verdict: what the entry by itself means to the query.
+        read: whether a broker gets here; False after the entry that ends its walk.
+        stop: why a broker's walk ends at this entry, and the clause; None if it goes on.
+    """
+
+    entry: int
+    offset: int
+    key_hash: int
+    phy_offset: int
+    time_diff: int
+    store_timestamp: int
+    prev_entry: int
+    verdict: Verdict
+    read: bool
+    stop: str | None
+
+
+def walk(
+    index: IndexFile, key_hash: int, begin: int, end: int, *, past_stop: bool = False, searched: bool = True
+) -> Iterator[Step]:
+    """The entries of the hash's chain, newest first, each once.
+
+    Args:
+        index: the file.
+        key_hash: hash whose slot is walked.
+        begin: first ms of the window, inclusive.
+        end: last ms of the window, inclusive.
+        past_stop: continue to the chain's real end after the entry at which a broker stops.
+        searched: whether a broker opens this file for the query at all.
+
+    Source: IDX-SEL-1 .. IDX-SEL-8; `IndexFile.selectPhyOffset` 191-265.
+    """
+    header = index.header()
+    count = header.index_count
+    seen: set[int] = set()
+    read = searched
+    for entry, stored in index.chain(key_hash):
+        seen.add(entry)
+        time = to_i64(header.begin_timestamp + 1000 * stored.time_diff)
+        verdict: Verdict = "hit" if begin <= time <= end else "outside the window"
+        if stored.key_hash != key_hash:
+            verdict = "other hash"
+        end_of_chain = _end(index, entry, stored.prev_entry, count, seen)
+        stop = end_of_chain
+        if stored.time_diff < 0:
+            verdict = verdict if verdict == "other hash" else "outside the window"
+            stop = "its time diff is negative (IDX-SEL-5)"
+        elif time < begin and end_of_chain is None:
+            stop = "it is before the window (IDX-SEL-7)"
+        yield Step(
+            entry,
+            index.entry_position(entry),
+            *stored[:3],
+            time,
+            stored.prev_entry,
+            verdict,
+            read,
+            stop if read else None,
+        )
+        read = read and stop is None
+        if end_of_chain is not None or not (read or past_stop):
+            return
+
+
+def settled(index: IndexFile, key_hash: int, ask: Callable[[], _T]) -> _T:
+    """What `ask` finds by the hash's slot; the file is read again if a broker has put into the slot since its header was.
+
+    A slot that leads to an entry after the count that was read before it would count as empty (IDX-SEL-1).
+    """
+    for _ in range(_LOOKS):
+        if (index.slot(key_hash) or 0) <= index.header().index_count:
+            break
+        index.load()
+    return ask()
+
+
+def _end(index: IndexFile, entry: int, previous: int, count: int, seen: set[int]) -> str | None:
+    """Why a chain has no further entry, or None."""
+    if previous == 0:
+        return "the chain ends"
+    if previous < 0 or previous > count:
+        return f"its previous entry, {previous:,}, is out of range (IDX-SEL-6)"
+    if previous == entry:
+        return "its previous entry is itself (IDX-SEL-6)"
+    if previous in seen:
+        return f"the chain leads back to entry {previous:,}: a cycle, which a broker follows forever"
+    if index.entry(previous) is None:
+        return f"entry {previous:,} is outside the file (IDX-SEL-8)"
+    return None
+
+
+# Messages that a broker does not return: every one with a key, by the IDs of a message, or without the index.
+#
+# A record is returned only if the commit log contains it with the requested topic and key; each once, in
+# ascending order of offset. Windows use the record's own store timestamp, to the ms.
+
+
+_LONG: Final = (LONG_MIN, LONG_MAX)
+
+
+def find_all(store: OpenFiles, topic: str, key: str, *, window: tuple[int, int] = _LONG) -> list[Row]:
+    """Every message that some index file leads to under a key.
+
+    All files are walked to the real ends of their chains; damage ends a chain, and every walk ends.
+
+    Args:
+        store: an open store.
+        topic: its topic.
+        key: a key or unique key.
+        window: first and last ms of the store timestamp, both inclusive.
+
+    Raises:
+        OSError: when a file cannot be read.
+    """
+    return _find(store, [topic], key, window)
+
+
+def _find(store: OpenFiles, topics: Sequence[str], key: str, window: tuple[int, int] = _LONG) -> list[Row]:
+    """The messages of several topics, topic by topic."""
+    hashes = [hash_key(index_key(topic, key)) for topic in topics]
+    offsets: list[set[int]] = [set() for _ in topics]
+    for _, index in store.indexes.files:
+        index.load()
+        for key_hash, found in zip(hashes, offsets, strict=True):
+            found.update(settled(index, key_hash, partial(_hits, index, key_hash)))
+    return [
+        row
+        for topic, some in zip(topics, offsets, strict=True)
+        for row in _rows(store, topic, key, some, window)
+    ]
+
+
+def _rows(
+    store: OpenFiles, topic: str, key: str, offsets: Iterable[int], window: tuple[int, int]
+) -> list[Row]:
+    """The records at these offsets that have a topic and a key."""
+    rows = (store.log.row(offset) for offset in sorted(offsets))
+    return [row for row in rows if row["topic"] == topic and key in keys_of(row) and _inside(row, window)]
+
+
+def _hits(index: IndexFile, key_hash: int) -> set[int]:
+    """Physical offsets of all entries with a hash."""
+    steps = walk(index, key_hash, *_LONG, past_stop=True)
+    return {step.phy_offset for step in steps if step.key_hash == key_hash}
+
+
+def scan(store: OpenFiles, topic: str | None, key: str, *, window: tuple[int, int] = _LONG) -> list[Row]:
+    """Every message with a key in the commit log, without using the index; of any topic if none is given.
+
+    Arguments and errors as `find_all`; damaged ranges of the log are skipped.
+    """
+    wanted = ("key",) if topic is not None else ("key", "other topic")
+    found = (record.phy_offset for record in find_key(store.log, topic or "", key) if record.how in wanted)
+    return [row for row in map(store.log.row, sorted(set(found))) if _inside(row, window)]
+
+
+def find_by_unique_key(store: OpenFiles, unique_key: str, topics: Iterable[str]) -> list[Row]:
+    """Every message of these topics with this unique key from a client; a resend has the key of the first attempt.
+
+    Source: `MQAdminImpl.queryMessageByUniqKey`, which keeps the one that was stored first.
+    """
+    return [row for row in _find(store, list(topics), unique_key) if row["uniq_key"] == unique_key]
+
+
+def find_by_offset_id(store: OpenFiles, offset_id: OffsetId) -> list[Row]:
+    """A list of the record at the offset of an ID, or an empty one; no index is used.
+
+    Source: `QueryMessageProcessor.viewMessageById` 127-160.
+    """
+    row = store.log.row(offset_id.phy_offset)
+    return [] if row["topic"] is None else [row]
+
+
+def _inside(row: Row, window: tuple[int, int]) -> bool:
+    """Whether a record is stored in a window; there is none in a file that another overlaps, or that is gone since."""
+    return row["topic"] is not None and bool(window[0] <= row["store_timestamp"] <= window[1])
+
 
 MAX_BATCH: Final = 64
 """Hits at most, whatever is asked for (`MessageStoreConfig.maxMsgsNumBatch`)."""
