@@ -1,6 +1,8 @@
 """Arrow arrays made from NumPy arrays and byte strings, and the schemas of the tables."""
 
 from rocket_columnar.arrow.arrays import (
+    SCHEMAS,
+    UTC_MS,
     Array,
     Columns,
     batch,
@@ -10,11 +12,14 @@ from rocket_columnar.arrow.arrays import (
     dictionary,
     empty,
     gathered,
+    in_utc,
     integers,
+    is_time,
     map_of,
+    plain_schema,
     strings,
     taken,
     texts,
+    utc_times,
     values,
 )
-from rocket_columnar.arrow.schemas import SCHEMAS, UTC_MS, in_utc, is_time, plain_schema, utc_times

@@ -1,15 +1,278 @@
 """The files of `config/`, and which of two a start of the broker takes (CFG-1)."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from rocket_spec.errors import FormatError, MalformedError
+from rocket_spec.printable import printable
+from rocket_spec.tables import TABLES
 
-from rocket_columnar.config.config_rows import Row, rows_of
 from rocket_columnar.config.lenient_json import parse
 from rocket_columnar.store import CONFIG_TABLES, Reader, open_reader
+
+# The rows of the tables that the files of `config/` hold.
+
+
+Row: TypeAlias = "dict[str, Any]"
+
+_FILTER_TYPES: Final = ("SINGLE_TAG", "MULTI_TAG")
+
+_SHOWN: Final = 40
+"""Maximum length of a name in a message."""
+
+_INT: Final = range(-(1 << 31), 1 << 31)
+_LONG: Final = range(-(1 << 63), 1 << 63)
+
+_SCALES: Final = range(-100, 101)
+"""Scales of decimal numbers that Java truncates without a check (`TypeUtils.longValue`)."""
+
+_TRUE: Final = re.compile(r"(?i:true|y)|1|T")
+_FALSE: Final = re.compile(r"(?i:false|f)|0|N")
+
+_NO_TEXT: Final = ("", "null", "NULL")
+"""Texts that mean null."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A value inside an object: where it is, and what it is.
+
+    Attributes:
+        above: the field that has it, or the name of the file.
+        key: its name there.
+        value: what it is.
+    """
+
+    above: _Field | str
+    key: str | int
+    value: Any
+
+    @property
+    def file(self) -> str:
+        """The name of the file."""
+        return self.above if isinstance(self.above, str) else self.above.file
+
+    @property
+    def name(self) -> str:
+        """Its own name after those of the objects around it, each of a length that a message can have."""
+        own = printable(str(self.key), limit=_SHOWN)
+        return own if isinstance(self.above, str) else f"{self.above.name}.{own}"
+
+    def wrong(self, expected: str) -> MalformedError:
+        value = f"{self.value!r:.40}" if not isinstance(self.value, dict | list) else "an object or a list"
+        return MalformedError(file=self.file, found=f"{self.name} {value}", expected=expected, clause="CFG-3")
+
+    def pairs(self) -> Iterator[tuple[str | int, _Field]]:
+        """The fields of an object, in order; a name without quotes may be a number."""
+        if not isinstance(self.value, Mapping):
+            raise self.wrong("an object")
+        return ((name, _Field(self, name, value)) for name, value in self.value.items())
+
+    def table(self) -> dict[str, _Field]:
+        """The fields of an object whose names are texts."""
+        fields: dict[str, _Field] = {}
+        for name, field in self.pairs():
+            if not isinstance(name, str):
+                raise self.wrong(f"an object whose names are texts, not {name}")
+            fields[name] = field
+        return fields
+
+    def number(self, limits: range) -> int:
+        """A number as Java takes it: written as one or as text; a fraction is cut off, and what exceeds 64 bits then wraps."""
+        value = self.value
+        if isinstance(value, str):
+            value = _number_in(value, zeros=limits is _INT)
+        if isinstance(value, Decimal):
+            value = _whole(value, limits)
+        if not isinstance(value, int) or value not in limits:
+            raise self.wrong(f"a number of {32 if limits is _INT else 64} bits")
+        return int(value)
+
+
+def _number_in(text: str, *, zeros: bool) -> int | None:
+    """A number written as text: commas are ignored, and for an int zeros after the point; None if it is not one."""
+    text = text.replace(",", "")
+    plain = re.sub(r"\.0*$", "", text) if zeros else text
+    return int(plain) if re.fullmatch(r"[-+]?\d{1,19}", plain) else None
+
+
+def _whole(value: Decimal, limits: range) -> int | None:
+    """`BigDecimal.intValue` or `longValue` of a number with a scale of -100 to 100; of others, only what is exact."""
+    exponent = value.as_tuple().exponent
+    if exponent not in _SCALES:
+        return None if value else 0
+    bits = 32 if limits is _INT else 64
+    low = int(value) & ((1 << bits) - 1)
+    return low - (1 << bits) if low >> (bits - 1) else low
+
+
+def _named(fields: Mapping[str, _Field], name: str, *, flag: bool = False) -> _Field | None:
+    """A field by its name, which fastjson takes in any case, with `_` or `-` in it, and for a flag with `is` before it."""
+    plain = name.lower()
+    for given, field in fields.items():
+        found = given.replace("_", "").replace("-", "").lower()
+        if given == name or found in (plain, f"is{plain}" if flag else plain):
+            return field
+    return None
+
+
+def _column(fields: Mapping[str, _Field], name: str, kind: str, usual: object) -> object:
+    """The value of one column; `usual` where the file has none, as Java's field initialiser."""
+    field = _named(fields, name, flag=kind == "bool")
+    if field is None:
+        return usual
+    if name == "topicFilterType":
+        return _filter_type(field)
+    if field.value is None or (kind != "string" and field.value in _NO_TEXT):
+        return usual
+    if kind == "string":
+        return field.value if isinstance(field.value, str) else str(field.value)
+    return _flag(field) if kind == "bool" else field.number(_INT if kind == "int32" else _LONG)
+
+
+def _flag(field: _Field) -> bool:
+    """A boolean as fastjson takes it: also a number, which is true if its whole part is 1, or a text."""
+    value = field.value
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and (_TRUE.fullmatch(value) or _FALSE.fullmatch(value)):
+        return _TRUE.fullmatch(value) is not None
+    if isinstance(value, int | Decimal):
+        return field.number(_INT) == 1
+    raise field.wrong("true or false")
+
+
+def _filter_type(field: _Field) -> str | None:
+    """A constant of TopicFilterType by its name in any case, or by its number; None for null and another text."""
+    value = field.value
+    if value is None or isinstance(value, str):
+        return next((name for name in _FILTER_TYPES if name == str(value).upper()), None)
+    if isinstance(value, bool) or not isinstance(value, int) or value not in range(len(_FILTER_TYPES)):
+        raise field.wrong(" or ".join(_FILTER_TYPES))
+    return _FILTER_TYPES[value]
+
+
+def _offsets(root: Mapping[str, _Field]) -> list[Row]:
+    table = _named(root, "offsetTable")
+    rows = []
+    for key, queues in ({} if table is None or table.value is None else table.table()).items():
+        topic, _, group = key.partition("@")
+        offsets = {
+            _Field(queues, "queue number", number).number(_INT): offset.number(_LONG)
+            for number, offset in queues.pairs()
+        }
+        rows += [
+            {"topic": topic, "group": group, "queue_id": queue_id, "offset": offset}
+            for queue_id, offset in offsets.items()
+        ]
+    light = _named(root, "lmqOffsetTable")  # of light queues, which have the number 0
+    for key, offset in ({} if light is None or light.value is None else light.table()).items():
+        topic, _, group = key.partition("@")
+        rows.append({"topic": topic, "group": group, "queue_id": 0, "offset": offset.number(_LONG)})
+    return rows
+
+
+def _levels(root: Mapping[str, _Field]) -> list[Row]:
+    table = _named(root, "offsetTable")
+    return [
+        {
+            "delay_level": _Field(offset, "delay level", level).number(_INT),
+            "offset": offset.number(_LONG),
+        }
+        for level, offset in (() if table is None else table.pairs())
+    ]
+
+
+_TOPIC: Final = {
+    "read_queue_nums": ("readQueueNums", 16),
+    "write_queue_nums": ("writeQueueNums", 16),
+    "perm": ("perm", 6),
+    "topic_filter_type": ("topicFilterType", "SINGLE_TAG"),
+    "topic_sys_flag": ("topicSysFlag", 0),
+    "order": ("order", False),
+}
+_GROUP: Final = {
+    "consume_enable": ("consumeEnable", True),
+    "consume_from_min_enable": ("consumeFromMinEnable", True),
+    "consume_broadcast_enable": ("consumeBroadcastEnable", True),
+    "retry_queue_nums": ("retryQueueNums", 1),
+    "retry_max_times": ("retryMaxTimes", 16),
+    "broker_id": ("brokerId", 0),
+    "which_broker_when_consume_slowly": ("whichBrokerWhenConsumeSlowly", 1),
+    "notify_consumer_ids_changed_enable": ("notifyConsumerIdsChangedEnable", True),
+}
+_FILTER: Final = {
+    "expression": ("expression", None),
+    "expression_type": ("expressionType", None),
+    "born_timestamp": ("bornTime", 0),
+    "dead_timestamp": ("deadTime", 0),
+    "client_version": ("clientVersion", 0),
+}
+
+
+def _columns(of: str, item: _Field, names: Mapping[str, tuple[str, object]]) -> Row:
+    types = {column.name: column.type for column in TABLES[of]}
+    fields = item.table()
+    return {column: _column(fields, name, types[column], usual) for column, (name, usual) in names.items()}
+
+
+def _topics(root: Mapping[str, _Field]) -> list[Row]:
+    table, version = _named(root, "topicConfigTable"), _named(root, "dataVersion")
+    for name, field in () if version is None else version.table().items():
+        if name == "counter" or (name == "timestamp" and field.value not in (None, *_NO_TEXT)):
+            field.number(_LONG)  # for `DataVersion.assignNewOne`
+    return [
+        {"topic": topic, **_columns("topics", item, _TOPIC)}
+        for topic, item in ({} if table is None else table.table()).items()
+    ]
+
+
+def _groups(root: Mapping[str, _Field]) -> list[Row]:
+    table = _named(root, "subscriptionGroupTable")
+    return [
+        {"group": group, **_columns("subscription_groups", item, _GROUP)}
+        for group, item in ({} if table is None else table.table()).items()
+    ]
+
+
+def _filters(root: Mapping[str, _Field]) -> list[Row]:
+    table = _named(root, "filterDataByTopic")
+    rows = []
+    for topic, of_topic in ({} if table is None or table.value is None else table.table()).items():
+        if of_topic.value is None:
+            continue
+        groups = _named(of_topic.table(), "groupFilterData")
+        for group, item in ({} if groups is None or groups.value is None else groups.table()).items():
+            if item.value is not None:
+                rows.append({"topic": topic, "group": group, **_columns("consumer_filters", item, _FILTER)})
+    return rows
+
+
+_ROWS: Final[dict[str, Callable[[Mapping[str, _Field]], list[Row]]]] = {
+    "consumer_offsets": _offsets,
+    "delay_offsets": _levels,
+    "topics": _topics,
+    "subscription_groups": _groups,
+    "consumer_filters": _filters,
+}
+
+
+def rows_of(table: str, value: Any, file: str) -> list[Row]:
+    """The rows of a table, without `file`, from the value of one of its files (CFG-3).
+
+    Raises:
+        MalformedError: a value that 4.9.3 does not load, such as a text instead of a number.
+    """
+    if value is None or value == []:
+        return []
+    return _ROWS[table](_Field(file, "the file", value).table())
+
 
 _LIGHT_OFFSETS: Final = "lmqConsumerOffset.json"
 

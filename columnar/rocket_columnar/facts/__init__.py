@@ -1,7 +1,14 @@
 """The one object that stands for a store: what its broker would know of it."""
 
-from rocket_columnar.facts.checkpoint import read_checkpoint
 from rocket_columnar.facts.files import State
-from rocket_columnar.facts.recovery import first_record, recovery_start
 from rocket_columnar.facts.refusals import Refusal
-from rocket_columnar.facts.store import NOT_LISTED, Store, any_store, as_store, is_deleted
+from rocket_columnar.facts.store import (
+    NOT_LISTED,
+    Store,
+    any_store,
+    as_store,
+    first_record,
+    is_deleted,
+    read_checkpoint,
+    recovery_start,
+)

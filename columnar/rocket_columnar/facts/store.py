@@ -14,30 +14,121 @@ such as the prediction of a start, is kept here too (`Store.once`), so that it i
 
 from __future__ import annotations
 
+import struct
+from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 from rocket_spec.errors import UsageError
+from rocket_spec.layout import CHECKPOINT, QUEUE_UNIT, RECORD_FIXED_V4, RECORD_MAGICS
 from rocket_spec.profiles import profile
 
 from rocket_columnar.config import LoadedConfig, load_config
-from rocket_columnar.facts.checkpoint import read_checkpoint
-from rocket_columnar.facts.delays import shown_delays
 from rocket_columnar.facts.files import Files
-from rocket_columnar.facts.recovery import recovery_start
 from rocket_columnar.facts.refusals import Refusal, denied, unfit_wheel
-from rocket_columnar.formats import DELAYS
+from rocket_columnar.formats import DELAYS, HEAD_SIZE, LAST_ADDRESS, SCHEDULE_TOPIC, UNIT_DTYPE, fixed_fields
 from rocket_columnar.log import KeyRules, has_light_queues
 from rocket_columnar.store import (
     CONFIG_TABLES,
     LIGHT,
     Sign,
+    StoreFile,
     find_files,
     folder_signs,
     later_signs,
+    read_at,
     topics_in_rocksdb,
 )
+
+# The times of a checkpoint.
+
+
+_TIMES: Final = struct.Struct(CHECKPOINT.struct_format)
+
+
+def read_checkpoint(file: StoreFile) -> tuple[int, int, int]:
+    """The three times in ms; 0 for those that a shorter file lacks, as after a broker's start (CKP-2)."""
+    with file.open() as reader:
+        raw = reader.read(0, min(reader.size, _TIMES.size)).tobytes()
+    physic, logics, index = _TIMES.unpack(raw.ljust(_TIMES.size, b"\0"))
+    return physic, logics, index
+
+
+# From which file of the log a start of 4.9.3 recovers (`CommitLog.recoverNormally` 206-272, `recoverAbnormally` 465-549).
+
+
+_MARGIN: Final = 3000  # ms, `StoreCheckpoint.getMinTimestamp`
+_NORMAL_FILES: Final = 3  # `recoverNormally` begins at the third file from the end
+
+
+def recovery_start(
+    logs: Sequence[StoreFile], times: tuple[int, int, int], *, clean: bool, index_safe: bool
+) -> int:
+    """Physical offset from which a start walks the log; after a crash it dispatches again from there."""
+    if not logs:
+        return 0
+    if clean:
+        return logs[max(len(logs) - _NORMAL_FILES, 0)].base_offset
+    physic, logics, index = times
+    bound = max(min(physic, logics) - _MARGIN, 0)
+    if index_safe:
+        bound = min(bound, index)
+    for file in reversed(logs):
+        head = first_record(file)
+        if head is not None and head[1] <= bound:
+            return file.base_offset
+    return logs[0].base_offset
+
+
+def first_record(file: StoreFile) -> tuple[int, int] | None:
+    """The first record's own physical offset and store timestamp; None without a record, or if the timestamp is 0."""
+    head = read_at(file, 0, HEAD_SIZE)
+    if len(head) < RECORD_FIXED_V4 or int.from_bytes(head[4:8], signed=True) not in RECORD_MAGICS:
+        return None
+    fields = fixed_fields(head.ljust(HEAD_SIZE, b"\0"))
+    return (fields.phy_offset, fields.store_timestamp) if fields.store_timestamp else None
+
+
+# The delays of a broker's levels, as the units of its delayed messages show them.
+
+
+_SCHEDULE: Final = SCHEDULE_TOPIC.decode()
+_SAMPLE: Final = 64  # units of a file that are compared with their records
+_STEP: Final = 1000  # ms: a delay is a whole number of seconds
+_UNIT: Final = QUEUE_UNIT.size
+
+
+def shown_delays(store: Files, expected: tuple[int, ...]) -> tuple[int, ...]:
+    """Ms of each level: what most of its units wait, else the `expected` delay."""
+    levels = list(expected)
+    for file in store.queues:
+        level = file.queue_id
+        if file.topic != _SCHEDULE or level is None or level < 0:
+            continue
+        seen = _delays_of(store, file).most_common(1)
+        if seen and seen[0][0] > 0 and not seen[0][0] % _STEP:
+            levels += [1000] * (level + 1 - len(levels))  # of levels that are not configured
+            levels[level] = seen[0][0]
+    return tuple(levels)
+
+
+def _delays_of(store: Files, file: StoreFile) -> Counter[int]:
+    """Delays in ms of the first units of a file after their records were stored, each with its count."""
+    raw = read_at(file, 0, _SAMPLE * _UNIT)
+    delays = Counter[int]()
+    for unit in np.frombuffer(raw, UNIT_DTYPE, len(raw) // _UNIT):
+        offset, size, due = (int(unit[name]) for name in ("phy_offset", "size", "tags_code"))
+        log = store.log_at(offset) if size > 0 and due > LAST_ADDRESS else None
+        if log is None:
+            continue
+        head = read_at(log, offset - log.base_offset, HEAD_SIZE)
+        if len(head) == HEAD_SIZE:
+            delays[due - fixed_fields(head).store_timestamp] += 1
+    return delays
+
 
 NOT_LISTED: Final = (
     LIGHT,

@@ -1,12 +1,13 @@
 """Records, key hashes, message ids, times, and the Java arithmetic and text that they need."""
 
-from rocket_columnar.formats.dtypes import ENTRY_DTYPE, LAST_ADDRESS, UNIT_DTYPE, dtype_of
 from rocket_columnar.formats.java import (
     LONG_MAX,
     LONG_MIN,
     decode_utf8,
+    iso,
     parse_int,
     parse_long,
+    show_times_in,
     string_hash,
     to_i32,
     to_i64,
@@ -21,8 +22,11 @@ from rocket_columnar.formats.message_ids import (
 )
 from rocket_columnar.formats.records import (
     DELAYS,
+    ENTRY_DTYPE,
     HEAD_SIZE,
+    LAST_ADDRESS,
     SCHEDULE_TOPIC,
+    UNIT_DTYPE,
     Bad,
     FixedFields,
     Record,
@@ -30,6 +34,7 @@ from rocket_columnar.formats.records import (
     body_end,
     check_frame_head,
     clean_utf8,
+    dtype_of,
     fixed_fields,
     host_text,
     is_blank,
@@ -38,4 +43,3 @@ from rocket_columnar.formats.records import (
     tags_code,
     topic_length_size,
 )
-from rocket_columnar.formats.times import iso, show_times_in

@@ -6,7 +6,30 @@ Names become numbers as by `Long.parseLong` and `Integer.parseInt`, bytes become
 
 import codecs
 import unicodedata
+from datetime import UTC, datetime, tzinfo
 from typing import Final
+
+# Times as text.
+
+
+_zone: tzinfo | None = UTC
+
+
+def show_times_in(zone: tzinfo | None) -> None:
+    """Has `iso` give times of this zone from now on; None is that of the system."""
+    global _zone  # noqa: PLW0603 - one process, one reader
+    _zone = zone
+
+
+def iso(timestamp: int) -> str:
+    """A time in ms as ISO 8601, by default in UTC, or as a number if it is outside the calendar."""
+    try:
+        moment = datetime.fromtimestamp(timestamp // 1000, UTC).astimezone(_zone)
+    except (OverflowError, ValueError, OSError):
+        return f"{timestamp} ms"
+    moment = moment.replace(microsecond=timestamp % 1000 * 1000)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
 
 # The range of a Java long (`Long.MIN_VALUE`, `Long.MAX_VALUE`).
 LONG_MIN: Final = -(1 << 63)

@@ -10,16 +10,39 @@ from functools import lru_cache
 from mmap import mmap
 from typing import Final, NamedTuple
 
+import numpy as np
 from rocket_spec.layout import (
     BLANK_MAGIC,
     ENTRY_BLANK_MAGIC,
+    INDEX_ENTRY,
     LONG_TOPIC_MAGIC,
     MESSAGE_MAGIC,
+    QUEUE_UNIT,
     RECORD_FIXED_V4,
     RECORD_MAGICS,
+    Layout,
 )
 
 from rocket_columnar.formats.java import decode_utf8, parse_int, string_hash, to_i64
+
+# The fixed layouts of index files and consume queues as NumPy dtypes, big-endian, from the layout tables.
+
+
+LAST_ADDRESS: Final = -(1 << 31) - 1
+"""The greatest tags code of a unit that is the address of an ext unit."""
+
+
+def dtype_of(layout: Layout) -> np.dtype[np.void]:
+    """The type of a structure whose fields all have a fixed length."""
+    return np.dtype([(field.name, f">i{field.size}") for field in layout.fields])
+
+
+ENTRY_DTYPE: Final = dtype_of(INDEX_ENTRY)
+"""An index entry (IDX-ENT-1)."""
+
+UNIT_DTYPE: Final = dtype_of(QUEUE_UNIT)
+"""A consume-queue unit (CQ-UNIT-1)."""
+
 
 _HOST_FLAGS: Final = 16 | 32
 _INT: Final = struct.Struct(">i")

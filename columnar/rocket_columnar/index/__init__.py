@@ -1,7 +1,6 @@
 """One index file: header, put, select, geometry, entries; and index files in bulk."""
 
-from rocket_columnar.index.bulk_build import IndexBuilder, build
-from rocket_columnar.index.bulk_file import plain
+from rocket_columnar.index.bulk_build import IndexBuilder, build, plain
 from rocket_columnar.index.entry_reader import (
     EntryWindows,
     IndexState,
@@ -16,7 +15,4 @@ from rocket_columnar.index.geometry import (
     resolve_each,
     resolve_some,
 )
-from rocket_columnar.index.header import IndexHeader, read_header
-from rocket_columnar.index.index_file import IndexFile
-from rocket_columnar.index.mapped_index import Entry
-from rocket_columnar.index.mapping import RejectedError
+from rocket_columnar.index.index_file import Entry, IndexFile, IndexHeader, RejectedError, read_header

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.formats import ENTRY_DTYPE
-from rocket_columnar.index.header import IndexHeader
+from rocket_columnar.index.index_file import IndexHeader
 from rocket_columnar.store import Reader, StoreFile
 
 _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)

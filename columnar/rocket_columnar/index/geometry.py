@@ -28,7 +28,7 @@ from rocket_columnar.index.geometry_search import (
     search,
     search_by_records,
 )
-from rocket_columnar.index.header import IndexHeader, read_header
+from rocket_columnar.index.index_file import IndexHeader, read_header
 from rocket_columnar.store import StoreFile
 
 _SETTLED: Final = 64  # this many entries that agree leave no room for another geometry

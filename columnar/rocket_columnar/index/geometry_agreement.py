@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rocket_spec.layout import INDEX_HEADER, Geometry
 
 from rocket_columnar.formats import ENTRY_DTYPE
-from rocket_columnar.index.header import IndexHeader
+from rocket_columnar.index.index_file import IndexHeader
 from rocket_columnar.store import Reader
 
 SAMPLE: Final = 4096  # entries checked in one file

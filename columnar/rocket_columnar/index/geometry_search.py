@@ -18,7 +18,7 @@ from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.formats import ENTRY_DTYPE
 from rocket_columnar.index.geometry_agreement import agreement
-from rocket_columnar.index.header import IndexHeader
+from rocket_columnar.index.index_file import IndexHeader
 from rocket_columnar.store import Reader
 
 _CELLS: Final = 1 << 18

@@ -7,8 +7,11 @@ skips, and a different blank ends a full file (DLG-5).
 import re
 import struct
 import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from mmap import mmap
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +30,45 @@ from rocket_columnar.fast import SLACK
 from rocket_columnar.formats import (
     HEAD_SIZE,
     Bad,
+    FixedFields,
     Record,
     body_end,
     check_frame_head,
+    clean_utf8,
     is_blank,
+    parse_properties,
     parse_record,
     topic_length_size,
 )
-from rocket_columnar.store import Reader
+from rocket_columnar.store import Reader, StoreFile, file_at
+
+# The gaps of a log: bytes between the records that verify.
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A range of the commit log that was skipped.
+
+    Attributes:
+        file: path of the file, beginning with the path that the user gave.
+        begin: physical offset of the first byte, in bytes of the log.
+        end: physical offset after the last byte.
+        found: what is at `begin`.
+        expected: what the format requires there.
+    """
+
+    file: str
+    begin: int
+    end: int
+    found: str
+    expected: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.file}: gap from {self.begin:,} to {self.end:,} ({self.end - self.begin:,} bytes): "
+            f"found {self.found}, expected {self.expected}"
+        )
+
 
 LARGE: Final = 1 << 18
 """Bytes of a record from which on its body is not read unless it is asked for."""
@@ -323,3 +357,126 @@ class Walk:
                 hit = self._searched.find(magic, at)
             self._hits[magic] = hit
         return hit
+
+
+# Finds the end of the log, reading only little before it.
+
+
+_BACK: Final = 1 << 18
+
+
+class Tail(NamedTuple):
+    """The files of a log and its end.
+
+    Attributes:
+        files: those that exist.
+        sizes: their lengths in bytes.
+        filled: number of bytes of each file up to the end of its data, without holes at its end.
+        end: physical offset after the last record; where the log begins without one.
+        newest: store timestamp of the newest record near the end, ms; None without one.
+    """
+
+    files: tuple[StoreFile, ...]
+    sizes: tuple[int, ...]
+    filled: tuple[int, ...]
+    end: int
+    newest: int | None
+
+
+def log_tail(files: Sequence[StoreFile]) -> Tail:
+    """Finds the end of a log; a file that no longer exists is skipped.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    there, sizes, filled = [], [], []
+    for file in files:
+        try:
+            with file.open() as reader:
+                there.append(file)
+                sizes.append(reader.size)
+                filled.append(max((end for _, end in reader.extents()), default=0))
+        except FileNotFoundError:  # expired meanwhile
+            continue
+    for file in reversed(there):
+        found = _end(file)
+        if found is not None:
+            return Tail(tuple(there), tuple(sizes), tuple(filled), *found)
+    begin = there[0].base_offset if there else 0
+    return Tail(tuple(there), tuple(sizes), tuple(filled), begin, None)
+
+
+def _end(file: StoreFile) -> tuple[int, int] | None:
+    """Physical offset after the last record of a file and the newest store timestamp near it, or None."""
+    with file.open() as reader:
+        last = reader.last_nonzero(0, reader.size)
+        if last is None:
+            return None
+        walk = Walk(reader, file.base_offset, bodies=False, window=NARROW)
+        back = _BACK
+        while True:
+            position = walk.next_frame(max(last - back, 0)) if back < last else 0
+            end, newest = 0, 0
+            while position <= last:
+                record = walk.record(position)
+                if isinstance(record, Record):
+                    position += record.fixed.total_size
+                    end, newest = position, max(newest, record.fixed.store_timestamp)
+                elif walk.is_blank(position):
+                    break
+                else:
+                    position = walk.next_frame(position + 1)
+            if end:
+                return file.base_offset + end, newest
+            if back >= last:
+                return None
+            back *= 8
+
+
+# Records of the log by physical offset, one here and one there.
+
+
+class StoredRecord(NamedTuple):
+    """A record that verifies, without its body: its fixed fields, its topic, and the pairs of its properties."""
+
+    fixed: FixedFields
+    topic: str
+    pairs: dict[bytes, bytes]
+
+
+class StoredRecords:
+    """The records of some log files; use it in a `with` block.
+
+    The file of the last record stays open: of ascending offsets the next record is often in what was read.
+
+    Args:
+        files: in the order of their offsets.
+    """
+
+    def __init__(self, files: Sequence[StoreFile]) -> None:
+        self._files = files
+        self._stack = ExitStack()
+        self._file: StoreFile | None = None
+        self._walk: Walk | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def at(self, phy_offset: int) -> StoredRecord | None:
+        """The record that begins at a physical offset; None if none verifies there. An OSError if its file cannot be read."""
+        file = file_at(self._files, phy_offset)
+        if file is None:
+            return None
+        if self._walk is None or file is not self._file:
+            self._stack.close()
+            reader = self._stack.enter_context(file.open())
+            self._file, self._walk = file, Walk(reader, file.base_offset, bodies=False, window=NARROW)
+        record, window = self._walk.record(phy_offset - file.base_offset), self._walk.window
+        if not isinstance(record, Record):
+            return None
+        topic = window[record.topic :][: record.topic_length].tobytes()
+        pairs = parse_properties(window[record.properties :][: record.properties_length].tobytes())
+        return StoredRecord(record.fixed, clean_utf8(topic).decode(), pairs)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rocket_columnar.log.request_columns import Requests, TopicNames
+from rocket_columnar.log.requests import Requests, TopicNames
 
 
 def _codes(topic: NDArray[np.integer[Any]], queue_id: NDArray[np.integer[Any]]) -> NDArray[np.int64]:

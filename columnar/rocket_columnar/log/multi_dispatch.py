@@ -7,7 +7,7 @@ import numpy as np
 from rocket_spec.layout import RECORD_FIXED_V4
 
 from rocket_columnar.formats import Bad, clean_utf8, parse_long, parse_properties, parse_record
-from rocket_columnar.log.request_columns import Requests
+from rocket_columnar.log.requests import Requests
 from rocket_columnar.store import LIGHT, StoreFile
 
 _QUEUES: Final = b"INNER_MULTI_DISPATCH"

@@ -14,8 +14,7 @@ from rocket_spec.layout import RECORD_FIXED_V4
 
 from rocket_columnar.fast import ROW, SLACK, LogRange, PlainLog
 from rocket_columnar.formats import Bad, Record, clean_utf8
-from rocket_columnar.log.frame_walk import Walk
-from rocket_columnar.log.gaps import Gap
+from rocket_columnar.log.frame_walk import Gap, Walk
 from rocket_columnar.store import Reader
 
 _ROWS: Final = 1 << 13

@@ -8,8 +8,6 @@ from rocket_columnar.store.broker_conf import (
     read_broker_conf,
     same_place,
 )
-from rocket_columnar.store.detection import entry_position
-from rocket_columnar.store.gentle_reads import GentleReads, lower_priority
 from rocket_columnar.store.later_release import (
     Sign,
     folder_signs,
@@ -18,15 +16,24 @@ from rocket_columnar.store.later_release import (
     signs_at,
     topics_in_rocksdb,
 )
-from rocket_columnar.store.links import REPAIRS, links_in
 from rocket_columnar.store.listing import DIRECTORY, NO_ENTRY, NO_NUMBER, find_files
 from rocket_columnar.store.lock import hold_lock, lock_holder, lock_text
-from rocket_columnar.store.places import is_safe, placed_file, protected_directories, require_store
+from rocket_columnar.store.places import (
+    REPAIRS,
+    entry_position,
+    is_safe,
+    links_in,
+    placed_file,
+    protected_directories,
+    require_store,
+)
 from rocket_columnar.store.reader import (
     PAUSES,
+    GentleReads,
     Reader,
     Source,
     files_kept_open,
+    lower_priority,
     open_reader,
     read_gently,
 )
@@ -38,9 +45,14 @@ from rocket_columnar.store.store_file import (
     LIGHT,
     Kind,
     StoreFile,
+    Unreadable,
+    WorkDone,
     by_queue,
+    despite_unreadable,
     file_at,
+    in_order,
     is_gone,
+    leaves_out_unreadable,
     of_usual_size,
     read_at,
     shown_name,
@@ -50,5 +62,3 @@ from rocket_columnar.store.store_file import (
     while_listed,
     while_there,
 )
-from rocket_columnar.store.unreadable import Unreadable, despite_unreadable, leaves_out_unreadable
-from rocket_columnar.store.work_done import WorkDone, in_order

@@ -17,10 +17,11 @@ from rocket_spec.errors import UsageError
 from rocket_spec.layout import ENTRY, RECORD_MAGICS
 
 from rocket_columnar.formats import parse_int, parse_long
-from rocket_columnar.store.detection import detect, entry_position
 from rocket_columnar.store.places import (
     Place,
+    detect,
     entries_of,
+    entry_position,
     is_store,
     is_timer_wheel,
     log_of_member,
@@ -36,9 +37,9 @@ from rocket_columnar.store.store_file import (
     LATER_KINDS,
     Kind,
     StoreFile,
+    reason_left_out,
     shown_name,
 )
-from rocket_columnar.store.unreadable import reason_left_out
 
 NO_NUMBER: Final = "its name is not a number"
 """Why `find_files` skips a file whose name no file of a store has."""

@@ -1,15 +1,25 @@
 """One file of a store, and work on files that a broker may delete at any time."""
 
+from __future__ import annotations
+
+import errno
 import os
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
-from typing import Final, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar, get_args
+
+from rocket_spec.errors import UsageError
 
 from rocket_columnar.store.reader import Reader, Source, open_reader, settled
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 _T = TypeVar("_T")
 Kind = Literal["index", "queue", "ext", "log", "checkpoint", "config", "batch", "timer_wheel", "timer_log"]
@@ -186,3 +196,151 @@ def size_of(file: StoreFile) -> int | None:
         return settled(file.path.stat).st_size
     except FileNotFoundError:
         return None
+
+
+# Files and directories of a store that cannot be read: they are left out, and the rest is done.
+
+
+_OF_THE_PROCESS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""Errors that say nothing about the file that was to be opened."""
+
+_P = ParamSpec("_P")
+
+
+@dataclass
+class _Attempts:
+    """Outcomes of the attempts at one piece of work.
+
+    Attributes:
+        failed: why a path is left out.
+        listed: paths that a listing can leave out.
+    """
+
+    failed: dict[str, str] = field(default_factory=dict[str, str])
+    listed: set[str] = field(default_factory=set[str])
+
+
+_attempts: Final[ContextVar[_Attempts | None]] = ContextVar("attempts", default=None)
+
+
+class Unreadable(str):
+    """The reason why a part of a store cannot be read; a listing reports any other reason as plain text."""
+
+    __slots__ = ()
+
+
+def reason_left_out(path: os.PathLike[str] | str) -> Unreadable | None:
+    """The reason why a file or directory is left out of a listing, or None."""
+    attempts = _attempts.get()
+    if attempts is None:
+        return None
+    name = os.fspath(path)
+    attempts.listed.add(name)
+    if not attempts.failed:
+        return None
+    if name in attempts.failed:
+        return Unreadable(attempts.failed[name])
+    if os.access(name, os.R_OK) or not os.path.lexists(name):
+        return None
+    try:
+        os.stat(name)  # noqa: PTH116 - the path may be a text
+    except OSError as error:  # a loop of links
+        return Unreadable((error.strerror or str(error)).lower())
+    return Unreadable("permission denied")
+
+
+def leaves_out_unreadable(work: Callable[_P, _T]) -> Callable[_P, _T]:
+    """A function that runs as with `despite_unreadable`."""
+
+    @wraps(work)
+    def run(*args: _P.args, **options: _P.kwargs) -> _T:
+        return despite_unreadable(lambda: work(*args, **options))
+
+    return run
+
+
+def despite_unreadable(work: Callable[[], _T]) -> _T:
+    """The result of `work`, which lists files and reads them; called again without those that cannot be read.
+
+    The listing reports them with an `Unreadable` reason. Each path causes at most one further call.
+
+    Raises:
+        OSError: of a path that the listing did not offer, such as one of the output; of the process, which has too
+            many files open; of a path without which nothing is left.
+    """
+    attempts = _Attempts()
+    last: OSError | None = None
+    before = _attempts.set(attempts)
+    try:
+        while True:
+            try:
+                return work()
+            except FileNotFoundError:
+                raise
+            except UsageError:
+                if last is None:
+                    raise
+                raise last from None
+            except OSError as error:
+                last, name = error, error.filename
+                if (
+                    name not in attempts.listed - attempts.failed.keys()
+                    or error.errno in _OF_THE_PROCESS
+                    or not error.strerror
+                ):
+                    raise
+                attempts.failed[name] = error.strerror.lower()
+    finally:
+        _attempts.reset(before)
+
+
+# Long work: shared out to threads in order, and how far it is, reported to whoever shows it.
+
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+def in_order(
+    pool: ThreadPoolExecutor, work: Callable[[_Item], _Result], items: Iterable[_Item], most: int
+) -> Iterator[_Result]:
+    """The result for each item, in their order; the pool works on `most` items ahead."""
+    ahead: deque[Future[_Result]] = deque()
+    try:
+        for item in items:
+            ahead.append(pool.submit(work, item))
+            if len(ahead) > most:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+    finally:
+        for future in ahead:
+            future.cancel()
+
+
+class WorkDone:
+    """Adds up work, in bytes or files, and reports it.
+
+    Args:
+        report: called with the work that is done and all work; None reports nothing.
+        total: all work that is known.
+    """
+
+    def __init__(self, report: Callable[[int, int], None] | None, total: int = 0) -> None:
+        self._report = report
+        self._total = total
+        self._done = 0
+
+    def expect(self, more: int) -> None:
+        """Adds to the work that is known."""
+        self._total += more
+
+    def add(self, size: int) -> None:
+        """Counts work that is done."""
+        self.reach(self._done + size)
+
+    def reach(self, done: int) -> None:
+        """Sets the amount of work that is done; it never falls, nor passes the total."""
+        self._done = max(self._done, min(done, self._total))
+        if self._report is not None:
+            self._report(self._done, self._total)

@@ -81,7 +81,7 @@ def test_a_full_disk_leaves_no_file_open(tmp_path: Path, monkeypatch: pytest.Mon
     def full(*_: object, **__: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("rocket_columnar.index.bulk_file.put_entries", full)
+    monkeypatch.setattr("rocket_columnar.index.bulk_build.put_entries", full)
     store = open_store("live-copy", tmp_path / "golden")
     with warnings.catch_warnings():
         warnings.simplefilter("error", ResourceWarning)

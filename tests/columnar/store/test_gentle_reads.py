@@ -42,7 +42,7 @@ def test_only_pages_that_were_not_in_the_page_cache_are_dropped(
         if advice == os.POSIX_FADV_DONTNEED:
             dropped.append((offset, offset + length))
 
-    monkeypatch.setattr("rocket_columnar.store.gentle_reads.read_cached", cached)
+    monkeypatch.setattr("rocket_columnar.store.reader.read_cached", cached)
     monkeypatch.setattr(os, "posix_fadvise", advise)
     read_gently(GentleReads())
     with open_reader(file) as reader:
@@ -59,7 +59,7 @@ def test_a_system_that_does_not_tell_what_is_cached_drops_nothing(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     advice: list[int] = []
-    monkeypatch.setattr("rocket_columnar.store.gentle_reads.NOWAIT", 0)
+    monkeypatch.setattr("rocket_columnar.store.reader.NOWAIT", 0)
     monkeypatch.setattr(os, "posix_fadvise", lambda *arguments: advice.append(arguments[-1]))
     read_gently(GentleReads())
     with open_reader(file) as reader:
@@ -74,7 +74,7 @@ def test_reads_wait_for_the_rate(file: Path, monkeypatch: pytest.MonkeyPatch) ->
         now[0] += seconds
 
     clock = SimpleNamespace(monotonic=lambda: now[0], sleep=sleep)
-    monkeypatch.setattr("rocket_columnar.store.gentle_reads.time", clock)
+    monkeypatch.setattr("rocket_columnar.store.reader.time", clock)
     read_gently(GentleReads(rate=PIECE))
     with open_reader(file) as reader:
         assert reader.read(0, len(DATA)).tobytes() == DATA

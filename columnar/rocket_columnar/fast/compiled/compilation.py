@@ -8,8 +8,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from rocket_spec.errors import UsageError
 
-from rocket_columnar.fast.cache import cache_folder
-from rocket_columnar.fast.choice import SETTINGS, settings_in_the_way, tell
+from rocket_columnar.fast.choice import SETTINGS, cache_folder, settings_in_the_way, tell
 
 if settings_in_the_way():  # Numba would read them when it is imported
     raise UsageError(f"{SETTINGS}: in the working folder, found settings for Numba, expected none")

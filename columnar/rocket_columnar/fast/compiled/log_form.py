@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from rocket_columnar.fast.compiled import log_loops
 from rocket_columnar.fast.compiled.log_loops import StringTable, number_strings
-from rocket_columnar.fast.log_row import LogRange
-from rocket_columnar.fast.plain_log import PlainLog, PlainNumbers
+from rocket_columnar.fast.plain_log import LogRange, PlainLog, PlainNumbers
 
 
 class _Numbers(PlainNumbers):

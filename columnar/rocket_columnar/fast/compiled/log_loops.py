@@ -10,7 +10,7 @@ from rocket_spec.layout import LONG_TOPIC_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_columnar.fast.compiled.compilation import inlined, jit, long
 from rocket_columnar.fast.compiled.utf8_text import i32, i64, key_hash, text_hash, well_formed
-from rocket_columnar.fast.log_row import LogRange
+from rocket_columnar.fast.plain_log import LogRange
 
 _Bytes = NDArray[np.uint8]
 
