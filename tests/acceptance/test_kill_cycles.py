@@ -17,7 +17,7 @@ from real_broker import Acknowledged, RealBroker
 ROOT: Final = Path(__file__).parents[2]
 FIGURES: Final = ROOT / "docs" / "kill-cycles.json"
 INPUTS: Final = (
-    "columnar/rocket_columnar/restart/lost_keys.py",
+    "columnar/rocket_columnar/restart/prediction.py",
     "columnar/rocket_columnar/restart/recovery.py",
     "columnar/rocket_columnar/restart/queues.py",
     "columnar/rocket_columnar/restart/prediction.py",

@@ -80,6 +80,6 @@ def test_two_stores_when_a_queue_is_deleted_after_the_look_at_it(
         queue.path.unlink(missing_ok=True)
         return seen
 
-    monkeypatch.setattr("rocket_columnar.describe.replicas.look_at", gone)
+    monkeypatch.setattr("rocket_columnar.describe.differences.look_at", gone)
     (found,) = compare_stores(*stores)
     assert (found.part, found.what, found.offset) == (f"{queue.topic}/{queue.queue_id}", "content", 0)

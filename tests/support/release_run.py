@@ -41,9 +41,8 @@ VERSIONS: Final = ("4.7.1", "4.8.0", "4.9.3", "4.9.7", "5.1.4", "5.3.1", "5.5.0"
 
 INPUTS: Final = (
     "spec/profiles.json",
-    "columnar/rocket_columnar/restart/later_start.py",
-    "columnar/rocket_columnar/restart/prediction.py",
     "columnar/rocket_columnar/restart/recovery.py",
+    "columnar/rocket_columnar/restart/prediction.py",
     "tests/acceptance/Driver.java",
     "tests/acceptance/LaterClient.java",
     "tests/support/kill_cycle.py",

@@ -1,23 +1,205 @@
 """The unit at a logical offset of a queue, with the record that it points to."""
 
+import struct
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
-from rocket_columnar.consumers.queue_units import real_tags
 from rocket_columnar.decode import ExtUnits
-from rocket_columnar.describe import queue_views
+from rocket_columnar.describe import QueueView, queue_views
 from rocket_columnar.facts import Store, as_store
-from rocket_columnar.formats import UNIT_DTYPE
+from rocket_columnar.formats import LAST_ADDRESS, UNIT_DTYPE
 from rocket_columnar.query import CommitLog, Row
-from rocket_columnar.store import by_queue, file_at, read_at, size_of
+from rocket_columnar.store import StoreFile, by_queue, file_at, read_at, size_of
 
-_UNIT: Final = QUEUE_UNIT.size
+# Units of one consume queue by logical offset, whatever file they are in.
+
+
+_AT_ONCE: Final = 1 << 18  # units
+
+
+def real_tags(ext: ExtUnits, queue: tuple[str, int], found: NDArray[Any]) -> NDArray[np.int64]:
+    """The tags codes of some units of a queue, where they are addresses those of the ext units, 0 without one."""
+    tags: NDArray[np.int64] = found["tags_code"].astype(np.int64)
+    addresses = tags <= LAST_ADDRESS
+    if addresses.any():
+        _, tags[addresses], _ = ext.tags_codes(*queue, tags[addresses])
+    return tags
+
+
+def units(files: Sequence[StoreFile], begin: int, end: int) -> Iterator[tuple[int, NDArray[Any]]]:
+    """The units with logical offsets from `begin` up to `end`, some at a time, each time with the first offset.
+
+    Units that no file has, those in holes, and pre-blank ones are left out.
+    """
+    for file in files:
+        first = file.base_offset // QUEUE_UNIT.size
+        for low, high in _data(file, max(begin - first, 0), end - first):
+            for at in range(low, high, _AT_ONCE):
+                raw = read_at(file, at * QUEUE_UNIT.size, (min(at + _AT_ONCE, high) - at) * QUEUE_UNIT.size)
+                found = np.frombuffer(raw, UNIT_DTYPE, len(raw) // QUEUE_UNIT.size)
+                blank = (found["size"] == PRE_BLANK_SIZE) | (found["size"] <= 0)
+                skipped = int(np.argmax(~blank)) if not blank.all() else len(found)
+                if skipped < len(found):
+                    yield first + at + skipped, found[skipped:]
+
+
+def _data(file: StoreFile, low: int, high: int) -> list[tuple[int, int]]:
+    """The ranges of numbers of units in a file, from `low` up to `high`, that are not in a hole."""
+    if size_of(file) is None:
+        return []
+    size = QUEUE_UNIT.size
+    with file.open() as reader:
+        return [
+            (max(begin // size, low), stop // size)
+            for begin, stop in reader.aligned(size, min(max(high, 0), reader.size // size) * size)
+        ]
+
+
+# The logical offset that a broker gives for a time in a queue (CQ-TIME-1, CQ-TIME-2).
+
+
+_UNIT: Final = struct.Struct(QUEUE_UNIT.struct_format)
+_SYS_FLAG: Final = 36  # its place in a record
+_BORN_HOST_IPV6: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetAtTime:
+    """The answer of a broker, and how it came to it.
+
+    Attributes:
+        topic: of the queue.
+        queue_id: number of the queue.
+        time: the time asked for, ms.
+        offset: the logical offset of the unit whose record was stored nearest to it; 0 if there is none.
+        file: the file that was searched; None for a queue without files.
+        store_timestamp: when the record of the unit was stored, ms; None if no unit was found.
+        why: what decided the answer.
+    """
+
+    topic: str
+    queue_id: int
+    time: int
+    offset: int
+    file: str | None
+    store_timestamp: int | None
+    why: str
+
+
+def offset_at(store: Store | Path | str, topic: str, queue_id: int, time: int, **known: Any) -> OffsetAtTime:
+    """The logical offset that a broker of 4.9.3 answers when a consumer, or `mqadmin resetOffsetByTime`, asks for a time.
+
+    Args:
+        store: the store, or its directory.
+        topic: of the queue.
+        queue_id: number of the queue.
+        time: ms since 1970.
+        known: of a directory, as for `Store`.
+
+    Raises:
+        UsageError: no store, or no such queue.
+        OSError: a file cannot be read.
+
+    Source: `ConsumeQueue.getOffsetInQueueByTime` 159-226; `MappedFileQueue.getMappedFileByTime` 78-92.
+    """
+    store = as_store(store, **known)
+    views, path = store.once(queue_views), store.path or Path()
+    view, files = views.get((topic, queue_id)), by_queue(store.queues).get((topic, queue_id))
+    if view is None or not files:
+        raise UsageError(f"{path}: no queue {queue_id} of topic {topic}")
+    modified = (file for file in files if file.path.stat().st_mtime_ns // 1_000_000 >= time)
+    file = next(modified, files[-1])
+    with ExitStack() as stack:
+        search = _Search(file, view, CommitLog(store, stack), time)
+        position, why = search.run()
+    number, found = 0, None
+    if position is not None:
+        # Java divides toward zero: one unit before the first file's first is 0.
+        number = max((file.base_offset + position) // QUEUE_UNIT.size, 0) if position >= 0 else 0
+        number = (file.base_offset - 1) // QUEUE_UNIT.size if position < 0 and file.base_offset else number
+        found = search.times.get(position)
+    return OffsetAtTime(topic, queue_id, time, number, file.name, found, why)
+
+
+class _Search:
+    """The binary search in one file; positions are bytes."""
+
+    def __init__(self, file: StoreFile, queue: QueueView, log: CommitLog, time: int) -> None:
+        written = min(queue.max_offset * QUEUE_UNIT.size - file.base_offset, size_of(file) or 0)
+        self._low = max(0, queue.min_offset * QUEUE_UNIT.size - file.base_offset)
+        self._file = file
+        self._written = max(written, 0) // QUEUE_UNIT.size * QUEUE_UNIT.size
+        self._log = log
+        self._time = time
+        bounds = log.range
+        self._begin = 0 if bounds is None else bounds[0]
+        self.times: dict[int, int] = {}
+
+    def run(self) -> tuple[int | None, str]:
+        """The position of the unit found, -1 for none, None where a record cannot be read; and the reason."""
+        size, low, high = QUEUE_UNIT.size, self._low, self._written - QUEUE_UNIT.size
+        left = right = -1
+        before = after = None
+        while high >= low:
+            middle = (low + high) // (2 * size) * size
+            phy_offset, length, _ = self._unit(middle)
+            if phy_offset < self._begin:
+                low, left = middle + size, middle
+                continue
+            stored = self._stored(phy_offset, length)
+            if stored is None or stored < 0:
+                return (
+                    None,
+                    f"the record at physical offset {phy_offset:,} is not in the log: the answer is 0",
+                )
+            self.times[middle] = stored
+            if stored == self._time:
+                return middle, "its record was stored at that time"
+            if stored > self._time:
+                high, right, after = middle - size, middle, stored
+            else:
+                low, left, before = middle + size, middle, stored
+        if before is None:
+            return (
+                right,
+                "all records of the file were stored later"
+                if right >= 0
+                else "no unit has a record in the log",
+            )
+        if after is None:
+            return left, "all records of the file were stored before"
+        nearer = right if self._time - before > after - self._time else left
+        return nearer, f"its record was stored nearest: its neighbours at {before} and {after} ms"
+
+    def _unit(self, position: int) -> tuple[int, int, int]:
+        """One unit: the file may be terabytes of holes."""
+        with self._file.open() as reader:
+            phy_offset, length, code = _UNIT.unpack(reader.read(position, QUEUE_UNIT.size).tobytes())
+        return phy_offset, length, code
+
+    def _stored(self, phy_offset: int, length: int) -> int | None:
+        """Store timestamp at its place in the record, whatever else the bytes are; None outside the log."""
+        bounds = self._log.range
+        file = self._log.file_at(phy_offset)
+        if file is None or bounds is None or phy_offset + length > bounds[1]:
+            return None
+        head = read_at(file, phy_offset - file.base_offset, 76)
+        if len(head) < 76 or length < 64:
+            return None
+        ipv6 = int.from_bytes(head[_SYS_FLAG : _SYS_FLAG + 4]) & _BORN_HOST_IPV6
+        at = 68 if ipv6 else 56
+        return int.from_bytes(head[at : at + 8], signed=True)
+
+
+_OFFSET_UNIT: Final = QUEUE_UNIT.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +263,10 @@ def _bounds(store: Store, topic: str, queue_id: int) -> Bounds:
     if view is None or not files:
         raise UsageError(f"{store.name}: no queue {queue_id} of topic {topic}")
     first = files[0]
-    written = max(view.max_offset * _UNIT - first.base_offset, 0)
+    written = max(view.max_offset * _OFFSET_UNIT - first.base_offset, 0)
     raw = read_at(first, 0, min(written, size_of(first) or 0))
-    kept = np.frombuffer(raw, UNIT_DTYPE, len(raw) // _UNIT)["phy_offset"] >= store.begin
-    broker_min = first.base_offset // _UNIT + int(kept.argmax()) if kept.any() else 0
+    kept = np.frombuffer(raw, UNIT_DTYPE, len(raw) // _OFFSET_UNIT)["phy_offset"] >= store.begin
+    broker_min = first.base_offset // _OFFSET_UNIT + int(kept.argmax()) if kept.any() else 0
     return Bounds(topic, queue_id, view.min_offset, view.max_offset, broker_min)
 
 
@@ -108,11 +290,11 @@ def unit_at(store: Store | Path | str, topic: str, queue_id: int, offset: int, *
 
 def _unit_at(store: Store, topic: str, queue_id: int, offset: int) -> UnitAt:
     bounds = _bounds(store, topic, queue_id)
-    file = file_at(by_queue(store.queues)[topic, queue_id], offset * _UNIT)
-    raw = b"" if file is None else read_at(file, offset * _UNIT - file.base_offset, _UNIT)
-    if file is None or len(raw) < _UNIT:
+    file = file_at(by_queue(store.queues)[topic, queue_id], offset * _OFFSET_UNIT)
+    raw = b"" if file is None else read_at(file, offset * _OFFSET_UNIT - file.base_offset, _OFFSET_UNIT)
+    if file is None or len(raw) < _OFFSET_UNIT:
         return UnitAt(bounds, offset, problems=("no file of the queue has this offset",))
-    place = (file.name, offset * _UNIT - file.base_offset)
+    place = (file.name, offset * _OFFSET_UNIT - file.base_offset)
     found = np.frombuffer(raw, UNIT_DTYPE)
     phy_offset, size = int(found["phy_offset"][0]), int(found["size"][0])
     if size <= 0 or size == PRE_BLANK_SIZE:

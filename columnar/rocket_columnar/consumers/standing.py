@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rocket_columnar.consumers.queue_units import real_tags, units
+from rocket_columnar.consumers.by_offset import real_tags, units
 from rocket_columnar.decode import ExtUnits
 from rocket_columnar.describe import QueueView, queue_views
 from rocket_columnar.facts import Store, as_store

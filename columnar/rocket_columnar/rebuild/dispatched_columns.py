@@ -7,30 +7,309 @@ each batch.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
+from rocket_spec.layout import RECORD_FIXED_V4
 
-from rocket_columnar.findings import Finding, finding
-from rocket_columnar.log import FileLives, Life, Lives, TopicNames, read_requests
-from rocket_columnar.rebuild.batch_columns import (
-    KEYS,
-    RECORDS,
-    Batch,
-    Units,
-    by_queue,
-    joined_batches,
-    keys_added,
-    units_added,
-)
+from rocket_columnar.findings import Finding, finding, gap_finding
+from rocket_columnar.log import FileLives, Gap, Life, Lives, Requests, TopicNames, batch_copies, read_requests
 from rocket_columnar.rebuild.broker_rules import BrokerRules
-from rocket_columnar.rebuild.holes import Gaps, Holes, missing_holes
-from rocket_columnar.store import StoreFile, WorkDone, is_safe
+from rocket_columnar.store import StoreFile, WorkDone, is_safe, read_at
+
+# Gaps between the records of a commit log: as findings, and as the holes in which records are lost.
+
+
+_BLANK: Final = 8  # bytes at the start of the blank record that ends a file
+
+_FILES: Final = 64
+"""Log files that one hole stands for, at most: names can claim any distance."""
+
+
+@dataclass(slots=True)
+class Holes:
+    """The ranges of a log whose records are lost.
+
+    Attributes:
+        most: bytes of records in one range, at most.
+        ranges: physical offsets where they begin and end.
+        records: the most that may have been in all ranges.
+        log_begin: physical offset where the log begins: records before it have expired, or their files are gone.
+        lives: of its queues; what precedes the last one is in no queue.
+    """
+
+    most: int
+    ranges: list[tuple[int, int]] = field(default_factory=list)
+    records: int = 0
+    log_begin: int = 0
+    lives: Lives = field(default_factory=Lives)
+
+    def add(self, begin: int, end: int) -> None:
+        """Adds a range, unless it is empty."""
+        if end > begin:
+            insort(self.ranges, (begin, end))
+            self.records += min(end - begin, self.most) // RECORD_FIXED_V4
+
+    def cut(self, end: int) -> None:
+        """Removes the ranges from `end` on."""
+        kept = [pair for pair in self.ranges if pair[0] < end]
+        self.ranges, self.records = [], 0
+        for pair in kept:
+            self.add(*pair)
+
+    def between(self, begin: int, end: int) -> bool:
+        """Whether a range begins between two physical offsets."""
+        at = bisect_left(self.ranges, (begin, begin))
+        return at < len(self.ranges) and self.ranges[at][0] < end
+
+    def hold(self, phy_offset: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether records begin in a range, or before the log does."""
+        begins, ends = np.array([(0, self.log_begin), *self.ranges], np.int64).T
+        at = np.searchsorted(begins, phy_offset, "right") - 1
+        held: NDArray[np.bool_] = (at >= 0) & (phy_offset < ends[at])
+        return held
+
+
+def missing_holes(logs: Sequence[StoreFile]) -> Holes:
+    """The holes that missing files of a log make."""
+    holes = Holes(_FILES * max(file.size() for file in logs), log_begin=logs[0].base_offset)
+    for file, after in pairwise(logs):
+        holes.add(file.base_offset + file.size(), after.base_offset)
+    return holes
+
+
+class Gaps:
+    """The gaps of a log file between its records, and after them.
+
+    Args:
+        file: of the log.
+        last: whether no other file follows.
+        holes: gets the ranges whose records are lost.
+
+    Attributes:
+        findings: on the ranges without records.
+        end: physical offset up to which the file was read.
+    """
+
+    def __init__(self, file: StoreFile, holes: Holes, *, last: bool) -> None:
+        self.findings: list[Finding] = []
+        self._file = file
+        self._last = last
+        self._holes = holes
+        self.end = file.base_offset
+        self._records_end = self.end
+
+    def add(self, gap: Gap) -> None:
+        """Adds a range without records; at the end of the last file it is a torn write."""
+        size = self._file.size()
+        tail = self._last and gap.end >= self._file.base_offset + size
+        self.findings.append(gap_finding(self._file, size, gap, tail=tail, live=False))
+        self._holes.add(gap.begin, gap.end)
+        self.end = max(self.end, gap.end)
+
+    def pass_over(self, batch: Requests) -> None:
+        """Notes where the records end so far."""
+        if batch.phy_offset.size:
+            self._records_end = int(batch.phy_offset[-1]) + int(batch.size[-1])
+            self.end = max(self.end, self._records_end)
+
+    def close(self) -> None:
+        """Notes the file's end: zeros after the records of a file that another one follows are a hole.
+
+        What comes after all records is none: a start ends the log there.
+        """
+        if self._last:
+            self._holes.cut(self._records_end)
+        head = read_at(self._file, self.end - self._file.base_offset, _BLANK)
+        if not self._last and len(head) == _BLANK and not any(head):
+            self._holes.add(self.end, self._file.base_offset + self._file.size())
+
+
+# The entries and units that a batch of dispatch requests adds to index and consume queues, as columns.
+
+
+COPIED_BYTES: Final = 4 << 20  # bytes of records that are copied to further queues
+UNIT: Final = np.dtype(
+    [
+        ("phy_offset", "<i8"),
+        ("tags_code", "<i8"),
+        ("logical_offset", "<i8"),
+        ("store_timestamp", "<i8"),
+        ("topic", "<i4"),
+        ("queue_id", "<i4"),
+        ("size", "<i4"),
+        ("is_copy", "?"),
+    ],
+    align=True,
+)
+
+KEYS: Final = {"key_hash": "<i4"}
+"""Columns with a row for each key."""
+
+RECORDS: Final = {"phy_offset": "<i8", "store_timestamp": "<i8", "key_count": "<i4"}
+"""Columns with a row for each record that is dispatched."""
+
+
+class Units(NamedTuple):
+    """Units of consume queues in the order of their puts, as columns; the fields of `UNIT`."""
+
+    phy_offset: NDArray[np.int64]
+    tags_code: NDArray[np.int64]
+    logical_offset: NDArray[np.int64]
+    store_timestamp: NDArray[np.int64]
+    topic: NDArray[np.int32]
+    queue_id: NDArray[np.int32]
+    size: NDArray[np.int32]
+    is_copy: NDArray[np.bool_]
+
+    def rows(self) -> NDArray[np.void]:
+        """The same as an array of `UNIT`."""
+        rows = np.zeros(self.topic.size, UNIT)
+        for name, column in self._asdict().items():
+            rows[name] = column
+        return rows
+
+    @classmethod
+    def of(cls, rows: NDArray[np.void]) -> Units:
+        """The columns of an array of `UNIT`."""
+        return cls(*(np.ascontiguousarray(rows[name]) for name in cls._fields))
+
+    def taken(self, rows: slice | NDArray[np.int64]) -> Units:
+        """Some of them, or in another order."""
+        return Units._make(column[rows] for column in self)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Units]) -> Units:
+        """Units of several batches."""
+        return parts[0] if len(parts) == 1 else cls(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def by_queue(units: Units) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The order of the units sorted by queue, those of a queue as they were, and where each queue begins in it."""
+    codes = units.topic.astype(np.int64) << 32 | units.queue_id.astype(np.int64) & 0xFFFFFFFF
+    order = np.argsort(codes, kind="stable")
+    changes = np.flatnonzero(np.diff(codes[order]))
+    return order, np.append(0, changes + 1)
+
+
+class Batch(NamedTuple):
+    """Rows of the columns that were written together.
+
+    Attributes:
+        records: number of records, at least one.
+        keys: number of their keys.
+        first_time: store timestamp of the first record, ms.
+        tail_time: that of the first record after the last one with keys; None if there is none.
+        units: number of units in each bucket.
+    """
+
+    records: int
+    keys: int
+    first_time: int
+    tail_time: int | None
+    units: tuple[int, ...]
+
+
+class KeysAdded(NamedTuple):
+    """The additions of a batch to the index: `KEYS` and `RECORDS`."""
+
+    key_hash: NDArray[np.int32]
+    phy_offset: NDArray[np.int64]
+    store_timestamp: NDArray[np.int64]
+    key_count: NDArray[np.int32]
+
+    def summary(self, units: tuple[int, ...] = ()) -> Batch:
+        """Numbers and times of the batch."""
+        times, with_keys = self.store_timestamp, np.flatnonzero(self.key_count)
+        later = times[int(with_keys[-1]) + 1 :] if with_keys.size else times
+        tail = int(later[0]) if later.size else None
+        return Batch(times.size, self.key_hash.size, int(times[0]), tail, units)
+
+
+def keys_added(batch: Requests) -> KeysAdded | None:
+    """The additions of a batch to the index; None if no record of it is dispatched."""
+    chosen = _chosen(batch.dispatched)
+    times = batch.store_timestamp[chosen]
+    if not times.size:
+        return None
+    return KeysAdded(batch.key_hash, batch.phy_offset[chosen], times, batch.key_count[chosen])
+
+
+def _chosen(mask: NDArray[np.bool_]) -> slice | NDArray[np.int64]:
+    """The rows of a mask as an index; nearly always all of them."""
+    return slice(None) if mask.all() else np.flatnonzero(mask)
+
+
+def joined_batches(requests: Iterable[Requests], at_least: int) -> Iterator[Requests]:
+    """Batches of `at_least` records, for those around damage are small; less at the end, and where records are copied."""
+    held: list[Requests] = []
+    count = 0
+    for batch in requests:
+        held.append(batch)
+        count += batch.phy_offset.size
+        if count >= at_least:
+            yield from _few_copies(Requests.joined(held))
+            held, count = [], 0
+    if held:
+        yield from _few_copies(Requests.joined(held))
+
+
+def _few_copies(batch: Requests) -> Iterator[Requests]:
+    """A batch in parts whose copied records have few bytes: every four of them may name a queue."""
+    if not batch.copied.any():
+        yield batch
+        return
+    held = np.cumsum(np.where(batch.copied, batch.size, 0), dtype=np.int64)
+    cuts = (np.flatnonzero(np.diff(held // COPIED_BYTES)) + 1).tolist()
+    if not cuts:
+        yield batch
+        return
+    bounds = np.append(0, np.cumsum(batch.key_count))
+    for start, stop in pairwise([0, *cuts, held.size]):
+        yield batch.part(start, stop, bounds)
+
+
+def units_added(file: StoreFile, batch: Requests, topics: TopicNames, *, light: bool) -> Units:
+    """Units of a batch in the order of their puts: each record's own, then its copies'."""
+    chosen = _chosen(batch.queued)
+    offsets = batch.phy_offset[chosen]
+    own = Units(
+        offsets,
+        batch.tags_code[chosen],
+        batch.queue_offset[chosen],
+        batch.store_timestamp[chosen],
+        batch.topic[chosen],
+        batch.queue_id[chosen],
+        batch.size[chosen],
+        np.zeros(offsets.size, np.bool_),
+    )
+    places: list[int] = []
+    copied: list[tuple[int, int, int]] = []
+    for place, copies in batch_copies(file, batch, light=light):
+        number = int(np.searchsorted(offsets, batch.phy_offset[place]))
+        places += [number] * len(copies)
+        copied += ((topics.number(topic), queue_id, logical) for topic, queue_id, logical in copies)
+    if not copied:
+        return own
+    topic, queue_id, logical = (np.array(column) for column in zip(*copied, strict=True))
+    added = Units._make(column[places] for column in own)._replace(
+        topic=topic,
+        queue_id=queue_id,
+        logical_offset=logical,
+        store_timestamp=np.zeros(len(places), np.int64),
+        is_copy=np.ones(len(places), np.bool_),
+    )
+    after = np.array(places) + 1
+    pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]] = zip(own, added, strict=True)
+    return Units._make(np.insert(column, after, more) for column, more in pairs)
+
 
 _RECORDS_AT_ONCE: Final = 1 << 16
 _KEPT: Final = "keep the store's own files of this queue; copy them from a replica if they are damaged"

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from rocket_spec.layout import Geometry
 
 from rocket_columnar.index import IndexBuilder, IndexHeader, read_headers
-from rocket_columnar.rebuild.batch_columns import KEYS, RECORDS
-from rocket_columnar.rebuild.dispatched_columns import Dispatched, KeyRange
+from rocket_columnar.rebuild.dispatched_columns import KEYS, RECORDS, Dispatched, KeyRange
 from rocket_columnar.rebuild.plan import IndexPlan, record_after
 from rocket_columnar.store import StoreFile
 

@@ -7,7 +7,10 @@ Units are sorted by queue, many at once. In nearly all queues they simply follow
 """
 
 import json
+import shutil
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from io import FileIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -19,15 +22,204 @@ from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 from rocket_columnar.decode import ExtUnits
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.log import TopicNames
-from rocket_columnar.rebuild.batch_columns import UNIT, Units, by_queue
-from rocket_columnar.rebuild.dispatched_columns import LeftOut, bucket_of
-from rocket_columnar.rebuild.holes import Holes
-from rocket_columnar.rebuild.open_queue import Addresses, OpenHandles, OpenQueue
-from rocket_columnar.rebuild.own_units import OwnUnits
+from rocket_columnar.rebuild.dispatched_columns import UNIT, Holes, LeftOut, Units, bucket_of, by_queue
 from rocket_columnar.store import StoreFile
 
+# The units of the store's own queue files whose records the log lacks: in a hole, or because they expired.
+#
+# Their places follow from no record any more, and a broker may still deliver a record in a hole.
+
+
 _SIZE: Final = QUEUE_UNIT.size
-_UNITS_AT_ONCE: Final = 1 << 16
+
+
+class OwnUnits:
+    """Units by place.
+
+    Args:
+        files: the store's.
+        holes: of the log.
+
+    Attributes:
+        places: for each queue, logical offset of the first unit of its files and that after the last.
+    """
+
+    def __init__(self, files: Sequence[StoreFile], holes: Holes) -> None:
+        self.places: dict[tuple[str, int], tuple[int, int]] = {}
+        self._holes = holes
+        self._files: dict[tuple[str, int], list[tuple[int, int, StoreFile]]] = {}
+        for file in sorted(files, key=lambda file: file.base_offset):
+            if file.kind == "queue" and file.topic is not None and file.queue_id is not None:
+                key, first = (file.topic, file.queue_id), file.base_offset // _SIZE
+                end = first + file.size() // _SIZE
+                self._files.setdefault(key, []).append((first, end, file))
+                self.places[key] = self.places.get(key, (first, 0))[0], end
+
+    def lost(
+        self, key: tuple[str, int], place: int, count: int, *, after: int, before: int
+    ) -> NDArray[np.void]:
+        """The units from a place on; zeros for those that are no unit of a lost record.
+
+        Args:
+            key: of the queue.
+            place: logical offset of the first one.
+            count: number of units.
+            after: physical offset where the record before them ends.
+            before: physical offset where the record after them begins.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        units = np.zeros(count, UNIT_DTYPE)
+        for first, end, file in self._files.get(key, ()):
+            start, stop = max(place, first), min(place + count, end)
+            if start < stop:
+                with file.open() as reader:
+                    data = reader.read((start - first) * _SIZE, (stop - start) * _SIZE)
+                units[start - place : stop - place] = data.view(UNIT_DTYPE)
+        offset, size = units["phy_offset"].astype(np.int64), units["size"].astype(np.int64)
+        real = (size > 0) & (size != PRE_BLANK_SIZE)
+        ends = np.maximum.accumulate(np.append(after, np.where(real, offset + size, 0)))
+        real &= (offset >= ends[:-1]) & (offset + size <= before) & self._holes.hold(offset)
+        units[~real] = np.zeros((), UNIT_DTYPE)
+        return units
+
+
+# A consume queue in the making, the ext units that are its own, and the files of many that stay open.
+
+
+_OPEN: Final = 64
+"""Files that stay open for the next units of their queues."""
+
+
+class OpenFiles:
+    """Files that were written last and stay open: most units go into the same files as those before."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, FileIO] = {}  # the one written last is at the end
+
+    def write(self, path: str, position: int, data: memoryview) -> None:
+        """Writes all of `data` from a byte of a file on."""
+        file = self._files.pop(path, None)
+        if file is None:
+            if len(self._files) == _OPEN:
+                self._files.pop(next(iter(self._files))).close()
+            file = FileIO(path, "r+")
+        self._files[path] = file
+        file.seek(position)
+        while data:
+            data = data[file.write(data) :]
+
+    def close(self) -> None:
+        """Closes all."""
+        while self._files:
+            self._files.popitem()[1].close()
+
+
+class Addresses:
+    """The ext units of one queue, taken in order.
+
+    Bit maps depend on the consumers at that time, so ext units cannot be rebuilt. Each existing one belongs to
+    the next message of the queue that has its store timestamp and tags code. Units that no message takes are orphans of
+    repeated puts.
+    """
+
+    def __init__(self, ext: ExtUnits, topic: str, queue_id: int) -> None:
+        self._addresses, tags, times = ext.of(topic, queue_id)
+        self._next = 0
+        self._places: dict[tuple[int, int], list[int]] = {}
+        for place, key in enumerate(zip(tags.tolist(), times.tolist(), strict=True)):
+            self._places.setdefault(key, []).append(place)
+
+    def __bool__(self) -> bool:
+        """Whether an ext unit is left."""
+        return self._next < self._addresses.size
+
+    def take(self, tags_code: NDArray[np.int64], store_timestamp: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The content of the units' tags codes: addresses, or the tags code itself if no ext unit is left."""
+        taken = tags_code.copy()
+        for number, key in enumerate(zip(tags_code.tolist(), store_timestamp.tolist(), strict=True)):
+            places = self._places.get(key, [])
+            at = bisect_left(places, self._next)
+            if at < len(places):
+                taken[number] = self._addresses[places[at]]
+                self._next = places[at] + 1
+        return taken
+
+
+class OpenQueue:
+    """One queue, and its files in the staging directory of a rebuild.
+
+    Attributes:
+        key: topic and queue id.
+        begun: whether its first unit is known.
+        position: logical offset of the next unit, by its place.
+        max_phy_offset: where the record of the last unit ends.
+        ahead: by how much the last unit's record states a higher logical offset than the unit's place.
+        addresses: the ext units that are left for it, if any.
+        left_out: whether it is not written.
+        kinds: whether its units are copies.
+    """
+
+    def __init__(self, directory: Path, key: tuple[str, int], file_size: int, files: OpenFiles) -> None:
+        self.key = key
+        self.begun = False
+        self.position = self.max_phy_offset = self.ahead = 0
+        self.addresses: Addresses | None = None
+        self.left_out = False
+        self.kinds: set[bool] = set()
+        self._directory = directory / "consumequeue" / key[0] / str(key[1])
+        self._file_size = file_size
+        self._files = files
+        self._path = ""  # of the last file that was created
+        self._last = -1  # its first byte
+
+    @property
+    def mixed(self) -> bool:
+        """Whether it has both its own records and copies of others, whose logical offsets are counted apart."""
+        return len(self.kinds) > 1
+
+    def begin(self, logical_offset: int) -> int:
+        """The first put: the number of units before it in its file, which are pre-blank (CQ-UNIT-2)."""
+        self.begun = True
+        number = max(logical_offset, 0)
+        left = number % (self._file_size // _SIZE)
+        self.position = number - left
+        return left
+
+    def append(self, units: NDArray[np.void], end: int, *, skipped: bool = False) -> None:
+        """Puts units whose last record ends at `end`; a skipped unit after them still creates the next file."""
+        data = memoryview(units.view(np.uint8).data)
+        position = self.position * _SIZE
+        self.position, self.max_phy_offset = self.position + units.size, end
+        while data:
+            at = position % self._file_size
+            part = data[: self._file_size - at]
+            self._create(position - at)
+            self._files.write(self._path, at, part)
+            position += len(part)
+            data = data[len(part) :]
+        if skipped:
+            self._create(position - position % self._file_size)
+
+    def remove(self) -> None:
+        """Removes the files of a queue that is left out after all."""
+        shutil.rmtree(self._directory, ignore_errors=True)
+        if self._directory.parent.exists() and not any(self._directory.parent.iterdir()):
+            self._directory.parent.rmdir()
+
+    def _create(self, begin: int) -> None:
+        """Creates the file that begins at a byte of the queue, unless it is the last one created."""
+        if begin > self._last:
+            if self._last < 0:
+                self._directory.mkdir(parents=True, exist_ok=True)
+            path = self._directory / f"{begin:020}"
+            with path.open("wb") as file:
+                file.truncate(self._file_size)
+            self._last, self._path = begin, str(path)
+
+
+_AT_ONCE: Final = 1 << 16
 
 _FEW, _MANY = 1 << 15, 1 << 20
 """Minimum and maximum number of units that are distributed together."""
@@ -129,7 +321,7 @@ class QueueFiles:
         self._ext = _ext_units(files)
         self._held: list[Units] = []
         self._count = 0  # units in `_held`
-        self._open = OpenHandles()
+        self._open = OpenFiles()
         self._queues: dict[tuple[int, int], OpenQueue] = {}
 
     def put(self, units: Units) -> None:
@@ -216,7 +408,7 @@ class QueueFiles:
                 self._queues[self.topics.number(key[0]), key[1]] = queue
             place = queue.position if queue.begun else first
             while place < end and not queue.left_out:
-                units = self._lost_units(queue, place, min(_UNITS_AT_ONCE, end - place), _LARGEST)
+                units = self._lost_units(queue, place, min(_AT_ONCE, end - place), _LARGEST)
                 there = units["size"] > 0
                 start = int(np.argmax(there)) if not queue.begun else 0
                 if there[start]:
@@ -230,8 +422,8 @@ class QueueFiles:
 
     def _blank(self, queue: OpenQueue, count: int, phy_offset: int) -> None:
         """Puts the units of lost records before the one at `phy_offset`: the store's own, else pre-blank ones."""
-        for left in range(count, 0, -_UNITS_AT_ONCE):
-            units = self._lost_units(queue, queue.position, min(left, _UNITS_AT_ONCE), phy_offset)
+        for left in range(count, 0, -_AT_ONCE):
+            units = self._lost_units(queue, queue.position, min(left, _AT_ONCE), phy_offset)
             units["size"][units["size"] == 0] = PRE_BLANK_SIZE
             queue.append(units, queue.max_phy_offset)
 

@@ -29,9 +29,8 @@ from rocket_columnar.rebuild.dispatched_columns import (
     log_holes,
 )
 from rocket_columnar.rebuild.index_writer import keys_of, name_indexes, write_index
-from rocket_columnar.rebuild.missing_files import drop_unchanged
 from rocket_columnar.rebuild.output import commit, prepare, staged
-from rocket_columnar.rebuild.plan import RebuildPlan, plan_indexes, plan_rebuild
+from rocket_columnar.rebuild.plan import RebuildPlan, drop_unchanged, plan_indexes, plan_rebuild
 from rocket_columnar.rebuild.queue_writer import in_bucket, write_queues
 from rocket_columnar.store import WorkDone
 

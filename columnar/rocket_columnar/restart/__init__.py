@@ -1,8 +1,9 @@
 """Predicts what a start of a 4.9.3 broker would delete, and what would be lost."""
 
 from rocket_columnar.restart.dledger import entry_log
-from rocket_columnar.restart.lost_keys import LostKey, LostKeys
 from rocket_columnar.restart.prediction import (
+    LostKey,
+    LostKeys,
     Restart,
     predict,
     predicted,
@@ -10,6 +11,5 @@ from rocket_columnar.restart.prediction import (
     restarts,
     rows_of,
 )
-from rocket_columnar.restart.queues import LostUnits
+from rocket_columnar.restart.queues import LostUnits, each_units
 from rocket_columnar.restart.recovery import Deletion
-from rocket_columnar.restart.unit_reader import each_units

@@ -1,27 +1,39 @@
 """Predicts what a start of a broker on a store would delete, from where it would dispatch again, and what is lost for good."""
 
-from collections.abc import Callable, Iterable, Iterator
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.errors import UsageError
-from rocket_spec.profiles import GROUND, Profile, profile
+from rocket_spec.profiles import GROUND, Profile, profile, releases
 
-from rocket_columnar.audit import planned
-from rocket_columnar.facts import Store, as_store
-from rocket_columnar.restart.dispatch_again import dispatched_again
-from rocket_columnar.restart.dledger import entry_log
-from rocket_columnar.restart.ext_files import deleted_exts, ext_refusal
-from rocket_columnar.restart.later_start import (
-    candidates,
-    dispatch_start,
-    greatest_end,
-    refuse_unpredicted,
-    walk_start,
+from rocket_columnar.audit import (
+    RangeResult,
+    Surveys,
+    entries_of,
+    plan_audit,
+    planned,
+    read_frames,
+    survey_file,
 )
-from rocket_columnar.restart.lost_keys import LostKeys, lost_keys
-from rocket_columnar.restart.queues import LostUnits, QueueStart, queue_starts
+from rocket_columnar.facts import Store, as_store, first_record, recovery_start
+from rocket_columnar.formats import hash_key, index_key
+from rocket_columnar.log import StoredRecord, StoredRecords
+from rocket_columnar.restart.dledger import entry_log
+from rocket_columnar.restart.queues import (
+    LostUnits,
+    QueueStart,
+    deleted_exts,
+    dispatched_again,
+    ext_refusal,
+    queue_starts,
+)
 from rocket_columnar.restart.recovery import (
     Deletion,
     deleted_indexes,
@@ -32,7 +44,200 @@ from rocket_columnar.restart.recovery import (
     too_long_record,
     walked_end,
 )
-from rocket_columnar.store import WorkDone, size_of
+from rocket_columnar.store import Sign, StoreFile, WorkDone, read_at, size_of
+
+# Keys that are in no index file that a start leaves, of records that it does not dispatch again.
+
+
+class LostKey(NamedTuple):
+    """One key that no index file would hold any more.
+
+    Attributes:
+        topic: of the record.
+        key: its text; None if it can no longer be read from the record.
+        phy_offset: of the record, bytes.
+        key_hash: of topic and key.
+    """
+
+    topic: str
+    key: str | None
+    phy_offset: int
+    key_hash: int
+
+
+@dataclass(frozen=True, slots=True)
+class LostKeys:
+    """Keys that no index file would hold any more; iterating reads their texts from the log.
+
+    Attributes:
+        phy_offset: of each key's record, bytes, ascending.
+        key_hash: of each key.
+        logs: the commit-log files.
+    """
+
+    phy_offset: NDArray[np.int64]
+    key_hash: NDArray[np.int32]
+    logs: tuple[StoreFile, ...] = ()
+
+    @classmethod
+    def none(cls) -> LostKeys:
+        """No keys."""
+        return cls(np.empty(0, np.int64), np.empty(0, np.int32))
+
+    def __len__(self) -> int:
+        return self.phy_offset.size
+
+    @property
+    def records(self) -> int:
+        """How many records they belong to."""
+        return int(np.unique(self.phy_offset).size)
+
+    def __iter__(self) -> Iterator[LostKey]:
+        texts: dict[int, list[str]] = {}
+        topic, at = "", -1
+        with StoredRecords(self.logs) as records:
+            for offset, key_hash in zip(self.phy_offset.tolist(), self.key_hash.tolist(), strict=True):
+                if offset != at:
+                    at, texts = offset, {}
+                    topic, keys = _keys_of(records.at(offset))
+                    for key in keys:
+                        texts.setdefault(hash_key(index_key(topic, key)), []).append(key)
+                held = texts.get(key_hash)
+                text = None if not held else held.pop(0) if len(held) > 1 else held[0]
+                yield LostKey(topic, text, offset, key_hash)
+
+
+def _keys_of(record: StoredRecord | None) -> tuple[str, list[str]]:
+    """Topic and keys of a record."""
+    if record is None:
+        return "", []
+    names = (record.pairs.get(b"UNIQ_KEY", b""), *record.pairs.get(b"KEYS", b"").split(b" "))
+    return record.topic, [name.decode() for name in names if name]
+
+
+def lost_keys(store: Store, deleted: AbstractSet[str], begin: int, work: WorkDone) -> LostKeys:
+    """Keys of records before `begin`, where dispatch begins again, that no index file but `deleted` ones has, range by range.
+
+    `work` counts the bytes of the index files and of the log before `begin`.
+    """
+    plan, kept = plan_audit(store), [file for file in store.content_indexes if file.name not in deleted]
+    ranges = [part for part in plan.ranges if part.begin < begin]
+    sizes = [size_of(file) or 0 for file in kept]
+    work.expect(sum(sizes) + sum(part.size for part in ranges))
+    surveys = []
+    for file, size in zip(kept, sizes, strict=True):
+        surveys.append(survey_file(store, file))
+        work.add(size)
+    targets = Surveys.of(surveys).indexes
+    offsets, hashes = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    start: int | None = None
+    for part in ranges:
+        result = RangeResult(part, part.begin, part.end)
+        frames = read_frames(plan, part, None if part.exact else start, result)
+        start = result.next
+        every = frames.all
+        owner = np.repeat(np.arange(every.phy_offset.size), every.key_count)
+        codes, safe = (owner << 31) | every.key_hash, entries_of(store, targets, frames, result) != 0
+        lost = (
+            ~safe & (every.phy_offset[owner] < begin) & ~np.isin(codes, codes[safe])
+        )  # a message may have one key twice
+        offsets.append(every.phy_offset[owner][lost])
+        hashes.append(every.key_hash[lost])
+        work.add(part.size)
+    return LostKeys(np.concatenate(offsets), np.concatenate(hashes), store.logs)
+
+
+# What a start of 5.x does differently from one of 4.9.3, as the `start` of a release's profile names it.
+#
+# Read beside `CommitLog.recoverNormally` 345-430 and `recoverAbnormally` 745-890 of 5.5.0, `recoverNormally` 325-415 of 5.3.3.
+
+
+_NOT_FOLLOWED: Final = {
+    "batch": "queues of batch messages",
+    "rocksdb": "queues in RocksDB",
+    "index": "the index in RocksDB",
+}
+"""Kinds of signs of what a start changes and is not predicted."""
+
+
+def candidates(signs: Sequence[Sign], version: str | None) -> tuple[Profile, ...]:
+    """The profiles of the releases that may start on a store with these signs, the newest of each kind of start.
+
+    It is one if a release is named or the bytes show it.
+    """
+    if version is not None:
+        return (profile(version),)
+    if not signs:
+        return (profile(GROUND),)
+    order = releases().index
+    since = max((order(sign.since) for sign in signs if sign.since), default=0)
+    tagged = any(sign.kind == "tags" for sign in signs)
+    known = [
+        found
+        for found in map(profile, releases()[since:])
+        if found.start and (found.rules.get("has_tag_keys") or not tagged)
+    ]
+    return tuple({tuple(found.start.items()): found for found in known}.values())
+
+
+def refuse_unpredicted(store: Store, release: Profile) -> None:
+    """Names what of a start is not predicted.
+
+    Raises:
+        UsageError: the store has such a part.
+    """
+    found = [_NOT_FOLLOWED[sign.kind] for sign in store.signs if sign.kind in _NOT_FOLLOWED]
+    if release.rules.get("deletes_empty_last_file") and any(
+        not size_of(file) for file in (*store.logs, *store.queues)
+    ):
+        found.append(f"a file of length 0, which {release.version} deletes if it is the last one")
+    if found:
+        raise UsageError(f"{store.path}: the start is not predicted with {', '.join(dict.fromkeys(found))}")
+
+
+def walk_start(store: Store, release: Profile, *, clean: bool, index_safe: bool) -> int:
+    """Physical offset from which a start of a release walks the log."""
+    times = store.checkpoint_times
+    most = release.start.get("most_files", 0)
+    logs = store.logs[-most:]
+    if clean and release.start.get("dispatches") == "after_queues":
+        greatest = greatest_end(store)
+        for file in reversed(logs):
+            head = first_record(file)
+            begin = (head[0] if head else None) if most else file.base_offset
+            if begin is not None and begin <= greatest:
+                return file.base_offset
+        return logs[0].base_offset if logs else 0
+    if clean or release.start.get("recovers_from") != "queue_offset":
+        return recovery_start(logs if not clean else store.logs, times, clean=clean, index_safe=index_safe)
+    return next(_matched(logs, store, index_safe=index_safe), logs[0].base_offset if logs else 0)
+
+
+def _matched(logs: Sequence[StoreFile], store: Store, *, index_safe: bool) -> Iterator[int]:
+    """The files from which 5.5.0 may recover, the newest first."""
+    _, logics, index = store.checkpoint_times
+    raw = read_at(store.checkpoints[0], 40, 8) if store.checkpoints else b""
+    offset = int.from_bytes(raw, signed=True)
+    for file in reversed(logs):
+        head = first_record(file)
+        if head is None or (index_safe and head[1] > index):
+            continue
+        if head[0] <= offset if offset > 0 else head[1] <= logics:
+            yield file.base_offset
+
+
+def greatest_end(store: Store) -> int:
+    """The greatest end of a queue's last record after the queues' recovery, -1 without units."""
+    queues = queue_starts(store.queues, 1 << 62, WorkDone(None), has_log=True)
+    return max((queue.max_phy_offset for queue in queues), default=-1)
+
+
+def dispatch_start(release: Profile, walk_from: int, end: int, greatest: int) -> int:
+    """Physical offset from which a start of 5.x dispatches after a clean exit."""
+    if release.start.get("dispatches") == "nothing":
+        return end
+    return min(max(walk_from, greatest + 1), end)
+
 
 _REFUSED: Final = ("log.gap", "queue.size")  # findings on files that are none of a store's
 

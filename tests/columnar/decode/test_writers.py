@@ -27,7 +27,7 @@ Batches = list[tuple[str, pa.RecordBatch]]
 def _rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines made row by row in Python, or column by column in Arrow, as many rows are."""
     monkeypatch.setattr(
-        "rocket_columnar.decode.text_formats.FEW_ROWS", 0 if request.param == "many rows" else 1 << 12
+        "rocket_columnar.decode.writers.FEW_ROWS", 0 if request.param == "many rows" else 1 << 12
     )
 
 

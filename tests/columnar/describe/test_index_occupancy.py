@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from rocket_columnar.describe import Occupancy, occupancy
-from rocket_columnar.describe import index_occupancy as module
+from rocket_columnar.describe import file_summary as module
 from rocket_columnar.index import IndexFile
 from rocket_golden import open_store, truth
 from rocket_spec.layout import Geometry

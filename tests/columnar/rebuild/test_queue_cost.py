@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rocket_columnar.rebuild import Holes, rebuild
-from rocket_columnar.rebuild.batch_columns import UNIT, Units
+from rocket_columnar.rebuild.dispatched_columns import UNIT, Units
 from rocket_columnar.rebuild.queue_writer import QueueFiles
 from rocket_spec.layout import Geometry
 from store_bytes import put, record
@@ -51,7 +51,7 @@ def test_records_that_are_each_copied_to_a_hundred_queues_are_put_in_parts(
 
     monkeypatch.setattr("rocket_columnar.rebuild.queue_writer.QueueFiles", Counted)
     monkeypatch.setattr(
-        "rocket_columnar.rebuild.batch_columns.COPIED_BYTES", 1 << 17
+        "rocket_columnar.rebuild.dispatched_columns.COPIED_BYTES", 1 << 17
     )  # about 100 of these records
     queues = ",".join(f"%LMQ%{number}" for number in range(100))
     data = b""
