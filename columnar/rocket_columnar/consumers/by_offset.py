@@ -15,7 +15,7 @@ from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 from rocket_columnar.decode import ExtUnits
 from rocket_columnar.describe import QueueView, queue_views
 from rocket_columnar.facts import Store, as_store
-from rocket_columnar.formats import LAST_ADDRESS, UNIT_DTYPE
+from rocket_columnar.formats import LAST_ADDRESS, UNIT_DTYPE, tags_code
 from rocket_columnar.query import CommitLog, Row
 from rocket_columnar.store import StoreFile, by_queue, file_at, read_at, size_of
 
@@ -309,8 +309,56 @@ def _unit_at(store: Store, topic: str, queue_id: int, offset: int) -> UnitAt:
         if row["topic"] is None
         else _differing(row, (topic, queue_id, offset), size)
     )
+    expected = None if row["topic"] is None else _tags_of(row, store.delays)
+    if row["topic"] == topic and expected not in (None, tags):
+        problems.append(
+            f"its tags code is {tags}, expected {expected}: consumers that filter by tag do not get it"
+        )
     whole = None if row["topic"] is None else row
     return UnitAt(bounds, offset, *place, phy_offset, size, tags, whole, tuple(problems))
+
+
+def delivery(store: Store, row: Row, group: str) -> list[str]:
+    """Sentences on whether the consumers of a group get a message: its unit, and the group's offset in its queue.
+
+    Args:
+        store: the store.
+        row: the message, as a row of the table commit_log.
+        group: the group.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    topic, queue_id, offset = row["topic"], row["queue_id"], row["queue_offset"]
+    where = f"{topic} queue {queue_id} at logical offset {offset:,}"
+    try:
+        unit = unit_at(store, topic, queue_id, offset)
+    except UsageError:
+        return [f"the store has no queue {queue_id} of {topic}: no consumer gets the message"]
+    if unit.phy_offset is None:
+        return [f"{where}: {unit.problems[0]}: no consumer gets the message"]
+    if unit.phy_offset != row["phy_offset"]:
+        return [
+            f"{where}: the unit points to physical offset {unit.phy_offset:,}, not to this message: no consumer gets it"
+        ]
+    found = [f"{where}: {problem}" for problem in unit.problems]
+    reached = {
+        (one["group"], one["topic"], one["queue_id"]): one["offset"]
+        for one in store.config("consumer_offsets").rows
+    }.get((group, topic, queue_id))
+    if reached is None:
+        found.append(f"{where}: group {group} has no offset in this queue")
+    elif reached > offset:
+        found.append(f"{where}: group {group} has passed it, its offset is {reached:,}")
+    else:
+        found.append(f"{where}: group {group} has not come to it yet, its offset is {reached:,}")
+    return found
+
+
+def _tags_of(row: Row, delays: Sequence[int]) -> int | None:
+    """The tags code that a dispatch gives a record; None if it fails."""
+    pairs = {name.encode(): value.encode() for name, value in row["properties"].items()}
+    return tags_code(row["topic"].encode(), pairs, row["store_timestamp"], delays)
 
 
 def _missing(store: Store, phy_offset: int) -> list[str]:

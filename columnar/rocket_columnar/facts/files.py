@@ -39,6 +39,7 @@ State = Literal["live", "killed", "stopped"]
 _PARTS: Final = ("commitlog", "consumequeue", "index", "checkpoint")
 _KINDS: Final = (*KINDS, "batch")
 _TRANSACTION: Final = 12
+_GIVEN: Final = ("path", "name", "commitlog", "given_geometry", "conf", "release", "user", "hidden")
 _OF_INDEXES: Final = ("indexes", "_whole_indexes")
 
 
@@ -77,6 +78,7 @@ class Files:
         self.conf = conf
         self.release = release
         self.user = user
+        self.hidden = frozenset[str]()
         self._kept: dict[Any, Any] = {}
 
     @classmethod
@@ -110,8 +112,7 @@ class Files:
     def look_again(self) -> None:
         """Forgets every fact: files are gone, or cannot be read, and the others are to be looked at without them."""
         if self.path is not None:
-            given = ("path", "name", "commitlog", "given_geometry", "conf", "release", "user")
-            known = {name: getattr(self, name) for name in given}
+            known = {name: getattr(self, name) for name in _GIVEN}
             vars(self).clear()
             vars(self).update(known, _kept={})
 
@@ -151,6 +152,22 @@ class Files:
         present = self.find(("index",), [])
         vars(now)["listed"] = (*(file for file in self.listed if file.kind != "index"), *present)
         return now
+
+    def without(self, names: Collection[str]) -> Self:
+        """The store as it would be without some files, of which nothing else is known.
+
+        Raises:
+            UsageError: a name that no file of the store has.
+        """
+        unknown = sorted(set(names) - {file.name for file in self.listed})
+        if unknown:
+            raise UsageError(
+                f"{unknown[0]}: not a file of {self.name}; its files have names such as {self.listed[0].name}"
+            )
+        left = copy(self)
+        left.hidden = frozenset(names)
+        left.look_again()
+        return left
 
     # --- the broker's state -------------------------------------------------------------------------------
 
@@ -193,13 +210,14 @@ class Files:
         """
         assert self.path is not None  # noqa: S101 - else the files are known
         try:
-            return find_files(
+            found = find_files(
                 self.path,
                 kinds=kinds,
                 commitlog=self.commitlog,
                 own_log=self.has_own_log,
                 on_skip=lambda *skip: skipped.append(skip),
             )
+            return [file for file in found if file.name not in self.hidden]
         except UsageError:
             if "log" in kinds and len(kinds) > 1:
                 raise

@@ -165,6 +165,17 @@ def queue_starts(
     return queues
 
 
+def max_after_start(store: Store, topic: str, queue_id: int) -> int:
+    """The maximum offset that a broker answers of a queue after a start, before it dispatches anything (CQ-REC-2).
+
+    Raises:
+        OSError: a file of the queue cannot be read.
+    """
+    files = by_queue(store.queues).get((topic, queue_id), [])
+    found = queue_starts(files, store.end, WorkDone(None), has_log=bool(store.logs))
+    return max((queue.end for queue in found), default=0) // _SIZE
+
+
 def _recover(queue: QueueStart) -> None:
     """Walks the last three files to the first unit that 4.9.3 does not take; what comes after it is cut off."""
     queue.files.sort(key=lambda file: file.base_offset)

@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
-from rocket_columnar.consumers import Bounds, queue_bounds, unit_at
+from rocket_columnar.consumers import Bounds, delivery, queue_bounds, unit_at
 from rocket_columnar.facts import Store
+from rocket_columnar.restart import max_after_start, restart
 from rocket_golden import open_store, truth
 from rocket_spec.errors import UsageError
+from store_bytes import overwrite
 
 
 @pytest.mark.parametrize("name", ["mixed", "expired", "lmq", "ext", "dledger", "replica-late-slave"])
@@ -60,3 +62,59 @@ def test_a_unit_that_points_to_another_record(tmp_path: Path) -> None:
     data = file.read_bytes()
     file.write_bytes(data[:20] + data[:20] + data[40:])
     assert unit_at(root, "Orders", 0, 1).problems == ("its record has offset 0, expected 1",)
+
+
+@pytest.mark.parametrize("name", ["mixed", "expired", "ext"])
+def test_the_maximum_that_a_broker_answers(name: str, tmp_path: Path) -> None:
+    store = Store(open_store(name, tmp_path))
+    queues = [line for line in truth(name) if line["type"] == "queue"]
+    found = {(line["topic"], line["queue_id"]): line["max"] for line in queues}
+    assert {queue: max_after_start(store, *queue) for queue in found} == found
+
+
+def test_a_hole_is_the_end_of_a_queue_for_a_broker(tmp_path: Path) -> None:
+    """CQ-REC-2: the walk of a start stops at the first unit of length 0."""
+    root = open_store("mixed", tmp_path)
+    overwrite(root / "consumequeue" / "Orders" / "0" / f"{0:020}", 5 * 20, bytes(20))
+    assert max_after_start(Store(root), "Orders", 0) == 5
+    assert queue_bounds(root, "Orders", 0).max_offset == 32
+
+
+def test_whether_a_group_gets_a_message(tmp_path: Path) -> None:
+    root = open_store("mixed", tmp_path)
+    row = unit_at(root, "Orders", 0, 3).row
+    assert row is not None
+    queue = root / "consumequeue" / "Orders" / "0" / f"{0:020}"
+    for offset, said in (
+        (3, "has not come to it yet, its offset is 3"),
+        (4, "has passed it, its offset is 4"),
+    ):
+        text = f'{{"offsetTable":{{"Orders@g":{{0:{offset}}}}}}}'
+        (root / "config" / "consumerOffset.json").write_text(text, "ascii")
+        assert delivery(Store(root), row, "g") == [f"Orders queue 0 at logical offset 3: group g {said}"]
+    overwrite(queue, 3 * 20 + 12, (4711).to_bytes(8))
+    problem, _ = delivery(Store(root), row, "g")
+    assert "its tags code is 4711, expected 2598920" in problem  # the hash of TagB
+    overwrite(queue, 3 * 20, bytes(8))
+    (problem,) = delivery(Store(root), row, "g")
+    assert problem.endswith("points to physical offset 0, not to this message: no consumer gets it")
+    overwrite(queue, 3 * 20, bytes(20))
+    (problem,) = delivery(Store(root), row, "g")
+    assert problem.endswith("no unit was written here: no consumer gets the message")
+    assert "no queue 9 of Orders" in delivery(Store(root), {**row, "queue_id": 9}, "g")[0]
+
+
+def test_a_store_as_it_would_be_without_a_file(tmp_path: Path) -> None:
+    """A start then loses the keys of an index file before the dispatched ones, and a log file is missing already."""
+    root = open_store("mixed", tmp_path)
+    store = Store(root)
+    index = next(file for file in store.of("index"))
+    entries = [
+        line for line in truth("mixed") if line["type"] == "index_entry" and line["file"] == index.name
+    ]
+    assert entries
+    assert len(restart(store.without([index.name])).lost) == len(entries)
+    assert restart(store.without([f"commitlog/{32768:020}"])).missing == 32768
+    assert restart(store).safe
+    with pytest.raises(UsageError, match="commitlog/7: not a file of"):
+        store.without(["commitlog/7"])

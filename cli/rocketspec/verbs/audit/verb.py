@@ -27,6 +27,13 @@ def audit(
     rocketmq_profile: option.StoreRelease = None,
     broker_conf: option.BrokerConfFile = None,
     user: option.BrokerUser = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --restart: as if this file of the store, such as commitlog/00000000000000000000, were gone; repeatable.",
+        ),
+    ] = None,
     gentle: option.GentleReading = False,
     rate: option.RateLimit = None,
     max_findings: Annotated[int, typer.Option(metavar="N", min=1, help="Print at most N findings.")] = 50,
@@ -53,9 +60,7 @@ def audit(
     Example: `rocketspec audit ~/store --deep --json`
     """
     level = option.audit_level(quick=quick, deep=deep)
-    if restart and (level != "default" or prometheus is not None):
-        other = "--prometheus" if level == "default" else "--quick or --deep"
-        raise UsageError(f"--restart cannot be combined with {other}")
+    _check(level, restart=restart, prometheus=prometheus is not None, without=bool(without))
 
     from rocket_columnar.report import audit as engine
     from rocket_columnar.store import later_line
@@ -67,7 +72,7 @@ def audit(
     settings = read_settings(store, commitlog, geometry, broker_conf)
     path, facts = settings.store, settings.open(rocketmq_profile, user)
     if restart:
-        _restart(settings, facts, as_json=as_json)
+        _restart(settings, facts.without(without) if without else facts, as_json=as_json)
         return
     if report is not None:
         from rocketspec.verbs.audit.report_page import check_directory, write_page
@@ -92,6 +97,15 @@ def audit(
         say_all(ending)
     if counts["error"] or counts["warning"]:
         raise typer.Exit(option.FINDINGS)
+
+
+def _check(level: str, *, restart: bool, prometheus: bool, without: bool) -> None:
+    """Raises UsageError for options that do not go together."""
+    if without and not restart:
+        raise UsageError("--without requires --restart")
+    if restart and (level != "default" or prometheus):
+        other = "--prometheus" if level == "default" else "--quick or --deep"
+        raise UsageError(f"--restart cannot be combined with {other}")
 
 
 def _restart(settings: Settings, store: Store, *, as_json: bool) -> None:

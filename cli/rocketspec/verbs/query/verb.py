@@ -10,10 +10,11 @@ from rocket_spec.errors import UsageError
 
 from rocketspec import _options as option
 from rocketspec._settings import read_settings, warn
-from rocketspec._terminal import note, progress, say, skipped
+from rocketspec._terminal import note, progress, say, say_all, skipped
 
 if TYPE_CHECKING:
     from rocket_columnar.facts import Store
+    from rocket_columnar.query import Answer
 
 
 def query(
@@ -81,6 +82,14 @@ def query(
             "--explain", help="Show the path through slot, chain and log, and why nothing was found."
         ),
     ] = False,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group",
+            metavar="NAME",
+            help="Also print whether this group's consumers get the messages: their units, and the group's offsets.",
+        ),
+    ] = None,
     body: Annotated[
         bool,
         typer.Option(
@@ -143,14 +152,24 @@ def query(
     if body:
         show_bodies(found.messages)
     elif as_json:
-        option.write_json(to_json(found, walk, asked))
+        delivered = {} if group is None else {"delivery": _delivery(facts, found, group)}
+        option.write_json(to_json(found, walk, asked) | delivered)
     else:
         show(found, walk, asked)
+        say_all(_delivery(facts, found, group))
     if not found.messages:
         if walk is None:
             topics, has_index = sorted(facts.has_queue), bool(facts.of("index"))
             note(nothing_found(found, asked, topics=topics, has_index=has_index))
         raise typer.Exit(option.FINDINGS)
+
+
+def _delivery(store: Store, found: Answer, group: str | None) -> list[str]:
+    """Lines on whether a group's consumers get the messages."""
+    from rocket_columnar.consumers import delivery
+
+    rows = [row for row in found.messages if group is not None and row["topic"] is not None]
+    return [line for row in rows for line in delivery(store, row, group or "")]
 
 
 def _in_queue(
@@ -178,14 +197,16 @@ def _in_queue(
 def _bounds(store: Store, topic: str, queue_id: int, *, as_json: bool) -> None:
     """Prints the logical offsets of a queue."""
     from rocket_columnar.consumers import queue_bounds
+    from rocket_columnar.restart import max_after_start
 
     from rocketspec.verbs.query.view import bounds_line
 
     found = queue_bounds(store, topic, queue_id)
+    broker_max = max_after_start(store, topic, queue_id)
     if as_json:
-        option.write_json(asdict(found))
+        option.write_json(asdict(found) | {"broker_max": broker_max})
     else:
-        say(bounds_line(found))
+        say(bounds_line(found, broker_max))
 
 
 def _unit_at(store: Store, wanted: tuple[str, int, int], *, body: bool, as_json: bool) -> None:

@@ -60,12 +60,15 @@ def show(answer: Answer, explanation: Explanation | None, asked: Search) -> None
         say_all(_walk_lines(explanation))
 
 
-def bounds_line(bounds: Bounds) -> str:
-    """The logical offsets of a queue in one line."""
+def bounds_line(bounds: Bounds, broker_max: int | None = None) -> str:
+    """The logical offsets of a queue in one line, with what a broker answers after a start, if that differs."""
     least = f"minimum {bounds.min_offset:,}"
     if bounds.broker_min != bounds.min_offset:
         least += f" (a broker answers {bounds.broker_min:,})"
-    return f"{bounds.topic} queue {bounds.queue_id}: {least}, maximum {bounds.max_offset:,}"
+    most = f"maximum {bounds.max_offset:,}"
+    if broker_max not in (None, bounds.max_offset):
+        most += f" (a broker answers {broker_max:,} after a start)"
+    return f"{bounds.topic} queue {bounds.queue_id}: {least}, {most}"
 
 
 def show_unit(found: UnitAt) -> None:
