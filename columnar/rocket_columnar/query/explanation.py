@@ -27,7 +27,7 @@ _SHOWN: Final = 1000  # entries with other hashes that are kept of one chain
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TimeWindow:
     """The query: first and last ms, and maximum number of hits."""
 
     begin: int
@@ -73,7 +73,7 @@ class FileWalk:
         return ((step, self.checks[step.entry]) for step in self.steps if step.entry in self.checks)
 
 
-def walk_files(store: OpenStore, topic: str, key: str, window: Window) -> Iterator[FileWalk]:
+def walk_files(store: OpenStore, topic: str, key: str, window: TimeWindow) -> Iterator[FileWalk]:
     """Each index file, newest first."""
     closed = None
     hits = 0
@@ -103,7 +103,7 @@ def _walk_file(
     store: OpenStore,
     opened: tuple[str, IndexFile],
     asked: tuple[str, str],
-    window: Window,
+    window: TimeWindow,
     verdict: tuple[Literal["searched", "skipped", "not reached"], str],
 ) -> FileWalk:
     name, index = opened
@@ -161,7 +161,7 @@ _STANDS_FOR: Final = {
 
 
 def reasons(
-    store: OpenStore, files: Sequence[FileWalk], asked: tuple[str, str, int], window: Window
+    store: OpenStore, files: Sequence[FileWalk], asked: tuple[str, str, int], window: TimeWindow
 ) -> Iterator[str]:
     """Sentences; `asked` is topic, key and key hash."""
     topic, key, key_hash = asked
@@ -201,7 +201,7 @@ def _summary(files: Sequence[FileWalk], key_hash: int) -> str:
     return f"{total:,} {what} key hash {key_hash}: {', '.join(f'{n:,} {kind}' for kind, n in kinds.items())}."
 
 
-def _of_file(walked: FileWalk, window: Window) -> Iterator[str]:
+def _of_file(walked: FileWalk, window: TimeWindow) -> Iterator[str]:
     """The reason for each entry with the key's hash."""
     for stop in (step.stop for step in walked.steps if step.read and step.stop and "cycle" in step.stop):
         yield f"{walked.file}: {stop}."
@@ -237,7 +237,7 @@ def _placed(walked: FileWalk, entry: int, time_diff: int, placed: int) -> str:
     return text
 
 
-def _real(stored: int | None, placed: int, window: Window) -> str:
+def _real(stored: int | None, placed: int, window: TimeWindow) -> str:
     """A remark where the record itself is inside the window."""
     if stored is None or stored == placed or not window.begin <= stored <= window.end:
         return ""
@@ -344,7 +344,7 @@ def explain(
         found = len(ask(topic, key, max_num=max_num, begin=begin, end=end).messages)
     except InvalidError:
         found = None
-    window = Window(begin, end, min(max_num, MAX_BATCH))
+    window = TimeWindow(begin, end, min(max_num, MAX_BATCH))
     name = index_key(topic, key)
     key_hash = hash_key(name)
     files = tuple(walk_files(store, topic, key, window))

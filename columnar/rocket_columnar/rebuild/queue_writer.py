@@ -92,7 +92,7 @@ _OPEN: Final = 64
 """Files that stay open for the next units of their queues."""
 
 
-class OpenFiles:
+class OpenHandles:
     """Files that were written last and stay open: most units go into the same files as those before."""
 
     def __init__(self) -> None:
@@ -161,7 +161,7 @@ class OpenQueue:
         kinds: whether its units are copies.
     """
 
-    def __init__(self, directory: Path, key: tuple[str, int], file_size: int, files: OpenFiles) -> None:
+    def __init__(self, directory: Path, key: tuple[str, int], file_size: int, files: OpenHandles) -> None:
         self.key = key
         self.begun = False
         self.position = self.max_phy_offset = self.ahead = 0
@@ -321,7 +321,7 @@ class QueueFiles:
         self._ext = _ext_units(files)
         self._held: list[Units] = []
         self._count = 0  # units in `_held`
-        self._open = OpenFiles()
+        self._open = OpenHandles()
         self._queues: dict[tuple[int, int], OpenQueue] = {}
 
     def put(self, units: Units) -> None:

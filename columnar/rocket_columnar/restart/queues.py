@@ -274,7 +274,7 @@ def _truncate(queue: QueueStart, log_end: int) -> None:
 _TAKEN = "an older message has its place in the queue (CQ-PUT-2)"
 
 
-class Dispatched(NamedTuple):
+class Redispatched(NamedTuple):
     """The fate of the records that a start dispatches.
 
     Attributes:
@@ -288,7 +288,7 @@ class Dispatched(NamedTuple):
 
 def dispatched_again(
     store: Store, queues: Sequence[QueueStart], position: int, end: int, *, recovered_from: int | None
-) -> Dispatched:
+) -> Redispatched:
     """What a start dispatches, up to the log's end or to the first gap.
 
     Args:
@@ -315,7 +315,7 @@ def dispatched_again(
         put = batch.queued & (batch.phy_offset >= puts.begin)
         at = _first_stop(reader, base, batch, put) if multi else -1
         if at >= 0:
-            return Dispatched(_stuck_text(at, "enableMultiDispatch is off (CQ-LMQ-5)"), tuple(puts.lost))
+            return Redispatched(_stuck_text(at, "enableMultiDispatch is off (CQ-LMQ-5)"), tuple(puts.lost))
         notified = batch.dispatched & (batch.phy_offset >= position)
         if recovered_from is not None and put.any():
             notified[: np.flatnonzero(put)[-1] + 1] = False
@@ -323,7 +323,7 @@ def dispatched_again(
         if stuck < 0:
             stuck = _first_stop(reader, base, batch, notified)
     why = "the broker is a slave or has longPollingEnable off (LOG-DSP-18)"
-    return Dispatched(_stuck_text(stuck, why) if stuck >= 0 else None, tuple(puts.lost))
+    return Redispatched(_stuck_text(stuck, why) if stuck >= 0 else None, tuple(puts.lost))
 
 
 def _first_stop(reader: Reader, base: int, batch: Requests, chosen: NDArray[np.bool_]) -> int:

@@ -401,7 +401,7 @@ class GentleReads:
 
 
 def read_cached(descriptor: int, part: memoryview, offset: int) -> int | None:
-    """Reads what the page cache has, up to its first gap; the number of bytes, or None if the system does not tell."""
+    """Reads what the page cache has, up to its first gap; the number of bytes, or None if the system does not report it."""
     if not NOWAIT:
         return None
     try:
