@@ -19,13 +19,20 @@ A range begins at the first record that verifies at or after its first byte, and
 begins. `findings` sees to it that neighbours agree on that; where they don't, it checks the range again.
 """
 
+from rocket_columnar.audit.fault_runs import ReadAhead
 from rocket_columnar.audit.file_check import planned
-from rocket_columnar.audit.file_survey import survey_file, survey_index
+from rocket_columnar.audit.file_survey import Surveys, Targets, survey_file, survey_index
 from rocket_columnar.audit.range_check import check_range, entries_of, read_frames
-from rocket_columnar.audit.range_result import Frames, RangeResult
-from rocket_columnar.audit.ranges import LEVELS, Level, Plan, Range, plan_audit, ranges_of
-from rocket_columnar.audit.read_ahead import ReadAhead
+from rocket_columnar.audit.ranges import (
+    LEVELS,
+    Frames,
+    Level,
+    Plan,
+    Range,
+    RangeResult,
+    plan_audit,
+    ranges_of,
+)
 from rocket_columnar.audit.report import findings, quick_findings
-from rocket_columnar.audit.rows import Surveys, Targets
 from rocket_columnar.audit.store_audit import audit, audited
 from rocket_columnar.findings import CODES, Finding

@@ -4,23 +4,25 @@ Targets are summarised per run: the least and the greatest physical offset of a 
 of the log finds what points into it, whatever damage has done to the order.
 """
 
-from collections.abc import Iterator, Sequence
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT, Geometry
+from rocket_spec.layout import INDEX_HEADER, PRE_BLANK_SIZE, QUEUE_UNIT, Geometry
 
-from rocket_columnar.audit.chain_check import unreached
-from rocket_columnar.audit.fault_runs import MOST, Marks, runs_of, values_at
-from rocket_columnar.audit.index_check import Replay, check_content, reached_count, used_count
-from rocket_columnar.audit.read_ahead import ReadAhead
+from rocket_columnar.audit.fault_runs import MOST, Marks, ReadAhead, runs_of, values_at
+from rocket_columnar.audit.index_check import Replay, check_content, reached_count, unreached, used_count
+from rocket_columnar.audit.ranges import Frames
 from rocket_columnar.facts import Store
-from rocket_columnar.findings import Finding
-from rocket_columnar.formats import UNIT_DTYPE
-from rocket_columnar.index import EntryWindows, IndexHeader
-from rocket_columnar.store import Reader, StoreFile
+from rocket_columnar.findings import Finding, finding
+from rocket_columnar.formats import ENTRY_DTYPE, UNIT_DTYPE
+from rocket_columnar.index import EntryWindows, IndexHeader, entry_position
+from rocket_columnar.store import Reader, StoreFile, read_at
 
 UNITS: Final = 256
 """Units of a run."""
@@ -249,3 +251,293 @@ def survey_file(
         return survey_index(file, store.geometry, live=store.live, last=last)
     except FileNotFoundError:
         return None
+
+
+# Compares begin and end of an index file's header with its first and last entry and their records.
+
+
+_INT_MAX: Final = 0x7FFFFFFF
+_MEANS: Final = {
+    "begin_phy_offset": "nothing reads it",
+    "end_phy_offset": "messages before it are no longer indexed",
+    "begin_timestamp": "queries compute every entry's time from it",
+    "end_timestamp": "queries with a time window skip the file according to it",
+}
+
+
+def check_bounds(
+    store: Store, survey: IndexSurvey, times: dict[int, int], report: Callable[[Finding], None]
+) -> bool:
+    """Checks the header's four values.
+
+    Args:
+        store: the store.
+        survey: at the file.
+        times: store timestamps of records, by their physical offsets.
+        report: takes findings.
+
+    Returns:
+        Whether entries can be compared with the header's begin.
+    """
+    header = survey.header
+    if not survey.ends or survey.moving or not times:
+        return True
+    ahead = header.end_phy_offset >= store.end  # already reported
+    sound = True
+    put = store.live and survey.file == store.indexes[-1][0].name and _is_put_halfway(survey, times)
+    for which, offset in zip(("begin", "end"), survey.ends, strict=True):
+        if put and (which == "end" or header.index_count <= 1):
+            continue
+        known = offset
+        named = header.begin_phy_offset if which == "begin" else header.end_phy_offset
+        if named != offset and offset >= 0:
+            if offset not in times:  # the entry is damaged, not the header
+                known = named
+            elif not (ahead and which == "end"):
+                report(_finding(survey, f"{which}_phy_offset", named, offset))
+        if known not in times:
+            continue
+        timestamp = header.begin_timestamp if which == "begin" else header.end_timestamp
+        if timestamp != times[known]:
+            sound = sound and which != "begin"
+            report(_finding(survey, f"{which}_timestamp", timestamp, times[known]))
+    return sound
+
+
+class FirstEntries:
+    """Checks the time diff of each file's first entry, which counts from the end of a file that was full (IDX-PUT-8).
+
+    It is 0 in a file that was the only one when it was made. Nothing is reported after a file whose header has another
+    end than the record of its last entry.
+
+    Args:
+        store: the store.
+        times: store timestamps of records, by their physical offsets.
+        report: takes findings.
+    """
+
+    def __init__(self, store: Store, times: dict[int, int], report: Callable[[Finding], None]) -> None:
+        self._geometry = store.geometry
+        self._times = times
+        self._report = report
+        self._files = {file.name: file for file, _ in store.indexes}
+        self._ends: list[int] = []  # in order, of the files that came
+        self._last = 0
+        self._known = True
+
+    def add(self, survey: IndexSurvey) -> None:
+        """Takes the next file into account for those after it."""
+        if survey.ends:
+            self._last = survey.header.end_timestamp
+            insort(self._ends, self._last)
+            self._known = self._known and self._last == self._times.get(survey.ends[1])
+
+    def check(self, survey: IndexSurvey) -> None:
+        """Checks a file against those that came before."""
+        if not self._ends or not self._known:
+            return
+        if (
+            not survey.ends
+            or survey.moving
+            or survey.header.index_count <= 1
+            or survey.ends[0] not in self._times
+        ):
+            return
+        assert self._geometry is not None  # noqa: S101 - entries were read
+        at = entry_position(self._geometry, 1, "time_diff")
+        try:
+            raw = read_at(self._files[survey.file], at, 4)
+        except FileNotFoundError:  # expired meanwhile
+            return
+        found = int.from_bytes(raw, signed=True)
+        time = self._times[survey.ends[0]]
+        if found >= 0 and not self._is_diff(found, time):
+            expected = min(max(time - self._last, 0) // 1000, _INT_MAX)
+            text = (
+                f"entry 1: found a time diff of {found:,} s, expected {expected:,}, from the end of the previous file to its "
+                "record: queries see the wrong time for it"
+            )
+            self._report(finding("index.header_bounds", survey.file, at, text, clause="IDX-PUT-8"))
+
+    def _is_diff(self, found: int, time: int) -> bool:
+        """Whether a diff in seconds counts from the end of any file before; 0 also from a later one."""
+        if not found and self._ends[-1] > time:
+            return True
+        latest = time - 1000 * found
+        place = bisect_right(self._ends, latest)
+        return place > 0 and (found == _INT_MAX or self._ends[place - 1] > latest - 1000)
+
+
+def _is_put_halfway(survey: IndexSurvey, times: dict[int, int]) -> bool:
+    """Whether the header is as one of the writes of the last entry's put leaves it (IDX-PUT-11)."""
+    header = survey.header
+    if survey.before is None or survey.count == max(header.index_count, 1) + 1:
+        return True
+    names = {survey.before, *survey.ends[1:]}
+    return header.end_phy_offset in names and header.end_timestamp == times.get(survey.before)
+
+
+def _finding(survey: IndexSurvey, name: str, found: int, expected: int) -> Finding:
+    which = "first" if name.startswith("begin") else "last"
+    return finding(
+        "index.header_bounds",
+        survey.file,
+        INDEX_HEADER.offset_of(name),
+        f"found a {name} of {found:,}, expected {expected:,}, the {which} entry's; {_MEANS[name]}",
+        clause="IDX-HDR-2" if which == "first" else "IDX-HDR-3",
+    )
+
+
+# Units and entries of many files that are held together, and where those of all files point to.
+
+
+_NATIVE: Final = {kind: {name: kind[name].newbyteorder("=") for name in kind.names or ()}
+                  for kind in (UNIT_DTYPE, ENTRY_DTYPE)}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Targets of the units and entries of all files, by the runs of the surveys.
+
+    Attributes:
+        files: the surveys, in the order of the files.
+        owner: place of each run's survey.
+        number: place of each run in its file.
+        low: least physical offset of each run.
+        high: greatest physical offset of each run.
+    """
+
+    files: tuple[Any, ...]
+    owner: NDArray[np.int32]
+    number: NDArray[np.int64]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, surveys: Sequence[QueueSurvey] | Sequence[IndexSurvey]) -> Targets:
+        """The targets of these files."""
+        sizes = [survey.low.size for survey in surveys]
+        empty = np.empty(0, np.int64)
+        return cls(
+            tuple(surveys),
+            np.repeat(np.arange(len(surveys), dtype=np.int32), sizes),
+            np.concatenate([empty, *(survey.runs for survey in surveys)]),
+            np.concatenate([empty, *(survey.low for survey in surveys)]),
+            np.concatenate([empty, *(survey.high for survey in surveys)]),
+        )
+
+    def meeting(self, begin: int, last: int) -> list[tuple[int, int, int]]:
+        """Runs in a row that point into a range up to `last`: (survey, first run, after the last)."""
+        hits = np.flatnonzero((self.low <= last) & (self.high >= begin))
+        if not hits.size:
+            return []
+        breaks = np.flatnonzero((np.diff(self.number[hits]) != 1) | (np.diff(self.owner[hits]) != 0)) + 1
+        heads, tails = hits[np.append(0, breaks)], hits[np.append(breaks, hits.size) - 1]
+        columns = self.owner[heads], self.number[heads], self.number[tails] + 1
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Surveys:
+    """The units and entries of all consume-queue and index files.
+
+    Attributes:
+        queues: targets of the consume-queue files.
+        indexes: targets of the index files.
+    """
+
+    queues: Targets
+    indexes: Targets
+
+    @classmethod
+    def of(cls, surveys: Iterable[QueueSurvey | IndexSurvey | None]) -> Surveys:
+        """The surveys of a plan's files, in their order; None for a file that no longer existed."""
+        there = [survey for survey in surveys if survey is not None]
+        return cls(
+            Targets.of([survey for survey in there if isinstance(survey, QueueSurvey)]),
+            Targets.of([survey for survey in there if isinstance(survey, IndexSurvey)]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Units or entries, consecutive ones of each file.
+
+    Attributes:
+        files: the file of each such run.
+        owners: number of each run's file among the surveyed files.
+        firsts: number of each run's first unit or entry in its file.
+        bounds: first row of each run, and at last the number of rows.
+        columns: the fields of all rows, by name.
+        record: the place of each row's record among those of the range, -1 without one.
+    """
+
+    files: list[StoreFile]
+    owners: list[int]
+    firsts: list[int]
+    bounds: NDArray[np.int64]
+    columns: dict[str, NDArray[Any]]
+    record: NDArray[np.int64]
+
+    @classmethod
+    def read(
+        cls,
+        store: Store,
+        targets: Targets,
+        reach: tuple[int, int],
+        frames: Frames,
+        ahead: ReadAhead | None = None,
+    ) -> Rows:
+        """Reads the rows that may point between two physical offsets; a file that no longer exists is skipped."""
+        entries = bool(targets.files) and isinstance(targets.files[0], IndexSurvey)
+        kind, run = (ENTRY_DTYPE, ENTRIES) if entries else (UNIT_DTYPE, UNITS)
+        size = kind.itemsize
+        known = {file.name: file for file in (store.content_indexes if entries else store.queues)}
+        wanted = []
+        for owner, begin, end in targets.meeting(*reach):
+            look = targets.files[owner]
+            first, stop = max(begin * run, int(entries)), min(end * run, look.count)
+            if stop > first and look.file in known:
+                wanted.append((known[look.file], owner, first, stop))
+        raw = np.empty(sum(stop - first for *_, first, stop in wanted), kind)
+        data = raw.view(np.uint8)
+        files, owners, firsts, bounds = [], [], [], [0]
+        header = store.geometry.entries_offset if entries and store.geometry else 0
+        for file, owner, first, stop in wanted:
+            rows = data[bounds[-1] * size :][: (stop - first) * size]
+            try:
+                if ahead is None or not ahead.take(file.name, first, rows):
+                    with file.open() as reader:
+                        stop = min(stop, (reader.size - header) // size)  # noqa: PLW2901 - may have been cut off meanwhile
+                        if stop <= first:
+                            continue
+                        rows = rows[: (stop - first) * size]
+                        if ahead is None or stop - first >= ahead.rows:
+                            reader.read_into(header + first * size, rows)
+                        else:
+                            ahead.read(reader, file.name, first, targets.files[owner].count, rows)
+            except FileNotFoundError:
+                continue
+            files.append(file)
+            owners.append(owner)
+            firsts.append(first)
+            bounds.append(bounds[-1] + stop - first)
+        raw = raw[: bounds[-1]]
+        columns = {name: raw[name].astype(native) for name, native in _NATIVE[kind].items()}
+        record = frames.find(columns["phy_offset"])
+        return cls(files, owners, firsts, np.array(bounds, np.int64), columns, record)
+
+    def of_runs(self, values: Sequence[int]) -> NDArray[np.int64]:
+        """A value of each run, for each of its rows."""
+        return np.repeat(np.array(values, np.int64), np.diff(self.bounds))
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """The number of each row in its file."""
+        return self.of_runs(self.firsts - self.bounds[:-1]) + np.arange(self.record.size)  # type: ignore[arg-type]
+
+    def within(self, offsets: tuple[int, int]) -> NDArray[np.bool_]:
+        """A mask of the rows that point to one of the physical offsets from the first to the last."""
+        found: NDArray[np.bool_] = self.columns["phy_offset"] >= offsets[0]
+        found &= self.columns["phy_offset"] <= offsets[1]
+        return found

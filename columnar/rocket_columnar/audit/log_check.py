@@ -9,7 +9,7 @@ from rocket_spec.layout import BLANK, RECORD, RECORD_FIXED_V4, RECORD_MAGICS
 
 from rocket_columnar.audit.file_check import planned
 from rocket_columnar.audit.file_survey import QueueSurvey
-from rocket_columnar.audit.range_result import RangeResult
+from rocket_columnar.audit.ranges import RangeResult
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding, is_usual_end
 from rocket_columnar.formats import Record, body_begin, is_blank, parse_record, topic_length_size

@@ -1,19 +1,166 @@
 """Records of a range without a unit, and keys without an entry."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.errors import UsageError
-from rocket_spec.layout import QUEUE_UNIT
+from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
-from rocket_columnar.audit.fault_runs import MOST, runs_of
-from rocket_columnar.audit.range_result import AFTER, BEFORE, NEWEST, Frames, KeyRun, RangeResult, UnitRun
+from rocket_columnar.audit.fault_runs import MOST, Marks, runs_of
+from rocket_columnar.audit.log_check import lag_finding
+from rocket_columnar.audit.ranges import AFTER, BEFORE, NEWEST, Frames, KeyRun, RangeResult, UnitRun
 from rocket_columnar.facts import Store
+from rocket_columnar.findings import Finding, finding
 from rocket_columnar.formats import UNIT_DTYPE
-from rocket_columnar.log import Requests, life_begins, of_earlier_life
+from rocket_columnar.log import (
+    Gap,
+    Requests,
+    TopicNames,
+    life_begins,
+    of_earlier_life,
+    requests_before_gap,
+    units_taken,
+)
 from rocket_columnar.store import StoreFile, by_queue, find_files, is_safe
+
+# Sorts units and keys that no file has: lost, not dispatched yet, or of an earlier life of their queue.
+
+
+_ON_THE_WAY: Final = 60_000
+"""ms: how old a record of a live store may be whose keys are not in the index yet, since queues and index files are
+read, or were copied, one after the other."""
+
+
+def what_is_missing(
+    store: Store, parts: Sequence[RangeResult], report: Callable[[Finding], None]
+) -> tuple[dict[tuple[str, int], list[UnitRun]], list[KeyRun]]:
+    """Units and keys that are lost. Those that dispatch has not reached yet are reported as a note.
+
+    After a kill these are the ones from where the next start dispatches again; else those after the last record that is in
+    a queue or the index, and while a broker runs the newest keys.
+    """
+    again = store.dispatched_again_from
+    dispatched = _dispatched_part(store, parts)
+    behind = [
+        number >= dispatched >= 0 if again is None else part.range.begin >= again
+        for number, part in enumerate(parts)
+    ]
+    late = [part.due for part, is_behind in zip(parts, behind, strict=True) if is_behind and part.due[0]]
+    if again is None:
+        stops = [max(part.dispatched or 0 for part in parts)] if late else []
+    else:
+        stops = [
+            at for part, is_behind in zip(parts, behind, strict=True) if is_behind for at in part.uncopied
+        ]
+    lag = lag_finding(store, late, stops)
+    if lag is not None:
+        report(lag)
+    units: dict[tuple[str, int], list[UnitRun]] = {}
+    for part, is_behind in zip(parts, behind, strict=True):
+        for unit in part.units:
+            if not is_behind or (again is None and unit.where != AFTER):
+                _glue_unit(units.setdefault((unit.topic, unit.queue_id), []), unit)
+    keys = _missing_keys(store, parts, behind, report)
+    return _of_last_life(store, parts, units, report), keys
+
+
+def _missing_keys(
+    store: Store, parts: Sequence[RangeResult], behind: Sequence[bool], report: Callable[[Finding], None]
+) -> list[KeyRun]:
+    indexed = max((number for number, part in enumerate(parts) if part.indexed), default=-1)
+    since = max((part.newest for part in parts if part.newest is not None), default=0) - _ON_THE_WAY
+    again = store.dispatched_again_from
+    keys: list[KeyRun] = []
+    later: list[KeyRun] = []
+    before = 0
+    for number, part in enumerate(parts):
+        for key in part.key_runs:
+            is_new = number >= indexed and key.where == NEWEST and key.time >= since
+            if (behind[number] and again is not None) or (store.live and is_new):
+                later.append(key)
+            elif not behind[number] or key.where != AFTER:
+                _glue_key(keys, replace(key, first=key.first + before))
+        before += part.keys
+    if later:
+        text = f"{sum(run.count for run in later):,} keys "
+        text += (
+            "of the newest records are not in an index file yet, but their units are in the queues"
+            if again is None
+            else "are in no index file; the next start dispatches the log again from before them"
+        )
+        report(finding("store.lag", *store.at(later[0].begin), text))
+    return keys
+
+
+def _of_last_life(
+    store: Store,
+    parts: Sequence[RangeResult],
+    units: dict[tuple[str, int], list[UnitRun]],
+    report: Callable[[Finding], None],
+) -> dict[tuple[str, int], list[UnitRun]]:
+    """The units that are missing from the last life of a queue; a note for each topic that had another, or was deleted."""
+    begins = {queue: begin for part in parts for queue, begin in part.lives.items()}
+    earlier = {topic for part in parts for topic in part.earlier}
+    again = {topic: begins[topic, queue_id] for topic, queue_id in begins if topic in earlier}
+    left: dict[tuple[str, int], list[UnitRun]] = {}
+    for (topic, queue_id), runs in units.items():
+        begin = begins.get((topic, queue_id), 0)
+        kept = [run for run in runs if run.phy_offset >= begin]
+        if len(kept) < len(runs):
+            earlier.add(topic)
+            again[topic] = max(begin, again.get(topic, 0))
+        left[topic, queue_id] = kept
+    with_files = {(file.topic, file.queue_id) for file in store.queues}
+    for (topic, queue_id), runs in left.items():
+        # All queues of a topic go with it; those that got no message since have no files.
+        gone = store.is_deleted(topic) or all(run.phy_offset < again.get(topic, 0) for run in runs)
+        if gone and (topic, queue_id) not in with_files:
+            earlier.add(topic)
+            left[topic, queue_id] = []
+    for topic in sorted(earlier):
+        why = (
+            "was deleted"
+            if topic not in again
+            else f"counts from 0 again at physical offset {again[topic]:,}"
+        )
+        text = f"topic {topic} {why}: its earlier messages are still in the log, and in no queue"
+        note = "none needed: no broker delivers them"
+        report(finding("queue.missing_unit", f"consumequeue/{topic}", None, text, severity="note", cure=note))
+    return left
+
+
+def _dispatched_part(store: Store, parts: Sequence[RangeResult]) -> int:
+    """The last part with a record that is dispatched.
+
+    If nothing is dispatched at all, nothing is late: the queues and the index are gone (-1). But a store in use whose
+    log has one file with records may have just begun, and any start would dispatch them all (0).
+    """
+    dispatched = max((number for number, part in enumerate(parts) if part.dispatched is not None), default=-1)
+    if store.live and dispatched < 0 and len({part.range.log for part in parts if part.due[0]}) == 1:
+        return 0
+    return dispatched
+
+
+def _glue_unit(runs: list[UnitRun], run: UnitRun) -> None:
+    if runs and 0 <= run.first - runs[-1].last <= 1:
+        runs[-1] = replace(runs[-1], last=run.last, count=runs[-1].count + run.count)
+    else:
+        runs.append(run)
+
+
+def _glue_key(runs: list[KeyRun], run: KeyRun) -> None:
+    if runs and run.first == runs[-1].first + runs[-1].count:
+        runs[-1] = replace(runs[-1], end=run.end, count=runs[-1].count + run.count)
+    else:
+        runs.append(run)
+
 
 _HASHES: Final = 1 << 16
 
@@ -54,7 +201,7 @@ def check_missing(
     if lacking.any():
         _missing_units(store, frames, np.flatnonzero(lacking), where, result)
     if absent.size:
-        _missing_keys(every, key_frame, absent, where, result)
+        _keys_never_put(every, key_frame, absent, where, result)
     return where
 
 
@@ -63,7 +210,7 @@ def _behind_last(flags: NDArray[np.bool_]) -> int:
     return flags.size - int(np.argmax(flags[::-1])) if flags.any() else 0
 
 
-def _missing_keys(
+def _keys_never_put(
     every: Requests,
     key_frame: NDArray[np.int64],
     absent: NDArray[np.int64],
@@ -158,3 +305,161 @@ def _taken(
         except FileNotFoundError:
             continue
     return taken
+
+
+# Queues that differ from their records' logical offsets, yet are as a broker makes them of its log (CQ-PUT-2, CQ-PUT-3).
+#
+# A record that repeats a logical offset gets no unit, and after one that skips some the units go on without a gap. Such a queue
+# is not damaged, and a rebuild makes the same files again.
+
+
+_MOVED: Final = "unit.moved"
+
+_SHOWN: Final = 5
+"""Number of records without a unit that a finding names."""
+
+Queue = tuple[str, int]
+
+
+@dataclass(slots=True)
+class _Puts:
+    """The puts of one queue's records, from the record of its first unit on.
+
+    Attributes:
+        files: of the queue, in order.
+        first: logical offset of its first unit with a record, and that record's physical offset.
+        units: physical offsets of the units from there on.
+        placed: physical offsets of the records that get a unit, batch by batch.
+        next: logical offset of the next unit.
+        repeats: physical and logical offset of each record that gets none.
+        skips: logical offsets of the units after which the records go on with a greater offset.
+        again: number of records with the logical offset 0 after others.
+    """
+
+    files: Sequence[StoreFile]
+    first: tuple[int, int] = (0, 0)
+    units: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    placed: list[NDArray[np.int64]] = field(default_factory=list)
+    next: int = 0
+    repeats: list[tuple[int, int]] = field(default_factory=list)
+    skips: list[int] = field(default_factory=list)
+    again: int = 0
+
+    def read(self, begin: int) -> None:
+        """Reads the units, from the first on whose record is in the log, which begins at `begin`.
+
+        A queue with a hole before its end has none: no puts leave one.
+        """
+        base = self.files[0].base_offset // QUEUE_UNIT.size
+        parts = [np.frombuffer(_units_before_holes(file), UNIT_DTYPE) for file in self.files]
+        every = np.concatenate(parts)
+        offset, size = every["phy_offset"].astype(np.int64), every["size"].astype(np.int32)
+        used = (size > 0) & ~((offset == 0) & (size == PRE_BLANK_SIZE))
+        known = np.flatnonzero(used & (offset >= begin))
+        if known.size:
+            start, stop = int(known[0]), int(known[-1]) + 1
+            self.first = self.next, _ = base + start, int(offset[start])
+            self.units = np.where(used, offset, -1)[start:stop]
+
+    def put(self, offsets: NDArray[np.int64], starts: NDArray[np.int64]) -> None:
+        """Puts the records of a batch: their logical and physical offsets, in the order of the log."""
+        chosen = starts >= self.first[1]
+        offsets, starts = offsets[chosen], starts[chosen]
+        taken = units_taken(offsets, self.next)
+        self.repeats += zip(starts[~taken].tolist(), offsets[~taken].tolist(), strict=True)
+        units = self.next + np.arange(np.count_nonzero(taken))
+        self.skips += units[offsets[taken] > units].tolist()
+        self.placed.append(starts[taken])
+        self.next += units.size
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the units are those that these puts make."""
+        placed = np.concatenate([np.empty(0, np.int64), *self.placed])
+        return self.units.size > 0 and np.array_equal(self.units, placed[: self.units.size])
+
+
+def _units_before_holes(file: StoreFile) -> bytes:
+    """The units of a file up to the hole at its end; none if there is another."""
+    with file.open() as reader:
+        held = list(reader.extents())
+        end = held[0][1] if len(held) == 1 and not held[0][0] else 0
+        return reader.read(0, end // QUEUE_UNIT.size * QUEUE_UNIT.size).tobytes()
+
+
+def take_own_puts(store: Store, marks: Marks, report: Callable[[Finding], None], held: Counter[str]) -> None:
+    """Takes the marks off units that are where a broker's own puts place them, and reports the records without a unit.
+
+    `held` counts the clauses that the puts show.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    moved = {file for what, file in marks.runs if what == _MOVED}
+    if not moved:
+        return
+    files = by_queue(store.queues)
+    puts = {key: _Puts(own) for key, own in files.items() if moved & {file.name for file in own}}
+    for one in puts.values():
+        one.read(store.begin)
+    if not _put_all(store, puts):
+        return
+    for (topic, queue_id), one in puts.items():
+        if not one.agrees:
+            continue
+        held.update({"CQ-PUT-2": len(one.repeats), "CQ-PUT-3": len(one.skips), "CQ-PUT-4": one.again})
+        for file in one.files:
+            marks.runs.pop((_MOVED, file.name), None)
+            marks.more.pop((_MOVED, file.name), None)
+        for found in _findings(store, f"{topic} queue {queue_id}", one):
+            report(found)
+
+
+def _put_all(store: Store, puts: dict[Queue, _Puts]) -> bool:
+    """Puts the log's records of some queues; whether the log has no gap, across which nothing is known."""
+    files = tuple(zip(store.logs, store.log_sizes, strict=True))
+    if any(file.base_offset + size != after.base_offset for (file, size), (after, _) in pairwise(files)):
+        return False
+    names, gaps = TopicNames(), list[Gap]()
+    bounds = store.begin, store.end
+    for _, _, batch in requests_before_gap(files, names, bounds=bounds, on_gap=gaps.append, keys=store.keys):
+        for (topic, queue_id), one in puts.items():
+            rows = batch.queued & (batch.topic == names.numbers.get(topic, -1))
+            rows &= batch.queue_id == queue_id
+            one.put(batch.queue_offset[rows], batch.phy_offset[rows])
+    return not gaps
+
+
+def _findings(store: Store, queue: str, puts: _Puts) -> list[Finding]:
+    found = []
+    if puts.repeats:
+        some = ", ".join(f"{start:,} (offset {offset:,})" for start, offset in puts.repeats[:_SHOWN])
+        more = f" and {len(puts.repeats) - _SHOWN:,} more" if len(puts.repeats) > _SHOWN else ""
+        text = (
+            f"{len(puts.repeats):,} records of {queue} repeat a logical offset, and get no unit from a broker: "
+            f"physical offset {some}{more}; no consumer gets them"
+        )
+        cure = "none in this store: send these messages again; `rocketspec decode --table commit_log` prints them"
+        found.append(
+            finding(
+                "queue.missing_unit",
+                *store.at(puts.repeats[0][0]),
+                text,
+                clause="CQ-PUT-2",
+                cure=cure,
+            )
+        )
+    if puts.skips:
+        text = (
+            f"records of {queue} skip logical offsets before unit {puts.skips[0]:,}: from there on a unit's number is lower "
+            "than the offset that its record states (CQ-PUT-3); no message is lost"
+        )
+        file = next(
+            file for file in reversed(puts.files) if file.base_offset <= puts.skips[0] * QUEUE_UNIT.size
+        )
+        at = puts.skips[0] * QUEUE_UNIT.size - file.base_offset
+        cure = "none needed: consumers get every message"
+        found.append(
+            finding("queue.order", file.name, at, text, severity="note", clause="CQ-PUT-3", cure=cure)
+        )
+    return found

@@ -10,25 +10,21 @@ from typing import Final
 from rocket_spec.deviations import Deviation
 from rocket_spec.layout import INDEX_HEADER, PRE_BLANK_SIZE, QUEUE_UNIT
 
-from rocket_columnar.audit.checkpoint_check import check_checkpoint
 from rocket_columnar.audit.fault_runs import MOST, Mark, Marks
 from rocket_columnar.audit.file_check import (
+    check_checkpoint,
     check_ext_files,
     check_index_files,
     check_queue_files,
     empty_file,
     planned,
 )
-from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
-from rocket_columnar.audit.header_bounds import FirstEntries, check_bounds
-from rocket_columnar.audit.later_release import UNJUDGED
+from rocket_columnar.audit.file_survey import FirstEntries, IndexSurvey, QueueSurvey, Surveys, check_bounds
 from rocket_columnar.audit.log_check import check_begin, check_log
-from rocket_columnar.audit.lost import what_is_missing
-from rocket_columnar.audit.queue_puts import take_own_puts
+from rocket_columnar.audit.matching import UNJUDGED
+from rocket_columnar.audit.missing import take_own_puts, what_is_missing
 from rocket_columnar.audit.range_check import check_range
-from rocket_columnar.audit.range_result import RangeResult, UnitRun
-from rocket_columnar.audit.ranges import Plan
-from rocket_columnar.audit.rows import Surveys
+from rocket_columnar.audit.ranges import Plan, RangeResult, UnitRun
 from rocket_columnar.audit.wording import (
     say_entry,
     say_missing_keys,

@@ -8,7 +8,7 @@ from threading import Timer
 
 import pytest
 from rocket_columnar.audit import Surveys, audit, check_range, findings, plan_audit, survey_file
-from rocket_columnar.audit.checkpoint_check import check_checkpoint
+from rocket_columnar.audit.file_check import check_checkpoint
 from rocket_columnar.findings import Finding
 from rocket_columnar.store import StoreFile
 from rocket_golden import open_damaged
