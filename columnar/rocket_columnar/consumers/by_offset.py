@@ -22,7 +22,7 @@ from rocket_columnar.store import StoreFile, by_queue, file_at, read_at, size_of
 # Units of one consume queue by logical offset, whatever file they are in.
 
 
-_AT_ONCE: Final = 1 << 18  # units
+_UNITS_AT_ONCE: Final = 1 << 18
 
 
 def real_tags(ext: ExtUnits, queue: tuple[str, int], found: NDArray[Any]) -> NDArray[np.int64]:
@@ -42,8 +42,10 @@ def units(files: Sequence[StoreFile], begin: int, end: int) -> Iterator[tuple[in
     for file in files:
         first = file.base_offset // QUEUE_UNIT.size
         for low, high in _data(file, max(begin - first, 0), end - first):
-            for at in range(low, high, _AT_ONCE):
-                raw = read_at(file, at * QUEUE_UNIT.size, (min(at + _AT_ONCE, high) - at) * QUEUE_UNIT.size)
+            for at in range(low, high, _UNITS_AT_ONCE):
+                raw = read_at(
+                    file, at * QUEUE_UNIT.size, (min(at + _UNITS_AT_ONCE, high) - at) * QUEUE_UNIT.size
+                )
                 found = np.frombuffer(raw, UNIT_DTYPE, len(raw) // QUEUE_UNIT.size)
                 blank = (found["size"] == PRE_BLANK_SIZE) | (found["size"] <= 0)
                 skipped = int(np.argmax(~blank)) if not blank.all() else len(found)

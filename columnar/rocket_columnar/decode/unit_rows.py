@@ -40,7 +40,7 @@ from rocket_columnar.store import Reader, StoreFile, in_order
 # Files of units of one length: which units are rows, and their fields as columns, from the layout.
 
 
-_AT_ONCE: Final = 1 << 16  # units read at once in the search for the last one
+_UNITS_AT_ONCE: Final = 1 << 16  # in the search for the last one
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def last_units(reader: Reader, form: UnitForm, *, every: bool) -> tuple[int, int
     end = min(0 if last is None else last // width + 1, reader.size // width)
     reader.require_held(0, end * width, f"{end:,} units", form.clause or form.layout.fields[0].clause)
     while end:
-        start = max(0, end - _AT_ONCE)
+        start = max(0, end - _UNITS_AT_ONCE)
         units = form.read(reader, start, end)
         if every:
             return end, start, units

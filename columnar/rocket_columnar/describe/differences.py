@@ -123,7 +123,7 @@ _Files = dict[tuple[str, int], list[StoreFile]]
 _LOG: Final = ("", -1)
 """Stands for the log beside the queues."""
 
-_AT_ONCE: Final = 1 << 22
+_BYTES_AT_ONCE: Final = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +256,8 @@ def _first_difference(
                 return start
             continue
         with held[0].open() as one, held[1].open() as other:
-            for position in range(start, stop, _AT_ONCE):
-                length = min(_AT_ONCE, stop - position)
+            for position in range(start, stop, _BYTES_AT_ONCE):
+                length = min(_BYTES_AT_ONCE, stop - position)
                 first = one.read(position - held[0].base_offset, length)
                 second = other.read(position - held[1].base_offset, length)
                 places = np.flatnonzero(first != second)

@@ -336,7 +336,7 @@ def _next_unit(file: StoreFile, number: int, count: int) -> tuple[int, Any]:
 # Disk use of a store: bytes by topic and queue, and the files that a broker deletes next.
 
 
-_AT_ONCE: Final = 1 << 18  # units
+_UNITS_AT_ONCE: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,8 +420,8 @@ def _space(store: Store, on_progress: Callable[[int, int], None] | None) -> Spac
         total = queues.setdefault((file.topic or "", file.queue_id or 0), [0, 0, 0, 0])
         with file.open() as reader:
             count = unit_count(reader)
-            for first in range(0, count, _AT_ONCE):
-                taken = min(_AT_ONCE, count - first)
+            for first in range(0, count, _UNITS_AT_ONCE):
+                taken = min(_UNITS_AT_ONCE, count - first)
                 some = reader.read(first * QUEUE_UNIT.size, taken * QUEUE_UNIT.size).view(UNIT_DTYPE)
                 some = some[(some["size"] > 0) & (some["size"] != PRE_BLANK_SIZE)]
                 live = some[some["phy_offset"] >= begin]

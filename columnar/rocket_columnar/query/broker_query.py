@@ -26,7 +26,7 @@ from rocket_columnar.store import StoreFile, WorkDone, is_gone, size_of
 
 _COLUMNS: Final = ("phy_offset", "topic", "keys", "uniq_key", "store_timestamp", "sys_flag", "properties")
 _WAITING: Final = {"RMQ_SYS_TRANS_HALF_TOPIC": "half", SCHEDULE_TOPIC.decode(): "delayed"}
-_AT_ONCE: Final = 4 << 20
+_BYTES_AT_ONCE: Final = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +140,9 @@ def _holds(file: StoreFile, key: str, work: WorkDone) -> bool:
         return True
     with file.open() as reader:
         for begin, end in reader.extents():
-            for start in range(begin, end, _AT_ONCE):
-                stop = min(start + _AT_ONCE + len(needle) - 1, end)
-                work.add(min(_AT_ONCE, end - start))
+            for start in range(begin, end, _BYTES_AT_ONCE):
+                stop = min(start + _BYTES_AT_ONCE + len(needle) - 1, end)
+                work.add(min(_BYTES_AT_ONCE, end - start))
                 if needle in reader.read(start, stop - start).tobytes():
                     return True
     return False

@@ -219,7 +219,7 @@ class OpenQueue:
             self._last, self._path = begin, str(path)
 
 
-_AT_ONCE: Final = 1 << 16
+_UNITS_AT_ONCE: Final = 1 << 16
 
 _FEW, _MANY = 1 << 15, 1 << 20
 """Minimum and maximum number of units that are distributed together."""
@@ -408,7 +408,7 @@ class QueueFiles:
                 self._queues[self.topics.number(key[0]), key[1]] = queue
             place = queue.position if queue.begun else first
             while place < end and not queue.left_out:
-                units = self._lost_units(queue, place, min(_AT_ONCE, end - place), _LARGEST)
+                units = self._lost_units(queue, place, min(_UNITS_AT_ONCE, end - place), _LARGEST)
                 there = units["size"] > 0
                 start = int(np.argmax(there)) if not queue.begun else 0
                 if there[start]:
@@ -422,8 +422,8 @@ class QueueFiles:
 
     def _blank(self, queue: OpenQueue, count: int, phy_offset: int) -> None:
         """Puts the units of lost records before the one at `phy_offset`: the store's own, else pre-blank ones."""
-        for left in range(count, 0, -_AT_ONCE):
-            units = self._lost_units(queue, queue.position, min(left, _AT_ONCE), phy_offset)
+        for left in range(count, 0, -_UNITS_AT_ONCE):
+            units = self._lost_units(queue, queue.position, min(left, _UNITS_AT_ONCE), phy_offset)
             units["size"][units["size"] == 0] = PRE_BLANK_SIZE
             queue.append(units, queue.max_phy_offset)
 

@@ -24,7 +24,7 @@ from rocket_columnar.store import Reader, StoreFile, WorkDone, by_queue, read_at
 
 _SIZE: Final = QUEUE_UNIT.size
 _FIRST: Final = 1 << 10  # units: many queues hold few
-_AT_ONCE: Final = 1 << 16
+_UNITS_AT_ONCE: Final = 1 << 16
 
 
 def each_units(
@@ -53,7 +53,7 @@ def each_units(
             while number < stop:
                 count = min(step, stop - number)
                 yield number, reader.read(number * _SIZE, count * _SIZE).view(UNIT_DTYPE)
-                number, step = number + count, min(4 * step, _AT_ONCE)
+                number, step = number + count, min(4 * step, _UNITS_AT_ONCE)
         if holes and number < whole:
             yield number, np.zeros(min(whole - number, 2), UNIT_DTYPE)
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.errors import MalformedError
 
-_AT_ONCE: Final = 1 << 20
+_BYTES_AT_ONCE: Final = 1 << 20
 _PAGE: Final = 1 << 12
 _MOMENT: Final = 0.005  # s
 _NEW: Final = 0.2  # s after its making for which an empty file may be one that a broker is making
@@ -142,8 +142,8 @@ class Reader(ABC):
     def held_by_either(self, other: Reader, begin: int, end: int) -> Iterator[tuple[int, int]]:
         """Offset and length of parts of [begin, end), to compare two files: without holes that both have."""
         for first, last in heapq.merge(self.extents(begin), other.extents(begin)):
-            for start in range(max(first, begin), min(last, end), _AT_ONCE):
-                yield start, min(_AT_ONCE, last - start, end - start)
+            for start in range(max(first, begin), min(last, end), _BYTES_AT_ONCE):
+                yield start, min(_BYTES_AT_ONCE, last - start, end - start)
             begin = max(begin, last)
 
     def aligned(self, size: int, end: int) -> Iterator[tuple[int, int]]:
@@ -181,7 +181,7 @@ class Reader(ABC):
             low, high = max(first, begin), min(limit, end)
             while high > low:
                 start = max(low, high - step)
-                step = min(4 * step, _AT_ONCE)
+                step = min(4 * step, _BYTES_AT_ONCE)
                 found = np.flatnonzero(self.read(start, high - start))
                 if found.size:
                     return start + int(found[-1])
@@ -198,7 +198,7 @@ class Reader(ABC):
                 if part.any():
                     return low + int((part != 0).argmax())
                 low += part.size
-                step = min(4 * step, _AT_ONCE)
+                step = min(4 * step, _BYTES_AT_ONCE)
             if limit >= end:
                 return None
         return None
@@ -374,7 +374,7 @@ class GentleReads:
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
 
     def read(self, descriptor: int, view: memoryview, offset: int) -> int:
-        """One read of at most `_AT_ONCE` bytes; the number of bytes, 0 at the end of the file."""
+        """One read of at most `_BYTES_AT_ONCE` bytes; the number of bytes, 0 at the end of the file."""
         part = view[: _READS_AT_ONCE - offset % _READS_AT_ONCE]
         self._wait(len(part))
         cached = read_cached(descriptor, part, offset)
