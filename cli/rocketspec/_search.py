@@ -23,7 +23,7 @@ _LIMIT: Final = 32  # messages that a broker's client asks for
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchArguments:
     """The options; exactly one of `key`, `unique_key` and `offset_id` is set.
 
     Attributes:
@@ -73,7 +73,7 @@ class Search:
                     raise UsageError(f"{name} cannot be combined with --offset-id, which names one message")
 
 
-def answer(store: OpenStore, asked: Search) -> Answer:
+def answer(store: OpenStore, asked: SearchArguments) -> Answer:
     """The messages; raises what the searches raise."""
     window = (-(1 << 63) if asked.begin is None else asked.begin, _last(asked, (1 << 63) - 1))
     if asked.offset_id is not None:
@@ -93,7 +93,7 @@ def answer(store: OpenStore, asked: Search) -> Answer:
     return ask(topic, wanted, **_limits(asked))
 
 
-def explained(store: OpenStore, asked: Search) -> tuple[Answer, Explanation]:
+def explained(store: OpenStore, asked: SearchArguments) -> tuple[Answer, Explanation]:
     """The messages, and the path of a broker to the key.
 
     A chain on which a broker would never answer gives no messages, and is explained.
@@ -106,7 +106,7 @@ def explained(store: OpenStore, asked: Search) -> tuple[Answer, Explanation]:
     return found, explain_walk(store, asked.topic or "", wanted, exact=asked.exact, **_limits(asked))
 
 
-def _limits(asked: Search) -> dict[str, int]:
+def _limits(asked: SearchArguments) -> dict[str, int]:
     return {
         "max_num": _LIMIT if asked.max_num is None else asked.max_num,
         "begin": asked.begin or 0,
@@ -114,7 +114,7 @@ def _limits(asked: Search) -> dict[str, int]:
     }
 
 
-def _last(asked: Search, otherwise: int) -> int:
+def _last(asked: SearchArguments, otherwise: int) -> int:
     return otherwise if asked.end is None else asked.end
 
 
@@ -150,7 +150,7 @@ def find(
         FormatError: no index file that can be read as one.
         OSError: a path that is missing or cannot be read.
     """
-    asked = Search(
+    asked = SearchArguments(
         topic, key, unique_key, offset_id, begin, end, None, True, key is not None and not scan, scan
     )
     asked.check(explain=False)
@@ -173,7 +173,7 @@ def explain(
 
     Arguments and errors as for `find` and `query`.
     """
-    asked = Search(topic, key, begin=begin, end=end, max_num=max_num)
+    asked = SearchArguments(topic, key, begin=begin, end=end, max_num=max_num)
     asked.check(explain=True)
     with OpenStore(store, geometry, commitlog=commitlog) as opened:
         _, walk = explained(opened, asked)

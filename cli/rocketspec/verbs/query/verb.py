@@ -131,11 +131,11 @@ def query(
 
     from rocket_columnar.query import OpenStore
 
-    from rocketspec._search import Search, answer, explained
+    from rocketspec._search import SearchArguments, answer, explained
     from rocketspec.verbs.query.view import as_json as to_json
     from rocketspec.verbs.query.view import nothing_found, show, show_bodies
 
-    asked = Search(topic, key, unique_key, offset_id, first, last, max_num, exact, every, scan)
+    asked = SearchArguments(topic, key, unique_key, offset_id, first, last, max_num, exact, every, scan)
     asked.check(explain=explain)
     option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
