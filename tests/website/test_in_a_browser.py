@@ -68,6 +68,14 @@ def test_the_table_of_results_fits_a_laptop(browser: Browser, site: Path) -> Non
     assert around[0] <= around[1]
 
 
+def test_the_menu_fits_a_screen(browser: Browser, site: Path) -> None:
+    with browser.new_page(viewport={"width": 1280, "height": 900}) as opened:
+        opened.goto((site / "index.html").as_uri())
+        heights = "menu => [menu.scrollHeight, menu.clientHeight]"
+        needed, there = opened.eval_on_selector(".sidebar-scroll", heights)
+    assert needed <= there
+
+
 def test_the_runbook_fits_two_sheets_of_paper(browser: Browser, site: Path) -> None:
     with browser.new_page() as page:
         page.goto((site / "docs/recovery.html").as_uri())
