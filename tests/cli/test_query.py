@@ -63,48 +63,6 @@ def test_messages_as_a_table(run: Run, store: Path) -> None:
     assert "2 messages; * marks 1 of other keys with the same hash (--exact drops them)" in out
 
 
-def test_json(run: Run, store: Path) -> None:
-    done = run(store, *KEY, "--exact", "--json")
-    assert done.code == 0
-    (answer,) = done.rows
-    assert list(answer)[2:] == ["last_update_timestamp", "last_update_phy_offset", "truncated"]
-    (message,) = answer["messages"]
-    assert (answer["offsets"], answer["truncated"]) == ([0], False)
-    assert (message["body"], message["keys"], message["properties"]) == (
-        "6K6i5Y2V", "Aa", {"KEYS": "Aa", "TAGS": "TagA"},
-    )  # fmt: skip
-    assert message["store_timestamp"] == T
-
-
-def test_explain(run: Run, store: Path) -> None:
-    code, out, _ = run(store, *KEY, "--end", "2023-11-14T22:13:19Z", "--explain")
-    assert code == 1
-    assert "AaTopic#Aa has key hash 10606476" in out
-    assert "nothing found:\n- 2 index entries have key hash 10606476" in out
-    assert "has the same hash, but is another key: topic BBTopic, keys BB" in out
-    code, out, _ = run(store, *KEY, "--explain", "--json")
-    assert code == 0
-    walk = json.loads(out)["explain"]
-    assert (walk["key_hash"], walk["found"], walk["reasons"]) == (10606476, 2, [])
-    assert [step["verdict"] for step in walk["files"][0]["steps"]] == ["hit", "hit"]
-
-
-def test_a_cycle_is_one_line_and_explain_shows_it(run: Run, store: Path) -> None:
-    path = store / "index" / "20260101000000000"
-    data = bytearray(path.read_bytes())
-    entry_1 = 40 + 4 * 16 + 20
-    data[entry_1 + 16 : entry_1 + 20] = (2).to_bytes(4, "big")
-    data[entry_1] = data[entry_1 + 20] = 1  # other hashes, in the same slot
-    path.write_bytes(data)
-    code, out, err = run(store, *KEY)
-    assert (code, out) == (3, "")
-    assert err.count("\n") == 1
-    assert "IDX-SEL-6" in err
-    code, out, _ = run(store, *KEY, "--explain")
-    assert code == 1
-    assert "a cycle" in out
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [
