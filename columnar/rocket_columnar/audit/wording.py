@@ -199,7 +199,8 @@ def say_missing_keys(store: Store, runs: Sequence[KeyRun], report: Callable[[Fin
             else f"{run.count:,} of the keys of the record at physical offset {run.begin:,} {'is' if run.count == 1 else 'are'}"
         )
         text = f"{what} not in the index: queries by key do not find them"
-        clause = "IDX-SVC-9" if store.transaction_at(run.begin) else None
+        rolled = "IDX-SVC-9" if store.transaction_at(run.begin) else None
+        clause = rolled if store.indexes else "IDX-SVC-7"
         report(finding("index.missing_key", *store.at(run.begin), text, clause=clause))
 
 
