@@ -34,33 +34,6 @@ def column(out: str, name: str) -> list[object]:
     return [json.loads(line)[name] for line in out.splitlines()]
 
 
-def test_entries_of_a_key(run: Run, tmp_path: Path) -> None:
-    # "A#B" hashes to 65 * 31^2 + 35 * 31 + 66 = 63616.
-    path = put(tmp_path, f"index/{INDEX}", index_file(7, 12, [Entry(8, 0, 0), Entry(63616, 200, 5)]))
-    for key in ("--key", "A#B"), ("--topic", "A", "--key", "B"):
-        assert column(run(path, "--table", "index_entries", *key).out, "phy_offset") == [200]
-
-
-def test_units_and_records_of_a_topic(run: Run, store: Path) -> None:
-    put(store, f"consumequeue/Other/3/{FIRST}", unit(7, 100))
-    out = run(store, "--table", "consume_queue", "--topic", "Other", "--topic", "None").out
-    assert column(out, "phy_offset") == [7]
-    assert run(store, "--table", "commit_log", "--topic", "Other").out == ""
-
-
-def test_kind_and_geometry(run: Run, tmp_path: Path) -> None:
-    path = put(tmp_path, "copied", WHOLE_INDEX)
-    code, out, err = run(path, "--kind", "index", "--geometry", "7,12", "--table", "index_headers")
-    assert (code, err) == (0, "")
-    assert json.loads(out)["hash_slot_num"] == 7
-
-
-def test_all_shows_what_lies_beyond_the_index_count(run: Run, tmp_path: Path) -> None:
-    path = put(tmp_path, f"index/{INDEX}", WHOLE_INDEX[:36] + b"\0\0\0\2" + WHOLE_INDEX[40:])
-    assert len(run(path, "--table", "index_entries").out.splitlines()) == 1
-    assert len(run(path, "--table", "index_entries", "--all").out.splitlines()) == 3
-
-
 def test_a_csv_contains_texts_as_they_are(run: Run, tmp_path: Path) -> None:
     """Those too that a spreadsheet would run as formulas."""
     # base64 writes the first six bits 111110 as "+": a body that begins with F8.

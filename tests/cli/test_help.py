@@ -82,18 +82,6 @@ def test_the_first_page_groups_the_verbs_and_gives_examples(verb: Verb) -> None:
     assert re.findall("rocketspec (audit|query|conform) ", examples) == ["audit", "query", "conform"]
 
 
-def test_a_group_without_a_command_shows_its_help(verb: Verb) -> None:
-    code, out, err = verb("golden")
-    assert (code, err) == (2, "")
-    assert "unpack" in out
-
-
 @pytest.mark.parametrize("arguments", ["--version", "spec --help", "spec show IDX-PUT-5"])
 def test_what_succeeds_ends_with_0(verb: Verb, arguments: str) -> None:
     assert verb(*arguments.split()).code == 0
-
-
-def test_a_directory_in_place_of_a_case_file(verb: Verb) -> None:
-    code, _, err = verb("replay", ".")
-    assert code == 3
-    assert err.startswith("rocketspec: .: found a directory, expected ")

@@ -63,18 +63,3 @@ def test_a_stopped_unpack_leaves_nothing(signal: str, tmp_path: Path) -> None:
     assert stopped.returncode == 130
     assert "Traceback" not in stopped.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("marker", ["commitlog", "consumequeue", "dledger-0/data"])
-@pytest.mark.parametrize("place", [".", "deep/below"])
-def test_nothing_is_written_into_a_store(
-    marker: str, place: str, unpack: Callable[..., Outcome], tmp_path: Path
-) -> None:
-    store = tmp_path / "store"
-    (store / marker).mkdir(parents=True)
-    before = sorted(store.rglob("*"))
-    target = store / place
-    refused = unpack(NAME, target)
-    assert refused.code == 2
-    assert "nothing is written into a store" in refused.err
-    assert sorted(store.rglob("*")) == before
