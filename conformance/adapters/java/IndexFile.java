@@ -22,7 +22,7 @@ final class IndexFile {
 
     private final FileChannel channel;
     private final ByteBuffer buffer = ByteBuffer.allocate(8);
-    /** So many bytes count; this and every position may wrap. */
+    /** Number of bytes that count; this and every position may wrap. */
     private final int size;
     private final int slots;
     private final int capacity;
