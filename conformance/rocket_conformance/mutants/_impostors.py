@@ -137,7 +137,7 @@ IMPOSTORS: Final = (
 _LATE: Final = 3
 """The case at which one goes wrong that begins well: alone, each case passes."""
 
-_TIMEOUT: Final = 1.0
+_TIMEOUT: Final = 3.0
 """Seconds that one of them has for a case."""
 
 Send: TypeAlias = "Callable[[str], None]"
