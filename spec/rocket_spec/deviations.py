@@ -1,10 +1,12 @@
 """The findings of an audit with their values, and the number of places where clauses held, for a judge of clauses."""
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import NamedTuple
 
 
-class Deviation(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Deviation:
     """A value that differs from what 4.9.3 writes.
 
     Attributes:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from judged_stores import judge_store
-from rocket_columnar.audit import audit
+from rocket_columnar.audit import Level, audit
 from rocket_columnar.facts import Store
 from rocket_columnar.store import BrokerConf, read_broker_conf
 from rocket_conformance.store_verdict import (
@@ -113,7 +113,7 @@ def test_damage_breaks_its_clause(variant: Damaged, tmp_path: Path) -> None:
     store = open_damaged(variant.name, tmp_path)
     kind = variant.name.removeprefix(f"{variant.store}-")
     clause, others = DAMAGE.get(kind, (None, set[str]()))
-    level = "deep" if kind == "log-crc" else "default"
+    level: Level = "deep" if kind == "log-crc" else "default"
     found = {one.clause for one in audit(Store(store), level) if one.code in (variant.damage, "queue.gap")}
     assert clause in found
     broken = set(judge_store(store).with_outcome("broken"))
@@ -309,8 +309,15 @@ def test_delays_of_its_own(tmp_path: Path) -> None:
     log = b""
     for number in range(4):
         due = {"DELAY": str(number % 2 + 1), "REAL_TOPIC": "T", "REAL_QID": "0"}
-        options = {"queue_id": number % 2, "queue_offset": number // 2, "store_timestamp": BEGIN + number}
-        log += encode_record("SCHEDULE_TOPIC_XXXX", b"x", due, phy_offset=len(log), **options)
+        log += encode_record(
+            "SCHEDULE_TOPIC_XXXX",
+            b"x",
+            due,
+            queue_id=number % 2,
+            queue_offset=number // 2,
+            phy_offset=len(log),
+            store_timestamp=BEGIN + number,
+        )
     store = own_store(tmp_path / "store", log, delays=(7_000, 20_000))
     conf = configured(tmp_path, messageIndexEnable="false", messageDelayLevel="7s 20s")
     assert judge_store(store, conf=conf).with_outcome("broken") == []
@@ -341,8 +348,15 @@ def test_further_queues_that_are_no_light_ones(tmp_path: Path) -> None:
     log, store = b"", tmp_path / "store"
     for number in range(8):
         further = {"INNER_MULTI_DISPATCH": "Further", "INNER_MULTI_QUEUE_OFFSET": str(number // 2)}
-        options = {"queue_id": number % 2, "queue_offset": number // 2, "store_timestamp": BEGIN + number}
-        log += encode_record("T", b"x", further, phy_offset=len(log), **options)
+        log += encode_record(
+            "T",
+            b"x",
+            further,
+            queue_id=number % 2,
+            queue_offset=number // 2,
+            phy_offset=len(log),
+            store_timestamp=BEGIN + number,
+        )
     own_store(store, log)
     for queue in ("0", "1"):
         shutil.copytree(store / "consumequeue" / "T" / queue, store / "consumequeue" / "Further" / queue)
