@@ -124,7 +124,7 @@ def _restart(settings: Settings, store: Store, *, as_json: bool) -> None:
     index_safe = settings.conf is not None and settings.conf.index_safe
     conf = None if settings.conf is None else settings.conf.path
     shell = Shell.of(settings.store, settings.options, conf)
-    show(usual, safe, shell, as_json=as_json, index_safe=index_safe, cures=not store.signs)
+    show(usual, safe, shell, as_json=as_json, index_safe=index_safe)
     plan = safe if index_safe else usual
     if not plan.safe:
         raise typer.Exit(option.FINDINGS)

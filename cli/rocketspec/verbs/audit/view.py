@@ -98,7 +98,6 @@ def show(
     *,
     as_json: bool,
     index_safe: bool = False,
-    cures: bool = True,
 ) -> None:
     """Prints the plan of a start, and how the other value of messageIndexSafe would change it.
 
@@ -108,7 +107,6 @@ def show(
         shell: builds the cure's commands.
         as_json: prints JSON.
         index_safe: whether the broker has messageIndexSafe.
-        cures: whether to print what to do about lost keys.
     """
     if as_json:
         from rocket_columnar.restart import rows_of
@@ -124,8 +122,6 @@ def show(
             f"{which} messageIndexSafe: dispatch restarts at {other.dispatch_from:,}, {len(other.lost):,} keys lost "
             f"({without}: {len(plan.lost):,})"
         )
-        if not cures:
-            return
         if len(plan.lost) and not index_safe and not len(other.lost):
             say("cure: set messageIndexSafe before the start, which then takes longer")
             typer.echo(f"  {shell.setting('messageIndexSafe', 'true')}")
