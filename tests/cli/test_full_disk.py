@@ -39,6 +39,12 @@ def test_decoding(form: str, tmp_path: Path) -> None:
     check(folder, "size", range(5, 2000, 15), "no space left on device", *arguments)
 
 
+def test_an_audit_by_a_process_that_may_open_few_files(tmp_path: Path) -> None:
+    """It reports no finding that is about the process."""
+    store = open_store("small-roll", tmp_path / "golden")
+    check(tmp_path / "disk", "files", range(8, 128, 2), "too many open files", "audit", store)
+
+
 def test_the_page_of_an_audit(tmp_path: Path) -> None:
     store, folder = open_store("small-roll", tmp_path / "golden"), tmp_path / "disk"
     check(

@@ -131,7 +131,7 @@ def _main(
         before = _content(folder)
         code = run(limit, before, arguments)
         if code == 0 and then:
-            run(0, before, then)
+            run(0 if of_disk else limit, before, then)
         subprocess.run(["umount", str(folder)], check=True)
         if code == 0:
             break

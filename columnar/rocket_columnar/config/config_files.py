@@ -14,7 +14,7 @@ from rocket_spec.printable import printable
 from rocket_spec.tables import TABLES
 
 from rocket_columnar.config.lenient_json import parse
-from rocket_columnar.store import CONFIG_TABLES, Reader, open_reader
+from rocket_columnar.store import CONFIG_TABLES, Reader, open_reader, raise_of_process
 
 # The rows of the tables that the files of `config/` hold.
 
@@ -362,6 +362,7 @@ def _read(table: str, path: Path) -> ConfigFile:
     except FormatError as error:
         return ConfigFile(path, None, error, path.stat().st_mtime)
     except OSError as error:
+        raise_of_process(error)
         return ConfigFile(path, None, error, 0.0)
 
 

@@ -37,6 +37,7 @@ from rocket_columnar.store import (
     StoreFile,
     by_queue,
     is_gone,
+    raise_of_process,
     size_of,
     while_there,
 )
@@ -127,6 +128,7 @@ class TableDecoder:
                         raise
                     continue
                 except OSError as error:
+                    raise_of_process(error)
                     self._leave_out(file, error)
                     continue
                 yield number, file, reader

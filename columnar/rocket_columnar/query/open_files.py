@@ -28,7 +28,16 @@ from rocket_columnar.formats import (
     topic_length_size,
 )
 from rocket_columnar.index import GeometryGuess, IndexFile, resolve
-from rocket_columnar.store import DIRECTORY, Reader, StoreFile, file_at, is_gone, require_store, usual_size
+from rocket_columnar.store import (
+    DIRECTORY,
+    Reader,
+    StoreFile,
+    file_at,
+    is_gone,
+    raise_of_process,
+    require_store,
+    usual_size,
+)
 
 # The index files of a store as a broker's start would load them, opened to read.
 
@@ -78,6 +87,7 @@ def open_indexes(store: Store, given: Geometry | None, stack: ExitStack) -> Inde
         except OSError as error:
             if is_gone(file):  # expired since it was listed
                 continue
+            raise_of_process(error)
             reason = error.strerror or str(error)
             skipped.append((file.name, f"it cannot be read: {reason.lower()}"))
     filled = [file for file in readable if file.path.stat().st_size]

@@ -35,6 +35,7 @@ from rocket_columnar.store.reader import (
     files_kept_open,
     lower_priority,
     open_reader,
+    raise_of_process,
     read_gently,
 )
 from rocket_columnar.store.store_file import (

@@ -12,7 +12,7 @@ from rocket_spec.layout import LONG_TOPIC_MAGIC
 from rocket_columnar.formats import body_begin
 from rocket_columnar.store.listing import find_files
 from rocket_columnar.store.places import is_store
-from rocket_columnar.store.reader import open_reader
+from rocket_columnar.store.reader import open_reader, raise_of_process
 from rocket_columnar.store.store_file import StoreFile, read_at
 
 _LATER_TIMES: Final = struct.Struct(">3q")
@@ -132,8 +132,9 @@ def _of_folders(store: Path) -> Iterator[Sign]:
     try:
         with open_reader(path) as reader:
             text = reader.read(0, min(reader.size, _LONGEST)).tobytes()
-    except OSError:  # no configuration, or none that can be read
-        return
+    except OSError as error:
+        raise_of_process(error)
+        return  # no configuration, or none that can be read
     if b"queue.type" in text and b"BatchCQ" in text:
         yield Sign("batch", "queue.type BatchCQ in config/topics.json")
     elif b'"stateVersion"' in text:

@@ -29,7 +29,7 @@ from rocket_columnar.store.places import (
     place_of,
     refuse_parent,
 )
-from rocket_columnar.store.reader import open_reader, require_regular
+from rocket_columnar.store.reader import open_reader, raise_of_process, require_regular
 from rocket_columnar.store.store_file import (
     ALL_KINDS,
     CONFIG_TABLES,
@@ -266,8 +266,9 @@ def _has_entry(path: Path) -> bool:
     try:
         with open_reader(path) as reader:
             return entry_position(reader.read(0, min(reader.size, ENTRY.size + 8)).tobytes()) is not None
-    except OSError:  # it is in use as far as anyone knows
-        return True
+    except OSError as error:
+        raise_of_process(error)
+        return True  # it is in use as far as anyone knows
 
 
 def _detect(path: Path) -> Kind | None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from rocket_spec.errors import UsageError
 
-from rocket_columnar.store.reader import require_regular
+from rocket_columnar.store.reader import raise_of_process, require_regular
 
 _FLOCK: Final = struct.Struct("hhqqi4x")
 """`struct flock` of 64-bit Linux: type, whence, start, length, process."""
@@ -38,7 +38,8 @@ def lock_holder(store: Path) -> int | None:
         descriptor = os.open(store / "lock", os.O_RDONLY | os.O_NONBLOCK)
     except FileNotFoundError:
         return 0
-    except OSError:
+    except OSError as error:
+        raise_of_process(error)
         return None
     try:
         if _identity(os.fstat(descriptor)) in _held:

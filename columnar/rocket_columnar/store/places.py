@@ -24,7 +24,7 @@ from rocket_spec.layout import (
 )
 
 from rocket_columnar.formats import parse_int, parse_long
-from rocket_columnar.store.reader import Reader, Source
+from rocket_columnar.store.reader import Reader, Source, raise_of_process
 from rocket_columnar.store.store_file import CONFIG_TABLES, MEMBER, MEMBER_LOG, Kind, StoreFile, shown_name
 
 # Symbolic links at the places of a store: what reads follows them, what writes refuses them.
@@ -59,8 +59,9 @@ def _links_at(entry: os.DirEntry[str], name: str, depth: int) -> Iterator[str]:
 def _entries(directory: Path) -> list[os.DirEntry[str]]:
     try:
         return entries_of(directory)
-    except OSError:  # reported where it is read
-        return []
+    except OSError as error:
+        raise_of_process(error)
+        return []  # reported where it is read
 
 
 _PLACES: Final[dict[str, Kind]] = {

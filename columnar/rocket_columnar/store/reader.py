@@ -37,6 +37,13 @@ HOLE_FACTOR: Final = 64
 _KEPT: Final = 96
 """Files that stay open within `files_kept_open`, beside those in use."""
 PREADV: Final = getattr(os, "preadv", None)  # not on Windows
+_OF_THE_PROCESS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+
+
+def raise_of_process(error: OSError) -> None:
+    """Raises an error that says nothing about the file: the process has too many files open, or too little memory."""
+    if error.errno in _OF_THE_PROCESS:
+        raise error
 
 
 _gentle: GentleReads | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from bisect import bisect_right
 from collections import Counter, deque
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar, get_args
 
 from rocket_spec.errors import UsageError
 
-from rocket_columnar.store.reader import Reader, Source, open_reader, settled
+from rocket_columnar.store.reader import Reader, Source, open_reader, raise_of_process, settled
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -201,9 +200,6 @@ def size_of(file: StoreFile) -> int | None:
 # Files and directories of a store that cannot be read: they are left out, and the rest is done.
 
 
-_OF_THE_PROCESS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-"""Errors that say nothing about the file that was to be opened."""
-
 _P = ParamSpec("_P")
 
 
@@ -282,12 +278,9 @@ def despite_unreadable(work: Callable[[], _T]) -> _T:
                     raise
                 raise last from None
             except OSError as error:
+                raise_of_process(error)
                 last, name = error, error.filename
-                if (
-                    name not in attempts.listed - attempts.failed.keys()
-                    or error.errno in _OF_THE_PROCESS
-                    or not error.strerror
-                ):
+                if name not in attempts.listed - attempts.failed.keys() or not error.strerror:
                     raise
                 attempts.failed[name] = error.strerror.lower()
     finally:

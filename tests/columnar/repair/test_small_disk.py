@@ -7,16 +7,18 @@ import pytest
 from limited_disk import run_on_disks
 from rocket_golden import open_store
 
+FULL = "no space left on device"
 LIMITS = [
-    pytest.param("size", range(0, 10_000, 25), id="room"),
-    pytest.param("nr_inodes", range(0, 4_000, 9), id="inodes"),
-    pytest.param("size", range(0, 10_000, 5), id="room, small steps", marks=pytest.mark.soak),
-    pytest.param("nr_inodes", range(4_000), id="inodes, one by one", marks=pytest.mark.soak),
+    pytest.param("size", range(0, 10_000, 25), FULL, id="room"),
+    pytest.param("nr_inodes", range(0, 4_000, 9), FULL, id="inodes"),
+    pytest.param("files", range(8, 200, 4), "too many open files", id="descriptors"),
+    pytest.param("size", range(0, 10_000, 5), FULL, id="room, small steps", marks=pytest.mark.soak),
+    pytest.param("nr_inodes", range(4_000), FULL, id="inodes, one by one", marks=pytest.mark.soak),
 ]
 
 
-@pytest.mark.parametrize(("option", "limits"), LIMITS)
-def test_a_repair_on_a_small_disk(tmp_path: Path, option: str, limits: range) -> None:
+@pytest.mark.parametrize(("option", "limits", "reason"), LIMITS)
+def test_a_repair_on_a_small_disk(tmp_path: Path, option: str, limits: range, reason: str) -> None:
     """Of a small store with a damaged index file, a cut queue file, and one that is gone."""
     store, disk = open_store("small-roll", tmp_path), tmp_path / "disk"
     (store / "lock").touch()
@@ -34,7 +36,7 @@ def test_a_repair_on_a_small_disk(tmp_path: Path, option: str, limits: range) ->
     for run in failed:
         assert (run.code, run.out, run.left) == (3, "", []), run
         assert run.err.count("\n") == 1, run
-        assert "no space left on device" in run.err, run
+        assert reason in run.err, run
     assert (repaired.code, repaired.err) == (0, "")
     assert len({name.split("/")[1] for name in repaired.left if "/rocketspec-repair-" in name}) == 1
     assert (undone.code, undone.err, undone.left) == (0, "", []), "an undo needs no free space"
