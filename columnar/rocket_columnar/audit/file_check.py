@@ -35,7 +35,10 @@ _EXT_FREE: Final = 4  # bytes at the end of an ext file that its units leave fre
 
 def planned(store: Store) -> tuple[Finding, ...]:
     """The findings that listing a store's files and inferring a geometry gives."""
-    found = [*filter(None, (_stray(store, *skip) for skip in store.skipped)), *unread_findings(store.skipped)]
+    skipped = list(store.skipped)
+    if store.path is not None and (store.path / "lock").is_dir():
+        skipped.append(("lock", Unreadable("a directory")))
+    found = [*filter(None, (_stray(store, *skip) for skip in skipped)), *unread_findings(skipped)]
     error = store.geometry_fault
     first = store.indexes[0][0] if store.indexes else None
     if isinstance(error, MalformedError) and first is not None:

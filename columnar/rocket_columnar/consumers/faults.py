@@ -213,8 +213,8 @@ def config_findings(
         OSError: a queue cannot be read.
     """
     store = as_store(store, **known)
-    if store.path is None or not (store.path / "config").is_dir():
-        return
+    if store.path is None or not any((store.path / name).exists() for name in ("config", "lock")):
+        return  # no broker has run here
     # Before the queues: a running broker appends to them meanwhile.
     loaded = {table: store.config(table) for table in CONFIG_TABLES.values()}
     for config in loaded.values():

@@ -218,6 +218,11 @@ class Store(Files):
         """Ms of each delay level: what most of its units wait, else of the configuration, else the default."""
         return shown_delays(self, DELAYS if self.conf is None else self.conf.delays)
 
+    @cached_property
+    def mode_off(self) -> bool:
+        """Whether the broker does not read the log: it is one of DLedger mode, which the configuration switches off."""
+        return self.conf is not None and not self.conf.dledger and self.framed and self.logs[0].framed
+
     # --- the next start -----------------------------------------------------------------------------------
 
     @cached_property

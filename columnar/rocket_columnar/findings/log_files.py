@@ -57,6 +57,13 @@ def check_log_files(
                     remedy="aside" if unused else "trim" if unread else "replica",
                 )
             )
+    for file in files:
+        folder, _, leaf = file.name.rpartition("/")
+        if leaf != (own := f"{file.base_offset:020}"):
+            text = (
+                f"found a name that is not {own}: a broker reads the log's files in the order of their names"
+            )
+            report(finding("log.position", file.name, None, text, own_name=f"{folder}/{own}"))
     for before, file in pairwise(files):
         end = before.base_offset + usual
         if file.base_offset > end:
@@ -66,7 +73,7 @@ def check_log_files(
                     f"{file.name.rpartition('/')[0]}/{end:020}",
                     None,
                     f"no file holds physical offsets {end:,} to {file.base_offset:,}: "
-                    "their messages are lost, and a broker starts without an error",
+                    "their messages are lost",
                 )
             )
 

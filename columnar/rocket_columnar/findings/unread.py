@@ -11,11 +11,14 @@ _LOG: Final = (
     ("queue.dangling", "index.entry_dangling", "index.ahead_of_log", "checkpoint.ahead", "log.torn"),
 )
 
+_FILES: Final = ("checkpoint", "lock")
+
 _HIDDEN: Final = {
     "index": ("whether the index has every key", ("index.missing_key", "index.name_order")),
     "consumequeue": ("whether the queues have every unit", ("queue.missing_unit", "queue.gap")),
     "consumequeue_ext": ("what units of its queue refer to", ("queue.tags_code",)),
     "checkpoint": ("the times that a recovery begins with", ()),
+    "lock": ("whether a broker runs", ()),
 }
 """By top folder of an unreadable file: the checks that need the file, in words, and the codes of their findings; `_LOG` for all others."""
 
@@ -27,7 +30,8 @@ def unread_findings(skipped: Iterable[tuple[str, str]]) -> list[Finding]:
             "store.unreadable",
             name,
             None,
-            f"cannot be read: {reason}; not checked: this part, and {_HIDDEN.get(name.partition('/')[0], _LOG)[0]}",
+            f"cannot be read: {reason}; not checked: this part, and {_HIDDEN.get(name.partition('/')[0], _LOG)[0]}"
+            + (": a broker refuses to start" if name in _FILES else ""),
         )
         for name, reason in skipped
         if isinstance(reason, Unreadable) or name == "checkpoint"

@@ -83,7 +83,7 @@ class Outlook:
         for file, size in zip(store.logs, store.log_sizes, strict=True):
             end = min(file.base_offset + size, start.log_end)
             known = min(end, start.dispatch_from)  # what follows is dispatched again
-            messages += int(np.count_nonzero((held >= file.base_offset) & (held < known)))
+            messages += messages_in(file, file.base_offset, known, held)
             messages += messages_in(file, start.dispatch_from, end)
         return cls(None, max(messages, 0), start.log_end, found)
 

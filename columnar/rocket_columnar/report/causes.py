@@ -142,6 +142,9 @@ def _beside(left: Iterable[Finding]) -> dict[str, str]:
     """
     left = list(left)
     free = {finding.file for finding in left if is_missing(finding)}
+    free |= {
+        one.own_name for one in left if one.code == "log.position" and not one.foreign
+    }  # another form of the name
     names = {one.file: one.own_name for one in left if one.own_name}
     while wrong := [file for file, name in names.items() if name not in {*free, *names}]:
         for file in wrong:

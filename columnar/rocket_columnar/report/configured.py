@@ -16,6 +16,7 @@ _LIGHT: Final = f"consumequeue/{LIGHT}"
 def mismatches(store: Store, conf: BrokerConf) -> list[Finding]:
     """A finding for each of the broker's settings with which it would not start on the files, or misread them."""
     found = (
+        _mode_mismatch(conf, store),
         _size_mismatch(conf, sized(store.queues), "mappedFileSizeConsumeQueue", conf.queue_file_size),
         _size_mismatch(conf, sized(store.logs), "mappedFileSizeCommitLog", conf.log_file_size),
         _geometry_mismatch(conf, store),
@@ -58,6 +59,19 @@ def _size_mismatch(
     return _mismatch(code, clause, sizes[0][0].name, text, ((name, usual),))
 
 
+def _mode_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
+    """The log is one of DLedger mode, and the broker looks for another (`DefaultMessageStore.recover`: STORE-10)."""
+    if not store.mode_off:
+        return None
+    text = (
+        f"MODE DIFFERS: the log is one of DLedger mode, but {conf.path} sets enableDLegerCommitLog to false: the broker "
+        "starts with an empty log, and deletes all consume queues"
+    )
+    member = store.logs[0].path.parent.parent.name
+    settings = ("enableDLegerCommitLog", "true"), ("dLegerSelfId", member.removeprefix("dledger-"))
+    return _mismatch("log.gap", "STORE-10", store.logs[0].name, text, settings)
+
+
 def _geometry_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
     seen = store.geometry
     if seen is None or seen == conf.geometry:
@@ -72,7 +86,9 @@ def _geometry_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
     return _mismatch("index.geometry", "IDX-FILE-1", store.indexes[0][0].name, text, settings)
 
 
-def _mismatch(code: str, clause: str, file: str, text: str, settings: tuple[tuple[str, int], ...]) -> Finding:
+def _mismatch(
+    code: str, clause: str, file: str, text: str, settings: tuple[tuple[str, int | str], ...]
+) -> Finding:
     cure = f"set {' '.join(f'{name}={value}' for name, value in settings)}"
     return finding(code, file, None, text, clause=clause, cure=cure, remedy="settings", settings=settings)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
@@ -180,8 +181,11 @@ def _sized(file: StoreFile, size: int) -> StoreFile:
     return replace(file, source=Source(str(file.path), size, read))
 
 
-def messages_in(file: StoreFile, begin: int, end: int) -> int:
-    """Number of records of a log file between two physical offsets that a consumer can get; an OSError if it cannot be read."""
+def messages_in(file: StoreFile, begin: int, end: int, held: NDArray[np.int64] | None = None) -> int:
+    """Number of records of a log file between two physical offsets that a consumer can get; an OSError if it cannot be read.
+
+    With `held` only records at these physical offsets count.
+    """
     if max(begin, file.base_offset) >= end:
         return 0
     total = 0
@@ -189,5 +193,8 @@ def messages_in(file: StoreFile, begin: int, end: int) -> int:
         scan = RequestScan(reader, file.base_offset, TopicNames())
         first = max(begin - file.base_offset, 0)
         for batch in scan.run(first, reader.size, exact=not first, on_gap=lambda _: None):
-            total += int(np.count_nonzero(batch.queued & (batch.phy_offset < end)))
+            counted = batch.queued & (batch.phy_offset < end)
+            if held is not None:
+                counted &= np.isin(batch.phy_offset, held)
+            total += int(np.count_nonzero(counted))
     return total

@@ -9,6 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from rocket_spec.errors import UsageError
+
 from rocket_columnar.audit import Level
 from rocket_columnar.audit import audit as engine
 from rocket_columnar.consumers import config_findings
@@ -18,6 +20,7 @@ from rocket_columnar.report.causes import Cause, find_causes
 from rocket_columnar.report.configured import mismatches
 from rocket_columnar.report.cures import REPAIRED_LATER
 from rocket_columnar.report.shell import Shell
+from rocket_columnar.restart import refused_by_log
 from rocket_columnar.store import (
     Sign,
     despite_unreadable,
@@ -100,6 +103,8 @@ def audit(
             if not conf.index_enabled:
                 found = [finding for finding in found if finding.code != "index.missing_key"]
             found = [*mismatches(store, conf), *found]
+        if not (signs or store.live or level == "quick"):
+            found = _refused(store, found)
         whole = not signs and _is_whole(found)
         halves = whole and level != "quick"
         found += while_listed(lambda: list(config_findings(store, queues=whole, halves=halves)))
@@ -118,6 +123,21 @@ def audit(
         }[level]
         report = despite_unreadable(lambda: report_on(found, shell, store, signs))
     return replace(report, unchecked=(unchecked,) if unchecked else ())
+
+
+def _refused(store: Store, found: list[Finding]) -> list[Finding]:
+    """The findings, of which the first on the damaged log states why no start comes to its end, if none does."""
+    damage = next((one for one in found if one.code.startswith("log.") and one.severity != "note"), None)
+    if damage is None:
+        return found
+    try:
+        refused = refused_by_log(store)
+    except (UsageError, OSError):
+        return found
+    text = f"{damage.message}; the broker does not start: {refused}"
+    return (
+        found if refused is None else [replace(one, message=text) if one is damage else one for one in found]
+    )
 
 
 def _linked(name: str) -> Finding:

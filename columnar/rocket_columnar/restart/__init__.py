@@ -7,6 +7,7 @@ from rocket_columnar.restart.prediction import (
     Restart,
     predict,
     predicted,
+    refused_by_log,
     restart,
     restarts,
     rows_of,

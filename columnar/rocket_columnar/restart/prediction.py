@@ -389,6 +389,8 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool)
         end = store.end if refused else walked_end(store, walk_from, work)
     if refused is not None:
         return Restart(clean, refused, walk_from, store.end, walk_from, (), (), LostKeys.none())
+    if store.mode_off:
+        return _without_log(store, work)
     queues = queue_starts(store.queues, end, work, has_log=bool(store.logs))
     indexes = deleted_indexes(store.indexes, store.checkpoint_times[2], clean=clean)
     behind = max([store.begin, *(queue.max_phy_offset for queue in queues)])
@@ -414,6 +416,29 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool)
     unread = 0 if framed else max(store.end - end, 0)
     missing = missing_bytes(store)
     return Restart(clean, refused, walk_from, end, dispatch_from, deletions, units, lost, unread, missing)
+
+
+def _without_log(store: Store, work: WorkDone) -> Restart:
+    """A start that does not read the log: it deletes all queues (STORE-10)."""
+    queues = queue_starts(store.queues, 0, work, has_log=False)
+    units = tuple(unit for queue in queues for unit in queue.lost(0, 0))
+    indexes = deleted_indexes(store.indexes, store.checkpoint_times[2], clean=store.clean)
+    unread = store.end - store.begin
+    return Restart(
+        store.clean, None, 0, 0, 0, (*indexes, *_of_queues(queues)), units, LostKeys.none(), unread
+    )
+
+
+def refused_by_log(store: Store) -> str | None:
+    """Why the walk over the log or the dispatch ends a start, though all files can be loaded; None if neither does.
+
+    Raises:
+        UsageError, OSError: as `restart`.
+    """
+    strays = any(found.code in _REFUSED and found.severity != "note" for found in store.once(planned))
+    if strays or refusal(store) or store.config_refusal:
+        return None
+    return restarts(store)[store.conf is not None and store.conf.index_safe].refused
 
 
 def _of_queues(queues: Iterable[QueueStart]) -> Iterator[Deletion]:

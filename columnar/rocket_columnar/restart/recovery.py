@@ -59,12 +59,20 @@ def deleted_indexes(
 
 def refusal(store: Store) -> str | None:
     """The first file that ends the load: a broker refuses to start (`MappedFileQueue.load` 163-166)."""
-    for kind, files in (("commit-log", store.logs), ("consume-queue", store.queues)):
+    conf = store.conf
+    for name in ("checkpoint", "lock"):
+        if store.path is not None and (store.path / name).is_dir():
+            return f"{name}: a directory, which a broker cannot open as a file"
+    for kind, files, configured in (
+        ("commit-log", store.logs, None if conf is None or store.framed else conf.log_file_size),
+        ("consume-queue", store.queues, None if conf is None else conf.queue_file_size),
+    ):
         sizes = [(file, size_of(file) or 0) for file in files]
         usual = usual_size([size for _, size in sizes]) if sizes else 0
+        wanted, who = (usual, "the others have") if configured is None else (configured, "the broker expects")
         for file, size in sizes:
-            if size != usual:
-                return f"{file.name}: a {kind} file of {size:,} bytes where the others have {usual:,}"
+            if size != wanted:
+                return f"{file.name}: a {kind} file of {size:,} bytes where {who} {wanted:,}"
     return None
 
 

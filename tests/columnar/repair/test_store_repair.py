@@ -107,7 +107,7 @@ def test_what_a_start_dispatches_again_is_kept(tmp_path: Path, gone: str, messag
     store = open_store("mixed", tmp_path)
     path = store / gone
     shutil.rmtree(path) if path.is_dir() else path.unlink()
-    (tmp_path / "broker.conf").write_text("mappedFileSizeConsumeQueue=400\n")
+    (tmp_path / "broker.conf").write_text("mappedFileSizeConsumeQueue=400\nmappedFileSizeCommitLog=32768\n")
     conf = read_broker_conf(tmp_path / "broker.conf")
     assert plan_repair(Target(store, conf=conf)).outlook.messages == messages
 
