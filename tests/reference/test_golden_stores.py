@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 import rocket_golden
-from rocket_reference import DispatchRequest, Store, StoreConfig, ext_units
+from reference_starts import config_of, names
+from rocket_reference import DispatchRequest, Store, ext_units
 from rocket_reference.query_message import query_message
 
 # The stores that are whole: what their files hold follows from their commit log. Not among them:
@@ -21,22 +22,6 @@ WHOLE = (
     *("default-geometry", "ext", "ipv6", "live", "lmq", "mixed", "replica", "replica-late-slave"),
     *("replica-slave", "small-roll", "transactions"),
 )
-
-
-def config_of(name: str) -> StoreConfig:
-    store = rocket_golden.manifest().stores[name]
-    given = store.config
-    slots, entries = store.geometry
-    return StoreConfig(
-        commit_log_file_size=store.commit_log_file_size,
-        queue_file_size=store.consume_queue_file_size,
-        ext_file_size=store.consume_queue_ext_file_size,
-        hash_slot_num=slots,
-        index_num=entries,
-        multi_dispatch=given.get("enableMultiDispatch") == "true",
-        lmq=given.get("enableLmq") == "true",
-        slave=given.get("brokerRole") == "SLAVE",
-    )
 
 
 def content(store: Path, *parts: str) -> dict[str, bytes]:
@@ -61,11 +46,6 @@ def recorded_bit_maps(store: Path) -> Callable[[DispatchRequest], bytes]:
             units = ext_units(path.read_bytes())
             bit_maps[path.parts[-3], int(path.parts[-2])] += [unit.bit_map for _, unit in units]
     return lambda request: bit_maps[request.topic, request.queue_id].pop(0) if bit_maps else b""
-
-
-def names() -> Callable[[], str]:
-    counter = itertools.count(20990101000000000)
-    return lambda: str(next(counter))
 
 
 @pytest.mark.parametrize("name", WHOLE)

@@ -1,0 +1,85 @@
+"""No two verbs contradict each other: each relation over stores of every kind. All of them in a soak, some of each in `make test`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import relations
+from every_store import BROKEN, DAMAGED, DRAWN, EVERY, GOLDEN, LATER, StoreKind, Subject
+from relations import RELATIONS
+from rocket_reference.query_message import MessageResult
+
+FEW: Final = {one.name for one in (*GOLDEN, *LATER, *DAMAGED[::8], *BROKEN[::7], *DRAWN[::12])}
+PAGE: Final = Path(__file__).parents[2] / "docs" / "reliability.md"
+LEFT_OUT: Final = {("incident: a log file's name lacks its zeros", "queries_are_the_references")}
+"""The broker reads this file's records at wrong offsets, and `query` at the right ones, which the cure gives back."""
+_NUMBERS: Final = count()
+OF_SPARK: Final = "`spark audit` has the findings of `audit`."
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, id=kind.name, marks=[] if kind.name in FEW else pytest.mark.soak) for kind in EVERY],
+)
+def test_no_two_verbs_contradict_each_other(kind: StoreKind, tmp_path: Path) -> None:
+    subject = Subject(kind, tmp_path)
+    chosen = [one for one in RELATIONS if (kind.name, one.__name__) not in LEFT_OUT]
+    assert [(relation.__name__, told) for relation in chosen for told in relation(subject)] == []
+
+
+def _start(subject: Subject, **lies: Any) -> None:
+    assert subject.start is not None
+    subject.start = replace(subject.start, **lies)
+
+
+def _repaired(subject: Subject, **lies: Any) -> None:
+    assert subject.repaired is not None
+    subject.repaired = subject.repaired._replace(**lies)
+
+
+def _of_module(name: str, lie: Callable[..., Any]) -> Callable[[Subject, pytest.MonkeyPatch], None]:
+    return lambda _, patch: patch.setattr(relations, name, lie)
+
+
+LIES: Final[dict[str, Callable[[Subject, pytest.MonkeyPatch], object]]] = {
+    "a_finding_states_that_no_broker_starts": lambda subject, _: _start(subject, refused="no"),
+    "the_reference_starts": lambda subject, _: _start(subject, refused="no"),
+    "the_real_broker_starts": lambda subject, _: _start(subject, refused="no"),
+    "lost_keys_are_not_found": lambda subject, _: setattr(
+        subject, "left", subject.left._replace(entries=frozenset())
+    ),
+    "lost_units_are_gone": lambda subject, _: setattr(
+        subject, "left", subject.left._replace(units=frozenset())
+    ),
+    "queries_are_the_references": _of_module("query_message", lambda *_: MessageResult([], 0, 0)),
+    "a_rebuild_of_a_clean_store_gives_its_files": _of_module("rebuild", lambda *_: None),
+    "a_copy_is_equal": _of_module("store_digest", lambda _: next(_NUMBERS)),
+    "counts_are_equal": _of_module("look_at", lambda _, look=relations.look_at: replace(look(_), indexes=())),
+    "a_repair_does_what_its_plan_names": lambda subject, _: _repaired(subject, after={"index/1": "new"}),
+    "a_repair_cures": lambda subject, _: _repaired(subject, faults={"index.size"}),
+    "an_undo_restores_each_byte": lambda subject, _: _repaired(subject, undone={}),
+}
+"""What one verb says instead of the truth, by the name of a relation that then does not hold."""
+HEALTHY: Final = next(kind for kind in GOLDEN if kind.name == "small-roll")
+RECORDED: Final = next(kind for kind in BROKEN if kind.name == "incident: the queue folder was deleted")
+
+
+@pytest.mark.parametrize("relation", RELATIONS, ids=[relation.__name__ for relation in RELATIONS])
+def test_each_relation_notices_a_lie(
+    relation: relations.Relation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = relation.__name__ in {"the_real_broker_starts", "a_repair_cures"}
+    subject = Subject(RECORDED if recorded else HEALTHY, tmp_path)
+    LIES[relation.__name__](subject, monkeypatch)
+    assert list(relation(subject))
+
+
+def test_the_page_lists_them() -> None:
+    _, _, section = PAGE.read_text("utf-8").partition("\n## The verbs agree\n")
+    listed = [line.removeprefix("- ") for line in section.split("\n## ")[0].splitlines() if line[:2] == "- "]
+    assert listed == [*((relation.__doc__ or "").strip() for relation in RELATIONS), OF_SPARK]

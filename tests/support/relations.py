@@ -1,0 +1,241 @@
+"""The relations between verbs: each a function that yields where one store contradicts it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from every_store import Subject, hash_of, units_in
+from incident_run import recorded
+from rocket_columnar.decode import decode
+from rocket_columnar.describe import compare_configurations, compare_stores, digest, look_at, store_digest
+from rocket_columnar.query import OpenStore
+from rocket_columnar.rebuild import rebuild
+from rocket_reference import JavaError
+from rocket_reference.query_message import query_message
+from rocket_spec.errors import FormatError, UsageError
+
+Relation = Callable[[Subject], Iterator[str]]
+
+_REFUSES: Final = re.compile("refuses to start|does not start|never returns")
+_ASKED: Final = 40
+"""Keys that are asked of one store."""
+_END: Final = (1 << 63) - 1
+
+
+def a_finding_states_that_no_broker_starts(subject: Subject) -> Iterator[str]:
+    """`audit` has a finding that states that a broker does not start exactly if `audit --restart` refuses the start."""
+    if subject.start is None:
+        return
+    stated = [one for one in subject.report if one.severity != "note" and _REFUSES.search(one.message)]
+    if bool(stated) != bool(subject.start.refused):
+        yield f"audit: {[one.code for one in stated]}, --restart: {subject.start.refused}"
+
+
+def the_reference_starts(subject: Subject) -> Iterator[str]:
+    """`audit --restart` refuses a start exactly if the reference's start on the files fails or never ends."""
+    if (
+        subject.start is None
+        or not subject.has_reference
+        or subject.store.config_refusal
+        or _configured(subject)
+    ):
+        return
+    if subject.left.starts == bool(subject.start.refused):
+        yield f"--restart: {subject.start.refused}, the reference starts: {subject.left.starts}"
+
+
+def _configured(subject: Subject) -> bool:
+    """Whether a configuration differs from the one with which the files were written."""
+    return subject.conf is not None and any(
+        one.remedy == "settings" and one.settings for one in subject.report
+    )
+
+
+def the_real_broker_starts(subject: Subject) -> Iterator[str]:
+    """`audit --restart` refuses a start exactly if the real broker did not come up in the recorded incident."""
+    row = recorded().get(subject.name.removeprefix("incident: "), {})
+    if subject.start is None or "nothing" not in row:
+        return
+    if bool(subject.start.refused) != (row["nothing"] is None):
+        yield f"--restart: {subject.start.refused}, the real broker: {row['nothing'] or 'no start'}"
+
+
+def lost_keys_are_not_found(subject: Subject) -> Iterator[str]:
+    """The keys that `audit --restart` states as lost are those that no index file, all of one length, holds after the reference's start."""
+    if {"index.size", "index.geometry"} & {*subject.faults}:
+        return
+    start = subject.start
+    if (
+        start is None
+        or start.refused
+        or not subject.has_reference
+        or not subject.left.starts
+        or _configured(subject)
+    ):
+        return
+    lost = set(zip(start.lost.phy_offset.tolist(), start.lost.key_hash.tolist(), strict=True))
+    held = {(at, hash_of(topic, key)) for at, topic, key in subject.keys if at < start.log_end}
+    gone = held - subject.left.entries
+    if lost != gone:
+        yield f"--restart: {len(lost)} keys, {sorted(lost - gone)[:3]} are found; {sorted(gone - lost)[:3]} of {len(gone)} are not stated"
+
+
+def lost_units_are_gone(subject: Subject) -> Iterator[str]:
+    """The units that `audit --restart` states as lost are not in their queue after the reference's start."""
+    start = subject.start
+    if (
+        start is None
+        or start.refused
+        or not subject.has_reference
+        or not subject.left.starts
+        or _configured(subject)
+    ):
+        return
+    for one in start.lost_units:
+        if (one.topic, one.queue_id, one.phy_offset) in subject.left.units:
+            yield f"{one} is there"
+    if not start.lost_units:
+        before = {unit for unit in units_in(subject.store) if unit[2] < start.log_end}
+        records = {at for at, _, _ in subject.keys}
+        gone = [unit for unit in before - subject.left.units if unit[2] in records]
+        if gone:
+            yield f"{len(gone)} units are gone, {gone[:3]}, and none is stated"
+
+
+def queries_are_the_references(subject: Subject) -> Iterator[str]:
+    """`query` answers each key as the reference does on the same files."""
+    if not subject.has_reference or subject.store.geometry is None or _configured(subject):
+        return
+    root = subject.copy("asked")
+    reference = subject.reference(root)
+    try:
+        if not (reference.log.load() and reference.index.load(last_exit_ok=True)):
+            return
+        step = max(len(subject.keys) // _ASKED, 1)
+        with OpenStore(subject.look()) as opened:
+            for at, topic, key in subject.keys[::step]:
+                answer = opened.query(topic, key, max_num=32, begin=0, end=_END)
+                found = query_message(reference.index, reference.log, topic, key, 32, 0, _END)
+                ours = [row["phy_offset"] for row in answer.messages]
+                theirs = [message.offset for message in found.messages]
+                if ours != theirs:
+                    yield f"{topic} {key} at {at}: {ours}, the reference {theirs}"
+    except JavaError:  # the reference does not load these files
+        return
+    finally:
+        reference.close()
+
+
+def a_repair_does_what_its_plan_names(subject: Subject) -> Iterator[str]:
+    """`repair --plan` changes nothing, and `--apply` touches only the files that it names."""
+    done = subject.repaired
+    if done is None:
+        return
+    if done.planned != done.before:
+        yield "--plan changed something"
+    names = {name for name in {*done.before, *done.after} if done.before.get(name) != done.after.get(name)}
+    touched = {name for name in names if not name.startswith("rocketspec-repair-")}
+    if not touched <= {*done.plan.away, *done.plan.into}:
+        yield f"not in the plan: {sorted(touched - {*done.plan.away, *done.plan.into})}"
+
+
+def a_repair_cures(subject: Subject) -> Iterator[str]:
+    """After `repair --apply` an `audit` has no finding that it was to cure, and no new one."""
+    done = subject.repaired
+    if done is None or done.plan.empty:
+        return
+    if done.worse:
+        yield f"taken back: {done.worse}"
+        return
+    left = {one.code for one in done.plan.left}
+    if new := done.faults - {*subject.faults}:
+        yield f"new: {new}"
+    if not any(code.startswith("log.") for code in left) and (kept := done.faults - left):
+        yield f"not cured: {kept}"
+
+
+def an_undo_restores_each_byte(subject: Subject) -> Iterator[str]:
+    """`repair --undo` restores each file of the store as it was before the repair."""
+    done = subject.repaired
+    if done is not None and done.undone != done.before:
+        yield f"differs: {[name for name, data in done.before.items() if done.undone.get(name) != data][:5]}"
+
+
+def a_rebuild_of_a_clean_store_gives_its_files(subject: Subject) -> Iterator[str]:
+    """`rebuild` of a store that `audit` finds clean, and of whose log nothing has expired, writes its own index files and queues."""
+    if len(subject.report) or not subject.small or subject.store.begin:
+        return
+    made = subject.scratch / "made"
+    rebuild(subject.look(), made)
+    for part in ("consumequeue", "consumequeue_ext", "index"):
+        if _files(made / part) != _files(subject.root / part):
+            yield f"{part}: {len(_files(made / part))} files, {len(_files(subject.root / part))} in the store"
+
+
+def _files(folder: Path) -> list[tuple[str, bytes]]:
+    """Files that hold something; an index file by its place, as the clock named it."""
+    found = [path for path in sorted(folder.rglob("*")) if path.is_file() and any(path.read_bytes())]
+    named = folder.name != "index"
+    found = [path for path in found if path.name.isdecimal()]
+    return [(path.relative_to(folder).as_posix() if named else "", path.read_bytes()) for path in found]
+
+
+def a_copy_is_equal(subject: Subject) -> Iterator[str]:
+    """`diff` finds nothing between a store and itself or its copy, and both have one `digest`."""
+    if not subject.small:
+        return
+    copy = subject.copy("copy")
+    try:
+        own = store_digest(list(digest(subject.look())))
+        if store_digest(list(digest(subject.look(copy)))) != own:
+            yield "digest differs"
+    except (UsageError, FormatError, OSError):
+        pass
+    for other in (subject.root, copy):
+        try:
+            found: list[Any] = [*compare_stores(subject.look(), subject.look(other))]
+            found += compare_configurations(subject.look(), subject.look(other))
+        except (UsageError, FormatError, OSError):
+            continue
+        if found:
+            yield f"diff: {found[:2]}"
+
+
+def counts_are_equal(subject: Subject) -> Iterator[str]:
+    """`inspect` counts the messages, index entries and end of the log that `decode` gives as rows."""
+    if subject.faults or not subject.small:
+        return
+    seen = look_at(subject.look())
+    rows: Counter[str] = Counter()
+    end = 0
+    units: Counter[tuple[str, int]] = Counter()
+    files = subject.store.of("log", "index", "queue")
+    for table, batch in decode(files, on_gap=lambda _: None) if files else ():
+        rows[table] += batch.num_rows
+        if table == "consume_queue":
+            for row in batch.select(["topic", "queue_id", "phy_offset", "pre_blank"]).to_pylist():
+                if row["phy_offset"] >= subject.store.begin and not row["pre_blank"]:
+                    units[row["topic"], row["queue_id"]] += 1
+        elif table == "commit_log":
+            end = max(
+                (row["phy_offset"] + row["size"] for row in batch.select(["phy_offset", "size"]).to_pylist()),
+                default=end,
+            )
+    if sum(index.entries for index in seen.indexes) != rows["index_entries"]:
+        yield f"index: {sum(index.entries for index in seen.indexes)}, decode {rows['index_entries']}"
+    counted = {(queue.topic, queue.queue_id): queue.messages for queue in seen.queues if queue.messages}
+    if counted != dict(units):
+        yield f"queues: {sorted(counted.items() ^ units.items())[:4]}"
+    if seen.log is not None and end and seen.log.end != end:
+        yield f"the log ends at {seen.log.end}, by decode at {end}"
+
+
+RELATIONS: Final[tuple[Relation, ...]] = (
+    a_finding_states_that_no_broker_starts, the_reference_starts, the_real_broker_starts, lost_keys_are_not_found,
+    lost_units_are_gone, queries_are_the_references, a_rebuild_of_a_clean_store_gives_its_files, a_copy_is_equal,
+    counts_are_equal, a_repair_does_what_its_plan_names, a_repair_cures, an_undo_restores_each_byte,
+)  # fmt: skip
