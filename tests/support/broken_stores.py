@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import random
 import shutil
@@ -51,7 +52,7 @@ class Incident:
     damage: Callable[[Path], object]
     base: str = "mixed"
     replica: str = ""
-    settings: dict[str, int] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
     deep: bool = False
 
 
@@ -182,8 +183,41 @@ def light_queue_stuck(store: Path) -> None:
                 overwrite(path, 20 * number, bytes(20))
 
 
+def copy(store: Path, name: str, to: str) -> None:
+    """A copy of a file or folder of the store."""
+    take(store / name, store / to)
+
+
+def take_of(store: Path, base: str, name: str, to: str) -> None:
+    """A file or folder of another golden store."""
+    with TemporaryDirectory() as scratch:
+        take(open_store(base, scratch) / name, store / to)
+
+
+def take(path: Path, to: Path) -> None:
+    shutil.copytree(path, to) if path.is_dir() else shutil.copyfile(path, to)
+
+
+def swap(store: Path, *names: str) -> None:
+    """Exchanges the names of two files."""
+    (first,), (second,) = (paths(store, name) for name in names)
+    other = first.rename(first.with_name("other"))
+    second.rename(first)
+    other.rename(second)
+
+
+def unlist(store: Path, topic: str) -> None:
+    """Removes a topic from the list of topics."""
+    path = store / "config" / "topics.json"
+    table = json.loads(path.read_text("utf-8"))
+    del table["topicConfigTable"][topic]
+    path.write_text(json.dumps(table), "utf-8")
+
+
 _OF_STORES: Final[dict[str, Callable[..., object]]] = {
-    one.__name__: one for one in (next_log, copied_queue, two_indexes, clock_jumped, light_queue_stuck)
+    **{one.__name__: one for one in (next_log, copied_queue, two_indexes, clock_jumped, light_queue_stuck)},
+    **{one.__name__: one for one in (copy, take_of, swap, unlist)},
+    "move": lambda store, name, to: (store / name).rename(store / to),
 }
 _OF_PATHS: Final[dict[str, Callable[..., object]]] = {
     **{one.__name__: one for one in (halve, remove, rename, pack, tear, body_bit, foreign_log, later_magic)},
@@ -191,6 +225,8 @@ _OF_PATHS: Final[dict[str, Callable[..., object]]] = {
     "mkdir": Path.mkdir,
     "truncate": lambda path, size: os.truncate(path, int(size)),
     "write": lambda path, at, data: overwrite(path, int(at), bytes.fromhex(data)),
+    "zeros": lambda path, at, size: overwrite(path, int(at), bytes(int(size))),
+    "text": lambda path, text: path.write_text(text, "utf-8"),
 }
 
 
@@ -212,7 +248,7 @@ def _incident(text: str) -> Incident:
         if verb in {"base", "replica"}:
             fields[verb] = words[0]
         elif verb == "set":
-            fields["settings"][words[0]] = int(words[1])
+            fields["settings"][words[0]] = words[1]
         elif verb == "deep":
             fields["deep"] = True
         else:

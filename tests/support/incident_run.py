@@ -25,7 +25,7 @@ from typing import Any, Final
 from unittest import mock
 
 from broken_stores import INCIDENTS, Incident
-from incident_site import Site, config_of, sound
+from incident_site import Site, config_of, log_paths, sound
 from rocketspec import __main__ as command
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
@@ -79,7 +79,7 @@ def stage(incident: Incident, folder: Path) -> Staged:
     if incident.replica:
         sound(incident.replica, folder / "REPLICA")
     settings = {**config_of(incident.base), "storePathRootDir": "store", **incident.settings}
-    settings |= {} if "dLegerGroup" in settings else {"storePathCommitLog": "store/commitlog"}
+    settings |= {} if "dLegerGroup" in settings else {**log_paths(incident.base), **incident.settings}
     (folder / "broker.conf").write_text(
         "".join(f"{name}={value}\n" for name, value in settings.items()), "ascii"
     )

@@ -23,6 +23,7 @@ OLD: Final = "readers"
 _SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 _HIDDEN: Final = (_SCHEDULE, "%", "RMQ_SYS_", "TRANS_CHECK_")
 _SIZES: Final = ("maxHashSlotNum", "maxIndexNum", "mappedFileSizeCommitLog", "mappedFileSizeConsumeQueue")
+_LOG_PATHS: Final = ("storePathCommitLog", "readOnlyCommitLogStorePaths")
 _MASTERS: Final = {"replica-slave": "replica"}
 """Golden stores of slaves, and their masters'."""
 _HOST: Final = "127.0.0.1"
@@ -41,6 +42,11 @@ def config_of(base: str) -> dict[str, str]:
         for name, value in known.items()
         if name in _SIZES or name.startswith(("dLeger", "enable"))
     }
+
+
+def log_paths(base: str) -> dict[str, str]:
+    """The settings of that broker that name the folders of its log, which are in `store`."""
+    return {name: value for name, value in manifest().stores[base].config.items() if name in _LOG_PATHS}
 
 
 @cache
@@ -123,7 +129,7 @@ class Site(ExitStack):
     ) -> Measured:
         """Starts a broker on a copy of a store; what a new group and an old one get, and which known messages are found."""
         broker, driver = self._broker, self._broker
-        config = {name: value for name, value in settings.items() if not name.startswith("storePath")}
+        config = {name: value for name, value in settings.items() if name != "storePathRootDir"}
         if "dLegerSelfId" in config:
             config["dLegerPeers"] = f"{config['dLegerSelfId']}-{_HOST}:{free_port()}"
         with ExitStack() as running:
@@ -136,6 +142,11 @@ class Site(ExitStack):
                 config |= {"brokerRole": "SLAVE", "brokerId": "1", "namesrvAddr": driver.namesrv}
             shutil.rmtree(broker.store, ignore_errors=True)
             shutil.copytree(store, broker.store)
+            config |= {
+                name: ",".join(f"{broker.folder}/{path}" for path in config[name].split(","))
+                for name in _LOG_PATHS
+                if name in config
+            }
             if not broker.start_within(_PATIENCE, **config):
                 return Measured(False)
             running.callback(broker.kill)
@@ -164,7 +175,7 @@ class Site(ExitStack):
     def before(self, base: str, folder: Path) -> Measured:
         """The counts of a sound store."""
         if base not in self._sound:
-            found = self.measure(sound(base, folder), base, config_of(base))
+            found = self.measure(sound(base, folder), base, {**config_of(base), **log_paths(base)})
             assert found.started
             assert len(set(found.every)) == len(found.every)
             assert len(found.every) > len(found.rest) or "enableLmq" in config_of(
