@@ -12,6 +12,7 @@ import pytest
 import relations
 from every_store import BROKEN, DAMAGED, DRAWN, EVERY, GOLDEN, LATER, StoreKind, Subject
 from relations import RELATIONS
+from rocket_columnar.describe import look_at
 from rocket_reference.query_message import MessageResult
 
 FEW: Final = {one.name for one in (*GOLDEN, *LATER, *DAMAGED[::8], *BROKEN[::7], *DRAWN[::12])}
@@ -59,7 +60,7 @@ LIES: Final[dict[str, Callable[[Subject, pytest.MonkeyPatch], object]]] = {
     "queries_are_the_references": _of_module("query_message", lambda *_: MessageResult([], 0, 0)),
     "a_rebuild_of_a_clean_store_gives_its_files": _of_module("rebuild", lambda *_: None),
     "a_copy_is_equal": _of_module("store_digest", lambda _: next(_NUMBERS)),
-    "counts_are_equal": _of_module("look_at", lambda _, look=relations.look_at: replace(look(_), indexes=())),
+    "counts_are_equal": _of_module("look_at", lambda _, look=look_at: replace(look(_), indexes=())),
     "a_repair_does_what_its_plan_names": lambda subject, _: _repaired(subject, after={"index/1": "new"}),
     "a_repair_cures": lambda subject, _: _repaired(subject, faults={"index.size"}),
     "an_undo_restores_each_byte": lambda subject, _: _repaired(subject, undone={}),

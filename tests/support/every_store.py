@@ -157,7 +157,7 @@ class Subject:
         if not self.small:
             return None
         root = self.copy("repaired")
-        target = Target(root, tuple(self.look(root).commitlog), None, self.conf)
+        target = Target(root, tuple(map(Path, self.look(root).commitlog)), None, self.conf)
         before = content(root)
         try:
             plan = plan_repair(target)
