@@ -52,7 +52,7 @@ DAMAGE = {
     "queue-dangling": ("CQ-UNIT-1", {"CQ-UNIT-1"}),
     "queue-gap": ("CQ-FILE-2", {"CQ-FILE-2"}),
     "queue-missing-unit": ("CQ-PUT-5", {"CQ-PUT-5"}),
-    "queue-order": ("CQ-FILE-4", {"CQ-FILE-4"}),
+    "queue-order": ("CQ-PUT-5", {"CQ-PUT-5"}),
     "queue-size": ("CQ-FILE-1", {"CQ-FILE-1"}),
     "queue-tags-code": ("CQ-TAGS-1", {"CQ-TAGS-1"}),
     "queue-wrong-target": ("CQ-FILE-3", {"CQ-FILE-3"}),
@@ -163,7 +163,7 @@ def test_an_index_without_entries_needs_a_geometry(tmp_path: Path) -> None:
 
 
 def test_a_directory_without_a_log_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(MalformedError, match="found no folder commitlog"):
+    with pytest.raises(UsageError, match="not a store: contains no commitlog"):
         judge_store(tmp_path)
     with pytest.raises(UsageError, match="not a directory"):
         judge_store(tmp_path / "nowhere")
@@ -236,14 +236,14 @@ def test_a_record_that_claims_two_gigabytes(tmp_path: Path) -> None:
         store = open_store(name, tmp_path)
         path = min([*store.glob("dledger-*/data/*"), *store.glob("commitlog/*")])
         overwrite(path, 48 if name == "dledger" else 0, b"\x7f\xff\xff\xff")
-        assert ("DLG-4" if name == "dledger" else "LOG-REC-1") in judge_store(store).with_outcome("broken")
+        assert ("DLG-4" if name == "dledger" else "LOG-REC-3") in judge_store(store).with_outcome("broken")
 
 
 @pytest.mark.parametrize(
     "geometry", [Geometry(1, 2147483647), Geometry(2147483647, 1), Geometry(536870900, 1)]
 )
 def test_a_geometry_that_no_file_can_have(geometry: Geometry, tmp_path: Path) -> None:
-    with pytest.raises(MalformedError, match="found 308 bytes, expected"):
+    with pytest.raises(UsageError, match="found 308 bytes, but geometry"):
         judge_store(open_store("small-roll", tmp_path), geometry=geometry)
 
 

@@ -101,6 +101,11 @@ def say_unit(store: Store, file: str, what: str, mark: Mark, hashes: frozenset[i
         text += _owner(store, offset)
     at = mark.first * QUEUE_UNIT.size + QUEUE_UNIT.offset_of(field)
     clause = saying.clause or _clause_of_unit(queue, what, mark)
+    deviation = _unit_deviation(store, what, f"unit {base + mark.first} {field}", base + mark.first, mark)
+    if what == "unit.moved" and clause is None and str(deviation.expected).isdecimal():
+        clause = (
+            "CQ-PUT-5" if base + mark.first < int(str(deviation.expected)) else None
+        )  # one before is missing
     return finding(
         saying.code,
         file,
@@ -108,7 +113,7 @@ def say_unit(store: Store, file: str, what: str, mark: Mark, hashes: frozenset[i
         text,
         severity=saying.severity,
         clause=clause,
-        deviation=_unit_deviation(store, what, f"unit {base + mark.first} {field}", base + mark.first, mark),
+        deviation=deviation,
     )
 
 
