@@ -8,5 +8,6 @@ from rocket_conformance.judging.trial import (
     Trial,
     Verdict,
     disagreement,
+    disputed_at,
     exit_code,
 )

@@ -181,3 +181,10 @@ def disagreement(case: Case, reference: Observation) -> list[Difference]:
     rejected = rejected_files(case, reference.results)
     files = {path: image for path, image in case.expected.files.items() if path not in rejected}
     return differences(case, Observation(case.expected.results, files), reference)
+
+
+def disputed_at(first: Difference, *, jar: Any, reference: Any) -> str:
+    """The sentence on a case of which the real jar and the reference make different things, of the first difference."""
+    where = first.file if first.op is None else f"operation {first.op}"
+    values = ["none" if value is None else repr(value) for value in (jar, reference)]
+    return f"{where and f'{where}, '}{first.field}: the real jar has {values[0]}, the reference {values[1]}"

@@ -247,7 +247,11 @@ class CaseState:
     def dispute(self, case: Case, detail: str) -> None:
         """Records that reference and real jar disagree on an example."""
         self.examples += 1
-        self.verdict, self.detail, self.worst = "disputed", f"{case.producer}: {detail}", None
+        self.verdict, self.detail, self.worst = (
+            "disputed",
+            f"{case.producer}{case.producer and ': '}{detail}",
+            None,
+        )
 
     def skip(self, reason: str) -> None:
         """Records that not all examples ran, and why."""

@@ -15,7 +15,7 @@ from rocket_spec.temporary_folders import remove_tree
 
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import specified
-from rocket_conformance.judging import Trial, Verdict, disagreement
+from rocket_conformance.judging import Trial, Verdict, disagreement, disputed_at
 from rocket_conformance.planning import CaseState, Level, beyond_must, fit_expected, limit_broken
 from rocket_conformance.properties import MOVES, triples_in
 from rocket_conformance.report import Baseline
@@ -192,8 +192,7 @@ class Execution:
         found = disagreement(case, expected) if self.options.profile.version == GROUND else []
         detail = self.disputed.get((case.id, case.producer))
         if found:
-            first = found[0]
-            detail = f"real jar {first.expected!r}, reference {first.actual!r} in {first.field}"
+            detail = disputed_at(found[0], jar=found[0].expected, reference=found[0].actual)
         if detail is not None:
             state.dispute(case, detail)
         return detail is not None

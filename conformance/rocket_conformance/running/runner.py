@@ -24,7 +24,7 @@ from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import Difference, hashed_texts, specified
 from rocket_conformance.counterexamples import replay_name, replay_of, shrink, write_replay
 from rocket_conformance.files import scratch
-from rocket_conformance.judging import FAILING, INTERRUPTED, Trial, Verdict
+from rocket_conformance.judging import FAILING, INTERRUPTED, Trial, Verdict, disputed_at
 from rocket_conformance.misreadings import Mutant
 from rocket_conformance.planning import CaseState, Planned, all_ids, plan
 from rocket_conformance.properties import MOVES, Property
@@ -448,7 +448,7 @@ def _disputes(
         if trial.judge().verdict != "pass":
             first = trial.found[0] if trial.found else None
             what = trial.detail or (
-                f"{first.field}: reference {first.expected!r}, real jar {first.actual!r}" if first else ""
+                disputed_at(first, jar=first.actual, reference=first.expected) if first else ""
             )
             found[trial.case.id, trial.case.producer] = what
         remove_tree(trial.directory)
