@@ -1,6 +1,7 @@
 """Stores of brokers that misread one clause: that clause is broken, and no other."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import pytest
 from judged_stores import judge_store
+from reference_starts import names
 from rocket_columnar.facts import Store
+from rocket_columnar.store import read_broker_conf
 from rocket_conformance.misreadings import MISREADINGS, OF_STORES, Mutant
 from rocket_conformance.reference_adapter import REFERENCE, Library
 from rocket_conformance.store_verdict import (
@@ -27,12 +30,14 @@ from rocket_reference import (
     IndexService,
     QueueTable,
     StoreCheckpoint,
+    StoreConfig,
     dispatch_requests,
     encode_record,
     key_hash,
 )
+from rocket_reference import Store as ReferenceStore
 from rocket_spec.layout import Geometry
-from store_bytes import overwrite
+from store_bytes import overwrite, put
 
 NOON = 1_767_268_800_000
 
@@ -275,8 +280,37 @@ def test_a_start_that_misreads_one_clause(name: str, tmp_path: Path) -> None:
         time = int.from_bytes(last[56:64]) + 1_000
         overwrite(store / "checkpoint", 0, time.to_bytes(8) * 2 + bytes(8))
     mutant = next(mutant for mutant in (*MISREADINGS, *OF_STORES) if mutant.name == name)
-    start_over(after, geometry, mutant.library())
+    look = partial(Store, geometry=geometry)
+    start_over(look(after), mutant.library())
     seen = Observations()
-    judge_restart(before, after, seen, partial(Store, geometry=geometry))
+    judge_restart(before, after, seen, look)
     assert list(seen.broken) == [mutant.clause]
     assert f"as with {mutant.words}" in str(seen.broken[mutant.clause][0])
+
+
+@pytest.mark.parametrize(
+    "settings", ["", "enableMultiDispatch=true", "enableMultiDispatch=true\nenableLmq=true"]
+)
+def test_a_start_dispatches_to_the_queues_of_the_configuration(settings: str, tmp_path: Path) -> None:
+    """All queues were deleted: which ones a start makes of the log is not seen in the store."""
+    before, conf = tmp_path / "before", tmp_path / "broker.conf"
+    copies = {"INNER_MULTI_DISPATCH": "%LMQ%a", "INNER_MULTI_QUEUE_OFFSET": "0"}
+    put(before, f"commitlog/{0:020}", encode_record("T", properties=copies, queue_id=1).ljust(4096, b"\0"))
+    put(before, "abort", b"")
+    conf.write_text(f"{settings}\nmaxHashSlotNum=7\nmaxIndexNum=9\nmappedFileSizeConsumeQueue=100\n")
+    look = partial(Store, conf=read_broker_conf(conf))
+    after = Path(shutil.copytree(before, tmp_path / "after"))
+    config = StoreConfig(4096, 100, None, 7, 9, multi_dispatch="Multi" in settings, lmq="Lmq" in settings)
+    started = ReferenceStore(after, config, new_index_name=names())
+    assert started.load()
+    started.start()
+    assert started.shutdown()
+    seen = Observations()
+    judge_restart(before, after, seen, look)
+    assert not seen.broken
+    light = sorted(after.glob("consumequeue/%LMQ%a/*"))
+    assert [path.name for path in light] == {"": [], "enableMultiDispatch=true": ["1"]}.get(settings, ["0"])
+    for path in light:
+        shutil.rmtree(path)
+        judge_restart(before, after, seen, look)
+        assert list(seen.broken) == ["STORE-14"]

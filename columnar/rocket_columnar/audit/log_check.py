@@ -268,11 +268,10 @@ def lag_finding(store: Store, late: Sequence[tuple[int, int]], suspects: Sequenc
             the next start dispatches again. Its recovery notifies nobody (LOG-DSP-18): only enableMultiDispatch stops it.
     """
     light = any(queue.light for queue in store.queues)
-    multi = light if store.conf is None else store.conf.multi_dispatch
     again = store.dispatched_again_from is not None
     stop = next(((at, why) for at in suspects if (why := _stop_at(store, at, light=light))), None)
     text = f"{sum(count for count, _ in late):,} records at the log's end are not in a queue or the index yet"
-    if stop is None or (again and not multi):
+    if stop is None or (again and not store.multi_dispatch):
         return finding("store.lag", *store.at(late[0][1]), text) if late else None
     if again and not late:
         text = "the next start dispatches the log's end again"

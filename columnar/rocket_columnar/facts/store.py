@@ -8,7 +8,7 @@ such as the prediction of a start, is kept here too (`Store.once`), so that it i
     index       geometry, geometry_fault, sound_indexes, content_indexes
     release     signs, keys
     state       holder, state, live, clean
-    settings    conf, config(table), config_refusal, refusal, listed_topics, kept_topics, is_deleted(topic), light, delays
+    settings    conf, config(table), config_refusal, refusal, listed_topics, kept_topics, is_deleted(topic), light, multi_dispatch, delays
     a start     checkpoint_times, dispatched_again_from
 """
 
@@ -212,6 +212,11 @@ class Store(Files):
         return (
             self.conf.light_queues if self.conf is not None and not named else has_light_queues(self.queues)
         )
+
+    @cached_property
+    def multi_dispatch(self) -> bool:
+        """Whether records name further queues (`enableMultiDispatch`): by the configuration, else if it has light queues."""
+        return any(file.light for file in self.queues) if self.conf is None else self.conf.multi_dispatch
 
     @cached_property
     def delays(self) -> tuple[int, ...]:

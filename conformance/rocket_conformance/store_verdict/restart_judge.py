@@ -121,7 +121,7 @@ def _judge_start(
     """Observations of a start of the reference, or one that misreads a clause, over a copy of a plain store."""
     seen, crashed = Observations(profile=profile), (before.store / "abort").exists()
     with _copy(before.store) as folder:
-        start_over(folder, before.geometry, library)
+        start_over(look(folder), library)
         expected = _Side(folder, before.geometry)
         kept, clause = read_log(look(folder), Observations()), "STORE-12" if crashed else "STORE-6"
         _judge_log(kept, log, seen, clause=clause, where="commitlog")
@@ -138,19 +138,21 @@ def _judge_start(
     return seen
 
 
-def start_over(store: Path, geometry: Geometry, library: Library) -> None:
-    """Lets the reference load, start and stop over a store."""
+def start_over(facts: StoreFacts, library: Library) -> None:
+    """Lets the reference load, start and stop over a store, configured as its broker, as far as that is known."""
+    store, conf, geometry = store_of(facts), facts.conf, known_geometry(facts)
     last = max((number for number, _ in numbered_files(store / "index")), default=0)
     names = (f"{number:017}" for number in itertools.count(max(last, 20_000_000_000_000_000) + 1))
-    lmq = any(path.name.startswith("%LMQ%") for path in folders(store / "consumequeue"))
     config = library.StoreConfig(
-        commit_log_file_size=_file_size(store / "commitlog", 1 << 30),
-        queue_file_size=_file_size(store / "consumequeue", 6_000_000),
+        commit_log_file_size=_file_size(store / "commitlog", conf.log_file_size if conf else 1 << 30),
+        queue_file_size=_file_size(store / "consumequeue", conf.queue_file_size if conf else 6_000_000),
         ext_file_size=_file_size(store / "consumequeue_ext", 0) or None,
         hash_slot_num=geometry.hash_slot_num,
         index_num=geometry.index_num,
-        multi_dispatch=lmq,
-        lmq=lmq,
+        message_index_enable=conf is None or conf.index_enabled,
+        message_index_safe=conf is not None and conf.index_safe,
+        multi_dispatch=facts.multi_dispatch,
+        lmq=facts.light,
     )
     started = library.Store(
         store, config, new_index_name=lambda: next(names), sleep=lambda _milliseconds: None
