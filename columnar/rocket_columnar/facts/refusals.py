@@ -1,4 +1,4 @@
-"""Causes that keep a broker from starting, beside the lengths and content of its files: permissions, and a timer wheel."""
+"""Causes that keep a broker from starting, beside the lengths and content of its files: permissions, a timer wheel, and a timer log."""
 
 from __future__ import annotations
 
@@ -136,3 +136,18 @@ def unfit_wheel(store: Path) -> Refusal | None:
         return None
     text = f"found a timer wheel of {size:,} bytes, expected {_WHEEL:,}: a broker of 5.x does not start"
     return Refusal(path.name, text, "restore the file from a backup or a slave while the broker is down")
+
+
+def stray_timer_file(store: Path) -> Refusal | None:
+    """The first file of `timerlog/` that has no number for a name, with which a broker of 5.x does not start (TIM-4).
+
+    It removes the last file if that is empty, and passes over folders. Source: `MappedFileQueue.doLoad` (5.5.0).
+    """
+    paths = sorted((store / "timerlog").glob("*"))
+    for path in paths:
+        passed_over = path.is_dir() or (path == paths[-1] and not path.stat().st_size)
+        if parse_long(path.name) is None and not passed_over:
+            text = "found a file whose name is no number in the timer log: a broker of 5.x does not start"
+            cure = "move the file out of the store while the broker is down"
+            return Refusal(f"timerlog/{shown_name(path.name)}", text, cure)
+    return None

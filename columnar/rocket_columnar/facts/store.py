@@ -28,7 +28,7 @@ from rocket_spec.profiles import profile
 
 from rocket_columnar.config import LoadedConfig, load_config
 from rocket_columnar.facts.files import Files
-from rocket_columnar.facts.refusals import Refusal, denied, unfit_wheel
+from rocket_columnar.facts.refusals import Refusal, denied, stray_timer_file, unfit_wheel
 from rocket_columnar.formats import DELAYS, HEAD_SIZE, LAST_ADDRESS, SCHEDULE_TOPIC, UNIT_DTYPE, fixed_fields
 from rocket_columnar.log import KeyRules, has_light_queues
 from rocket_columnar.store import (
@@ -183,11 +183,11 @@ class Store(Files):
 
     @cached_property
     def refusal(self) -> Refusal | None:
-        """What else keeps the broker from starting: permissions, or the timer wheel of a broker of 5.x."""
+        """What else keeps the broker from starting: permissions, or timer wheel and timer log of a broker of 5.x."""
         if self.path is None or self.live:
             return None
-        wheel = unfit_wheel(self.path) if self.signs else None
-        return wheel or denied(self.path, self.listed, self.user)
+        timer = (unfit_wheel(self.path) or stray_timer_file(self.path)) if self.signs else None
+        return timer or denied(self.path, self.listed, self.user)
 
     @cached_property
     def listed_topics(self) -> frozenset[str] | None:

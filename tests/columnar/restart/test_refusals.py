@@ -1,4 +1,4 @@
-"""What keeps a broker from starting beside the files' lengths and content: permissions, and the timer wheel of 5.x."""
+"""What keeps a broker from starting beside the files' lengths and content: permissions, timer wheel and timer log of 5.x."""
 
 import os
 import zipfile
@@ -85,14 +85,17 @@ def test_a_user_that_does_not_exist(store: Path) -> None:
         ({"timerwheel": 1000}, "timerwheel: found a timer wheel of 1,000 bytes, expected 38,707,200"),
         ({"timerwheel": 1000, "timerwheel.52": WHEEL}, ""),
         ({"timerwheel.9": WHEEL, "timerwheel.52": 64}, "timerwheel.52: found a timer wheel of 64 bytes"),
+        ({"timerlog/copy": 1}, "timerlog/copy: found a file whose name is no number in the timer log"),
+        ({"timerlog/copy": 0}, ""),
     ],
 )
-def test_the_length_of_a_timer_wheel(tmp_path: Path, files: dict[str, int], refused: str) -> None:
-    """`TimerWheel` 63-81 of 5.5.0 throws for another length than its own."""
+def test_timer_wheel_and_timer_log(tmp_path: Path, files: dict[str, int], refused: str) -> None:
+    """`TimerWheel` 63-81 of 5.5.0 throws for another length than its own; `MappedFileQueue.doLoad` refuses a file, or its name."""
     with zipfile.ZipFile(LATER) as packed:
         packed.extractall(tmp_path / "later")
     for name, size in files.items():
         path = tmp_path / "later" / name
+        path.parent.mkdir(exist_ok=True)
         path.touch()
         os.truncate(path, size)
     found = restart(tmp_path / "later", release="5.5.0").refused
