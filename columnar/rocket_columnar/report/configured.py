@@ -25,13 +25,17 @@ def mismatches(store: Store, conf: BrokerConf) -> list[Finding]:
 
 
 def _unmounted(conf: BrokerConf, store: Store) -> Iterator[Finding]:
-    """Configured directories of a log with missing files that are missing or empty here, as a disk that is not mounted (STORE-17)."""
+    """Configured directories of a log with missing files that are missing or empty here, as a disk that is not mounted (STORE-17).
+
+    Not the store's own `commitlog`, unless it is empty: that it is gone is another finding.
+    """
     sizes = zip(store.logs, store.log_sizes, strict=True)
     whole = all(file.base_offset + size == after.base_offset for (file, size), (after, _) in pairwise(sizes))
     if store.path is None or (store.logs and whole):
         return
     for folder in logs_of(conf, store.path):
-        if folder.is_dir() and any(folder.iterdir()):
+        gone = not folder.exists() and same_place(folder, store.path / "commitlog")
+        if gone or (folder.is_dir() and any(folder.iterdir())):
             continue
         text = (
             f"{folder} is {'empty' if folder.is_dir() else 'not a directory here'}, although {conf.path} names it as a directory of "
