@@ -29,11 +29,11 @@ def repair(
     rocketmq_profile: option.StoreRelease = None,
     broker_conf: option.BrokerConfFile = None,
     offsets: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--offsets",
-            metavar="FILE",
-            help="consumerOffset.json of a replica. Offsets beyond their queues are set to its offsets instead of the queues' ends.",
+            metavar="FILE|end",
+            help="consumerOffset.json of a replica: offsets beyond their queues are set to its offsets. `end`: to the queues' ends.",
         ),
     ] = None,
 ) -> None:
@@ -53,7 +53,13 @@ def repair(
 
     settings = read_settings(store, commitlog, geometry, broker_conf)
     target = engine.Target(
-        settings.store, settings.commitlog, settings.geometry, settings.conf, rocketmq_profile, offsets
+        settings.store,
+        settings.commitlog,
+        settings.geometry,
+        settings.conf,
+        rocketmq_profile,
+        None if offsets in (None, "end") else Path(offsets),
+        to_end=offsets == "end",
     )
     shell = Shell.of(settings.store, settings.options)
     if undo:

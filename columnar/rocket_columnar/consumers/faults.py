@@ -1,7 +1,7 @@
 """Findings about the broker's configuration, compared with its queues."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -15,8 +15,9 @@ from rocket_columnar.decode import ExtUnits
 from rocket_columnar.describe import QueueView, queue_views
 from rocket_columnar.facts import NOT_LISTED, Store, as_store
 from rocket_columnar.findings import Finding, finding
+from rocket_columnar.formats import parse_long
 from rocket_columnar.log import TopicNames, requests_before_gap
-from rocket_columnar.store import CONFIG_TABLES, by_queue, open_reader
+from rocket_columnar.store import CONFIG_TABLES, REPAIRS, StoreFile, by_queue, open_reader
 
 # Files of `config/` as a repair writes them: what a start takes, with what it lacks or with offsets that a queue has.
 
@@ -35,6 +36,7 @@ class Beyond(NamedTuple):
         offset: that of the group.
         queue: the queue.
         earlier: whether an earlier life of the queue had that offset, before its topic was deleted and created again.
+        cut: whether a repair cut the queue, which had reached that offset before the log lost its end.
     """
 
     group: str
@@ -43,6 +45,7 @@ class Beyond(NamedTuple):
     offset: int
     queue: QueueView
     earlier: bool
+    cut: bool
 
     @property
     def pulled_from(self) -> int:
@@ -53,6 +56,11 @@ class Beyond(NamedTuple):
     def heals(self) -> bool:
         """Whether that pull begins with the first message of the topic that was created again."""
         return self.earlier and self.pulled_from == 0
+
+    @property
+    def has_all(self) -> bool:
+        """Whether to set it to the queue's end is never worse than to leave it: else the file may be another store's."""
+        return self.cut or self.pulled_from == self.queue.max_offset
 
 
 class Moved(NamedTuple):
@@ -102,8 +110,35 @@ def offsets_beyond(store: Store) -> list[Beyond]:
         place = row["topic"], row["queue_id"]
         end, earlier = ends.get(place, (0, 0))
         if row["offset"] > end:
-            found.append(Beyond(row["group"], *place, row["offset"], views[place], row["offset"] <= earlier))
+            cut = _was_cut(store, place, views[place].max_offset, row["offset"])
+            found.append(
+                Beyond(row["group"], *place, row["offset"], views[place], row["offset"] <= earlier, cut)
+            )
     return found
+
+
+def _was_cut(store: Store, place: tuple[str, int], end: int, offset: int) -> bool:
+    """Whether a repair keeps files of a queue with its last unit, and with the one before an offset beyond it."""
+    own = by_queue(store.queues)[place]
+    if store.path is None or not own[0].path.is_relative_to(store.path):
+        return False
+    folder = own[0].path.parent.relative_to(store.path)
+    for old in store.path.glob(f"{REPAIRS}*/old"):
+        paths = [path for path in (old / folder).glob("*") if path.is_file()]
+        kept = [
+            StoreFile("queue", path, path.name, *place, number)
+            for path in paths
+            if (number := parse_long(path.name)) is not None
+        ]
+        last = _unit(own, end - 1)
+        if last and _unit(kept, end - 1) == last and _unit(kept, offset - 1):
+            return True
+    return False
+
+
+def _unit(files: Sequence[StoreFile], offset: int) -> bytes:
+    """The unit at a logical offset; empty if there is none."""
+    return b"".join(found[:1].tobytes() for _, found in units(files, offset, offset + 1))
 
 
 def _ends_in_log(store: Store, queues: set[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, int]]:
@@ -120,15 +155,16 @@ def _ends_in_log(store: Store, queues: set[tuple[str, int]]) -> dict[tuple[str, 
     return ends
 
 
-def moved_offsets(store: Store, replica: Path | None = None) -> list[Moved]:
-    """The offsets of groups beyond their queues.
+def moved_offsets(store: Store, replica: Path | None = None, *, to_end: bool = False) -> list[Moved]:
+    """The offsets of groups beyond their queues that are moved: to the replica's if the queue has that, else to the queue's end.
 
-    Each is set to the replica's if that is in the queue, else to the queue's end: no message is delivered again, and those that
-    are sent from now on are delivered.
+    To the end only if the group is known to have got all of the queue, or at the user's word: of a file of another store it would
+    miss what it has not consumed.
 
     Args:
         store: whose log and queues are whole.
         replica: a `consumerOffset.json` of another copy of the store.
+        to_end: set all of them to the ends.
 
     Raises:
         FormatError: the replica's file is none.
@@ -144,8 +180,10 @@ def moved_offsets(store: Store, replica: Path | None = None) -> list[Moved]:
         place, queue = beyond[:3], beyond.queue
         if not beyond.heals:
             other = known.get(place, -1)
-            end = other if queue.min_offset <= other <= queue.max_offset else queue.max_offset
-            found.append(Moved(*place, beyond.offset, end))
+            if queue.min_offset <= other <= queue.max_offset:
+                found.append(Moved(*place, beyond.offset, other))
+            elif to_end or beyond.has_all or other > queue.max_offset:
+                found.append(Moved(*place, beyond.offset, queue.max_offset))
     return found
 
 
@@ -186,6 +224,13 @@ def _text(content: dict[str, Any], file: str) -> str:
 
 _CHECKS: Final = 15
 """Checks after which 4.9.3 gives a half message up (transactionCheckMax)."""
+
+_UNSURE: Final = (
+    "while the broker is down, take a replica's offsets with `rocketspec repair STORE --apply --offsets FILE`; if the file is this "
+    "store's own and the log lost its end, set them to the queues' ends with `--offsets end`: from a file of another store the "
+    "group would then miss messages; left alone, it gets the queue's messages again"
+)
+"""The cure where nothing shows that the queue ever reached the offset."""
 
 _LOST: Final = {
     "consumer_offsets": "groups begin where their consumers are configured to begin",
@@ -294,6 +339,8 @@ def _consumers(
         if beyond.heals:
             cure = "none needed: the group then gets every message of the new topic"
             known = {"severity": "note", "cure": cure}
+        elif not beyond.has_all:
+            known = {"cure": _UNSURE}
         yield finding("consumer.offset_beyond_queue", file, None, text, **known)
     for row in config.rows:
         queue = queues.get((row["topic"], row["queue_id"]))

@@ -2,7 +2,8 @@
 
 Index files and queues are rebuilt into a folder in the store, and put in place by renames; what they replace is kept there.
 Afterwards an audit and the prediction of a start are compared with those before: if anything is worse, all is taken back.
-Topics that are not listed are added to `config/topics.json`, and offsets beyond their queues set to the ends of these.
+Topics that are not listed are added to `config/topics.json`, and offsets beyond their queues that groups had reached
+before the log lost its end are set to the ends of these.
 The commit log is never changed, but for files that do not belong there.
 """
 
@@ -38,6 +39,7 @@ from rocket_columnar.store import hold_lock, links_in, lock_holder
 _LOG: Final = "commitlog/"
 _TOPICS: Final = "config/topics.json"
 _OFFSETS: Final = "config/consumerOffset.json"
+_BEYOND: Final = "consumer.offset_beyond_queue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +174,8 @@ def _survey(target: Target) -> _Survey:
         for root in cause.roots if of_log else (*cause.roots, *cause.consequences):
             if root.severity != "note":
                 can_cure = not is_aside(root) or (can_move(root.file) and not _is_linked(target, root.file))
-                cured = root.remedy in remedies and not of_log and can_cure
+                named = root.code == _BEYOND and (target.to_end or target.offsets is not None)
+                cured = (root.remedy in remedies or named) and not of_log and can_cure
                 (roots if cured else left).append(root)
     return _Survey(roots, left, outlook)
 
@@ -231,7 +234,8 @@ def _configured(
     store = target.look()
     kinds = {root.remedy for root in roots}
     topics = unlisted_topics(store) if "topics" in kinds else {}
-    offsets = moved_offsets(store, target.offsets) if "offsets" in kinds else []
+    beyond = [root for root in roots if root.code == _BEYOND]
+    offsets = moved_offsets(store, target.offsets, to_end=target.to_end) if beyond else []
     (new / "config").mkdir()
     try:
         if topics:
@@ -242,7 +246,7 @@ def _configured(
         if offsets:
             (new / _OFFSETS).write_text(corrected_offsets(store, offsets), "utf-8")
     except MalformedError:
-        offsets, left[:] = [], [*left, *(root for root in roots if root.remedy == "offsets")]
+        offsets, left[:] = [], [*left, *beyond]
     return topics, tuple(offsets)
 
 

@@ -20,6 +20,7 @@ class Target:
 
     Attributes:
         offsets: a `consumerOffset.json` of a replica, for offsets of groups that are beyond their queues.
+        to_end: set all offsets beyond their queues to the ends of these.
     """
 
     store: Path
@@ -28,6 +29,7 @@ class Target:
     conf: BrokerConf | None = None
     release: str | None = None
     offsets: Path | None = None
+    to_end: bool = False
 
     def look(self) -> Store:
         """The store as it is now."""

@@ -11,7 +11,7 @@ from rocket_columnar.config import load_config
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.repair import RepairPlan, Target, plan_repair, repair, undo
 from rocket_columnar.report import audit
-from rocket_golden import open_store
+from rocket_golden import open_store, truth
 from store_bytes import contents, overwrite
 
 INDEXES = ("20261121132605989", "20261121132606316", "20261121132606390")
@@ -99,7 +99,7 @@ def offsets(store: Path) -> dict[str, dict[int, int]]:
 
 
 @pytest.mark.parametrize(
-    ("replica", "end"), [({}, 20), ({0: 17, 1: 99}, 17)], ids=["the queue's end", "a replica's"]
+    ("replica", "end"), [({}, 20), ({0: 17, 1: 99}, 17)], ids=["the queue's end, as asked for", "a replica's"]
 )
 def test_an_offset_beyond_its_queue_is_set_to(
     store: Path, tmp_path: Path, replica: dict[int, int], end: int
@@ -114,7 +114,7 @@ def test_an_offset_beyond_its_queue_is_set_to(
         sum(part.read_bytes()[at : at + 8] != bytes(8) or not at for part in some for at in range(0, 400, 20))
         for some in units
     ]
-    target = Target(store, offsets=other if replica else None)
+    target = Target(store, offsets=other if replica else None, to_end=not replica)
     done = repair(target)
     assert (done.worse, done.plan.into) == ("", ("config/consumerOffset.json",))
     assert offsets(store) == {
@@ -124,6 +124,37 @@ def test_an_offset_beyond_its_queue_is_set_to(
     assert [found for found in audit(store) if found.code == "consumer.offset_beyond_queue"] == []
     undo(store)
     assert offsets(store)["Orders@g"][0] == 1000
+
+
+def test_an_offset_that_a_queue_had_before_the_log_lost_its_end_is_set_to_its_end(store: Path) -> None:
+    """A repair cuts the queue, and the next one knows it; the other group's offset may be another store's, and is left."""
+    last = max((store / "commitlog").iterdir())
+    places = [
+        line["phy_offset"]
+        for line in truth("mixed")
+        if line["type"] == "log_record" and (line["topic"], line["queue_id"]) == ("BBTopic", 0)
+    ]
+    before, end = len(places), sum(place < int(last.name) for place in places)
+    assert before > end
+    table = {"BBTopic@all": {0: before}, "BBTopic@other": {0: before + 1}}
+    (store / "config/consumerOffset.json").write_text(json.dumps({"offsetTable": table}), "ascii")
+    last.unlink()
+    assert not repair(Target(store)).worse
+    assert offsets(store) == table
+    done = repair(Target(store))
+    assert offsets(store) == {**table, "BBTopic@all": {0: end}}
+    assert [found.code for found in done.plan.left] == ["consumer.offset_beyond_queue"]
+
+
+def test_an_offset_of_another_queue_is_left(store: Path) -> None:
+    """A repair put the own queue back and keeps the other one's files, which had that offset."""
+    table = {"Orders@g": {1: 20}}
+    (store / "config/consumerOffset.json").write_text(json.dumps({"offsetTable": table}), "ascii")
+    shutil.rmtree(store / "consumequeue/Orders/1")
+    shutil.copytree(store / "consumequeue/Orders/0", store / "consumequeue/Orders/1")
+    assert not repair(Target(store)).worse
+    assert repair(Target(store)).plan.empty
+    assert offsets(store) == table
 
 
 @pytest.mark.parametrize("release", ["5.3.1", "5.5.0"])
