@@ -214,9 +214,20 @@ def unlist(store: Path, topic: str) -> None:
     path.write_text(json.dumps(table), "utf-8")
 
 
+def other_offsets(store: Path) -> None:
+    """Each queue has the group's offset of another one, some beyond their ends, as in the file of a store with the same topics."""
+    path = store / "config" / "consumerOffset.json"
+    table = json.loads(path.read_text("ascii"))["offsetTable"]
+    places = [(name, queue) for name, offsets in table.items() for queue in offsets]
+    known = [table[name][queue] for name, queue in places]
+    for (name, queue), offset in zip(places, reversed(known), strict=True):
+        table[name][queue] = offset
+    path.write_text(json.dumps({"offsetTable": table}), "ascii")
+
+
 _OF_STORES: Final[dict[str, Callable[..., object]]] = {
     **{one.__name__: one for one in (next_log, copied_queue, two_indexes, clock_jumped, light_queue_stuck)},
-    **{one.__name__: one for one in (copy, take_of, swap, unlist)},
+    **{one.__name__: one for one in (copy, take_of, swap, unlist, other_offsets)},
     "move": lambda store, name, to: (store / name).rename(store / to),
 }
 _OF_PATHS: Final[dict[str, Callable[..., object]]] = {
