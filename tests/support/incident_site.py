@@ -161,8 +161,8 @@ class Site(ExitStack):
 
     def _asked(self, broker: RealBroker, base: str, known: Sequence[Message]) -> Measured:
         driver, slave = self._broker, base in _MASTERS
-        if slave:
-            _retried(driver, "caught_up", slave=broker.address, millis=_PATIENCE * 500)
+        # A master's log is dispatched after its start; a broker whose dispatch stays is asked all the same.
+        _retried(driver, "caught_up", slave=broker.address, millis=_PATIENCE * 500)
         topics = sorted({topic for topic, _, _ in _messages(base)})
         got = [
             _retried(driver, "deliver", topics=topics, group=group, broker=int(slave)) for group in (NEW, OLD)
