@@ -27,7 +27,7 @@ _OF_QUEUES: Final = {
     "list": "rocketspec.open_store(store)",
     **_OF_BYTES,
     "query --key": "query(store, topic(17, 100), key(17))",
-    "query --unique-key": "find_by_unique_key(opened := OpenStore(store), unique_key(17), topics_of(opened))",
+    "query --unique-key": "find_by_unique_key(opened := OpenStore(store), unique_key(17), opened.store.has_queue)",
 }
 _CODE: Final = """\
 import json, shutil, sys, time
@@ -36,7 +36,7 @@ from pathlib import Path
 import rocketspec
 from benchmarks.stores import key, topic, unique_key
 from benchmarks.verbs import peak
-from rocket_columnar.query import OpenStore, find_by_unique_key, query, topics_of
+from rocket_columnar.query import OpenStore, find_by_unique_key, query
 from rocket_columnar.restart import restarts
 *stores, out = map(Path, sys.argv[1:])
 for store in stores:  # the first loads the code

@@ -143,7 +143,8 @@ def _unit(files: Sequence[StoreFile], offset: int) -> bytes:
 
 def _ends_in_log(store: Store, queues: set[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, int]]:
     """Of each queue the logical offset after its last record in the log, and the greatest one of its earlier lives."""
-    names, ends = TopicNames(), dict.fromkeys(queues, (0, 0))
+    names = TopicNames()
+    ends: dict[tuple[str, int], tuple[int, int]] = dict.fromkeys(queues, (0, 0))
     files = zip(store.logs, store.log_sizes, strict=True)
     bounds = store.begin, store.end
     for _, _, batch in requests_before_gap(files, names, bounds=bounds, keys=store.keys):

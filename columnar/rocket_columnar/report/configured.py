@@ -108,10 +108,9 @@ def log_folders(store: Path, conf: BrokerConf, warn: Callable[[str], object]) ->
         else:
             warn(f"COMMIT LOG MISSING: {conf.path} names {folder}, which is not a directory here")
     members = any(store.glob("dledger-*"))
-    if conf.dledger != members and store.is_dir():
-        found = "contains a log of DLedger mode" if members else "contains no log of DLedger mode"
+    if conf.dledger and not members and store.is_dir():
         warn(
-            f"MODE DIFFERS: {store} {found}, but {conf.path} sets enableDLegerCommitLog to {str(conf.dledger).lower()}"
+            f"MODE DIFFERS: {store} contains no log of DLedger mode, but {conf.path} sets enableDLegerCommitLog to true"
         )
     if not conf.commit_logs and not conf.dledger and not members and store.is_dir() and not own.exists():
         warn(

@@ -39,7 +39,10 @@ class Settings(Protocol):
 
 
 class StoreFacts(Protocol):
-    """A broker's knowledge of a store."""
+    """A broker's knowledge of a store.
+
+    Functions that take the engine's `Store` from outside take `Any`: pyright holds no `cached_property` for a property.
+    """
 
     @property
     def path(self) -> Path | None: ...

@@ -1,13 +1,13 @@
 """A whole store: log, index files, consume queues and checkpoint, clause by clause."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from rocket_spec.clauses import clauses
 from rocket_spec.errors import MalformedError
 
 from rocket_conformance.store_verdict.checkpoint_judge import judge_checkpoint
-from rocket_conformance.store_verdict.facts import Audit, StoreFacts
+from rocket_conformance.store_verdict.facts import Audit
 from rocket_conformance.store_verdict.index_judge import judge_indexes
 from rocket_conformance.store_verdict.log_reading import read_log, store_of
 from rocket_conformance.store_verdict.observations import Observations
@@ -46,7 +46,7 @@ class StoreVerdict:
 
 
 def judge_store(
-    facts: StoreFacts, audit: Audit, *, manifest: Manifest | None = None, seen: Observations | None = None
+    facts: Any, audit: Audit, *, manifest: Manifest | None = None, seen: Observations | None = None
 ) -> StoreVerdict:
     """Judges a store by its own commit log, plain or of DLedger mode.
 

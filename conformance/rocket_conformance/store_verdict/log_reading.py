@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rocket_reference import (
     DispatchRequest,
@@ -46,7 +46,7 @@ _REGULAR: Final = "a regular file of the commit log"
 _NUMBER: Final = re.compile(r"(?P<name>\w+) *= *(?P<value>-?[0-9]{1,19})")
 
 
-def read_log(facts: StoreFacts, seen: Observations) -> StoredLog:
+def read_log(facts: Any, seen: Observations) -> StoredLog:
     """The log of a store, with what its bytes show of the LOG clauses, and of the DLG clauses in DLedger mode.
 
     Args:

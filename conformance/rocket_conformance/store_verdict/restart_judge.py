@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rocket_reference import IndexService, StoreCheckpoint
 from rocket_spec.layout import Geometry
@@ -30,7 +30,7 @@ from rocket_conformance.workload import Broker, Client, Manifest, run_crashes, s
 _PARTS: Final = ("commitlog", "consumequeue", "consumequeue_ext", "index", "checkpoint", "abort")
 
 
-Look = Callable[[Path], StoreFacts]
+Look = Callable[[Path], Any]
 """Looks at the store in a directory."""
 
 

@@ -208,7 +208,7 @@ def decode(
     utc = option.in_utc(timestamps)
     chosen = fmt or ("jsonl" if output is None else "parquet")
     _check_names(chosen, table or ())
-    wanted = {TABLE_KINDS[name] for name in table or TABLE_KINDS}
+    wanted: set[Kind] = {TABLE_KINDS[name] for name in table or TABLE_KINDS}
     whole = path.is_dir()
     # Rows that scroll over the terminal show progress enough.
     scrolls = output is None and sys.stdout.isatty()
