@@ -197,10 +197,12 @@ class Subject:
 
 
 def rows_in(store: Store, kind: str, table: str, *columns: str) -> Iterator[Row]:
-    """The rows of a table, gaps of the log aside."""
+    """The rows of a table, gaps of the log and files that cannot be read aside."""
     files = store.of(kind)
     if files:
-        for _, batch in decode(files, tables=[table], columns=columns, on_gap=lambda _: None):
+        for _, batch in decode(
+            files, tables=[table], columns=columns, on_gap=lambda _: None, on_error=lambda *_: None
+        ):
             yield from batch.to_pylist()
 
 

@@ -138,7 +138,7 @@ def _judge_start(
     return seen
 
 
-def start_over(facts: StoreFacts, library: Library) -> None:
+def start_over(facts: Any, library: Library) -> None:
     """Lets the reference load, start and stop over a store, configured as its broker, as far as that is known."""
     store, conf, geometry = store_of(facts), facts.conf, known_geometry(facts)
     last = max((number for number, _ in numbered_files(store / "index")), default=0)
