@@ -2,15 +2,13 @@
 
 import itertools
 import shutil
-from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import rocket_golden
-from reference_starts import config_of, names
-from rocket_reference import DispatchRequest, Store, ext_units
+from reference_starts import bit_maps_of, config_of, names
+from rocket_reference import DispatchRequest, Store
 from rocket_reference.query_message import query_message
 
 # The stores that are whole: what their files hold follows from their commit log. Not among them:
@@ -38,23 +36,11 @@ def differing(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
     return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
 
 
-def recorded_bit_maps(store: Path) -> Callable[[DispatchRequest], bytes]:
-    """The filters' bits, which the consumers' subscriptions decide and no log holds: as the ext units have them."""
-    bit_maps: dict[tuple[str, int], list[bytes]] = defaultdict(list)
-    for path in sorted((store / "consumequeue_ext").rglob("*")):
-        if path.is_file():
-            units = ext_units(path.read_bytes())
-            bit_maps[path.parts[-3], int(path.parts[-2])] += [unit.bit_map for _, unit in units]
-    return lambda request: bit_maps[request.topic, request.queue_id].pop(0) if bit_maps else b""
-
-
 @pytest.mark.parametrize("name", WHOLE)
 def test_the_commit_log_alone_gives_every_queue_and_index_file(name: str, tmp_path: Path) -> None:
     golden = rocket_golden.open_store(name, tmp_path / "golden")
     shutil.copytree(golden / "commitlog", tmp_path / "made/commitlog")
-    made = Store(
-        tmp_path / "made", config_of(name), new_index_name=names(), bit_map=recorded_bit_maps(golden)
-    )
+    made = Store(tmp_path / "made", config_of(name), new_index_name=names(), bit_map=bit_maps_of(golden))
     assert made.load()
     made.start()
     assert made.shutdown()

@@ -1,10 +1,12 @@
 """The reference beside a golden store: its configuration, names of new index files, and what a start leaves of a copy."""
 
 import itertools
+from collections import defaultdict
 from collections.abc import Callable
+from pathlib import Path
 
 import rocket_golden
-from rocket_reference import StoreConfig
+from rocket_reference import DispatchRequest, StoreConfig, ext_units
 
 
 def config_of(name: str) -> StoreConfig:
@@ -28,3 +30,13 @@ def names() -> Callable[[], str]:
     """Gives new index files names that sort after all others."""
     counter = itertools.count(20990101000000000)
     return lambda: str(next(counter))
+
+
+def bit_maps_of(store: Path) -> Callable[[DispatchRequest], bytes]:
+    """The filters' bits, which the consumers' subscriptions decide and no log holds: as the ext units have them."""
+    bit_maps: dict[tuple[str, int], list[bytes]] = defaultdict(list)
+    for path in sorted((store / "consumequeue_ext").rglob("*")):
+        if path.is_file():
+            units = ext_units(path.read_bytes())
+            bit_maps[path.parts[-3], int(path.parts[-2])] += [unit.bit_map for _, unit in units]
+    return lambda request: bit_maps[request.topic, request.queue_id].pop(0) if bit_maps else b""

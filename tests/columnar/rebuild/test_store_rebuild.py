@@ -52,27 +52,6 @@ def test_nothing_else_is_left_in_the_directory(rebuilt: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "golden",
-    [
-        name
-        for name in stores()
-        if not name.startswith(BROKEN) and manifest().stores[name].geometry[1] < 1_000_000
-    ],  # the default geometry is what a rebuild takes anyway
-    indirect=True,
-)
-def test_index_and_queues_are_not_needed_but_for_their_sizes(golden: Path, tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    store.mkdir()
-    shutil.copytree(golden / "commitlog", store / "commitlog")
-    known = manifest().stores[golden.name]
-    geometry = Geometry(*known.geometry)
-    done = rebuild(store, tmp_path / "new", geometry=geometry, queue_file_size=known.consume_queue_file_size)
-    assert done.geometry == geometry
-    there, made = files(golden / "index"), files(tmp_path / "new/index")
-    assert all(filecmp.cmp(*pair, shallow=False) for pair in zip(there, made, strict=True))
-
-
-@pytest.mark.parametrize(
     "name", [*(name for name in manifest().stores if name.startswith(BROKEN)), "dledger-expired"]
 )
 def test_the_rebuilt_index_of_a_killed_broker_has_no_findings(name: str, tmp_path: Path) -> None:
