@@ -125,7 +125,7 @@ class Site(ExitStack):
             self.enter_context(RealBroker(folder / name, java, {})) for name in ("a", "b")
         )
         self._sound: dict[str, Measured] = {}
-        self._patience = _FIRST
+        self._patience: float = _FIRST
         self._slowest = 0.0
 
     def measure(

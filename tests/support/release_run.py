@@ -79,8 +79,10 @@ def content(folder: Path) -> tuple[dict[str, bytes], list[bytes]]:
 
 def judged(version: str, store: Path, folder: Path, manifest: Manifest | None) -> dict[str, Any]:
     """The verdict, the findings and the comparison of the rebuilt files of a store whose broker stopped."""
-    verdict = judge_store(store, manifest=manifest, seen=Observations(profile=profile(version)))
     named = None if version.startswith("5.") else version  # the bytes of 5.x show it
+    verdict = judge_store(
+        store, manifest=manifest, seen=Observations(profile=profile(version)), release=named
+    )
     report = audit(store, "deep", release=named)
     rebuild(store, folder, release=named)
     left = [found for found in report if found.code == OPEN and found.message.startswith("1 half")]
