@@ -35,7 +35,9 @@ _HEADER: Final = {
 """The clauses of the header's fields; IDX-PUT-1 is about the count."""
 
 
-def judge_indexes(facts: StoreFacts, log: StoredLog, seen: Observations) -> list[StoredIndex]:
+def judge_indexes(
+    facts: StoreFacts, log: StoredLog, seen: Observations, *, undisturbed_from: int | None = None
+) -> list[StoredIndex]:
     """Judges the files of `index/`, whose geometry is inferred if none is given; the files in the order of their names.
 
     Raises:
@@ -57,7 +59,7 @@ def judge_indexes(facts: StoreFacts, log: StoredLog, seen: Observations) -> list
     own = Observations(profile=seen.profile)
     _compare_files(files, log, own)
     puts = (Put(file, number, entry) for file in files for number, entry in enumerate(file.entries, 1))
-    EntryJudge(log, own, enabled).judge(puts)
+    EntryJudge(log, own, enabled, undisturbed_from).judge(puts)
     is_wrong = any(clause.startswith("IDX-") for clause in own.broken)
     reading = reading_that_builds(files, log, own.broken) if is_wrong else None
     if reading is not None:

@@ -84,6 +84,7 @@ class EntryJudge:
         log: what was stored.
         seen: takes what is observed.
         enabled: whether the broker still makes an index.
+        undisturbed_from: offset of the first record since which the broker has not been restarted; None if unknown.
         following: end of the last record that was indexed, bytes; None before the first.
         repeated: files in which a message was indexed twice within the file: a restart explains one, no more.
     """
@@ -91,6 +92,7 @@ class EntryJudge:
     log: StoredLog
     seen: Observations
     enabled: bool = True
+    undisturbed_from: int | None = None
     following: int | None = None
     repeated: set[str] = field(default_factory=set[str])
 
@@ -176,9 +178,10 @@ class EntryJudge:
         found, expected = [put.entry.key_hash for put in run], list(stored.hashes)
         while at < len(found):
             rest = found[at:]
-            if at and not self._may_repeat(run[at]):
+            if at and not self._may_repeat(run[at], stored):
                 wanted = "no entry: the message is indexed already"
-                seen.breaks("IDX-SVC-2", run[at].place("key_hash", rest[0], wanted, stored))
+                clause = "IDX-SVC-3" if run[at].number == 1 else "IDX-SVC-2"
+                seen.breaks(clause, run[at].place("key_hash", rest[0], wanted, stored))
                 return
             if rest[: len(expected)] == expected and expected:
                 if at:
@@ -189,8 +192,9 @@ class EntryJudge:
                 continue
             cut = _cut(rest, expected)
             if cut and (at + cut < len(found) or last):
-                seen.note(TORN)
                 at += cut
+                if at == len(found) or not self._is_undisturbed(stored):
+                    seen.note(TORN)
                 continue
             if at == 0 and run[0].number == 1 and rest == expected[-len(rest) :]:
                 seen.note(_BEGUN_BEFORE)
@@ -198,8 +202,14 @@ class EntryJudge:
             seen.breaks(*wrong_keys(run, stored))
             return
 
-    def _may_repeat(self, put: Put) -> bool:
+    def _is_undisturbed(self, stored: StoredRecord) -> bool:
+        """Whether the broker is known not to have been restarted since the record was stored."""
+        return self.undisturbed_from is not None and stored.position >= self.undisturbed_from
+
+    def _may_repeat(self, put: Put, stored: StoredRecord) -> bool:
         """Whether a restart explains that a message begins again here: at the start of a file, else once in a file."""
+        if self._is_undisturbed(stored):
+            return False
         if put.number == 1:
             return True
         is_first = put.file.name not in self.repeated

@@ -79,8 +79,8 @@ def judge_store(
     if seen.broken.keys() & {"LOG-REC-7", "DLG-4"} and not seen.held["LOG-REC-7"]:
         seen.note("index, queues and checkpoint are not judged: no record has its own phy_offset")
         return StoreVerdict(facts.name, log.stopped, len(log.records), seen)
-    indexes = judge_indexes(facts, log, seen)
     undisturbed = None if manifest is None else first_undisturbed(manifest)
+    indexes = judge_indexes(facts, log, seen, undisturbed_from=undisturbed)
     judge_queues(audit(facts), log, seen, undisturbed_from=undisturbed)
     judge_checkpoint(log, indexes, seen, undisturbed_from=undisturbed)
     if manifest is not None:
