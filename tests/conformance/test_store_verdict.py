@@ -304,20 +304,26 @@ def own_store(store: Path, log: bytes, *, delays: Sequence[int] = DELAY_LEVELS) 
     return store
 
 
-def test_delays_of_its_own(tmp_path: Path) -> None:
-    """The broker's messageDelayLevel is taken from its units, or from its configuration where no unit shows it."""
+def two_queues(topic: str, properties: Sequence[dict[str, str]]) -> bytes:
+    """A log of messages with these properties, in queues 0 and 1 by turns, a ms apart."""
     log = b""
-    for number in range(4):
-        due = {"DELAY": str(number % 2 + 1), "REAL_TOPIC": "T", "REAL_QID": "0"}
+    for number, one in enumerate(properties):
         log += encode_record(
-            "SCHEDULE_TOPIC_XXXX",
+            topic,
             b"x",
-            due,
+            one,
             queue_id=number % 2,
             queue_offset=number // 2,
             phy_offset=len(log),
             store_timestamp=BEGIN + number,
         )
+    return log
+
+
+def test_delays_of_its_own(tmp_path: Path) -> None:
+    """The broker's messageDelayLevel is taken from its units, or from its configuration where no unit shows it."""
+    due = [{"DELAY": str(number % 2 + 1), "REAL_TOPIC": "T", "REAL_QID": "0"} for number in range(4)]
+    log = two_queues("SCHEDULE_TOPIC_XXXX", due)
     store = own_store(tmp_path / "store", log, delays=(7_000, 20_000))
     conf = configured(tmp_path, messageIndexEnable="false", messageDelayLevel="7s 20s")
     assert judge_store(store, conf=conf).with_outcome("broken") == []
@@ -345,19 +351,12 @@ def test_an_index_that_is_switched_off(tmp_path: Path) -> None:
 
 def test_further_queues_that_are_no_light_ones(tmp_path: Path) -> None:
     """Their number is that of the message's own queue (CQ-LMQ-2)."""
-    log, store = b"", tmp_path / "store"
-    for number in range(8):
-        further = {"INNER_MULTI_DISPATCH": "Further", "INNER_MULTI_QUEUE_OFFSET": str(number // 2)}
-        log += encode_record(
-            "T",
-            b"x",
-            further,
-            queue_id=number % 2,
-            queue_offset=number // 2,
-            phy_offset=len(log),
-            store_timestamp=BEGIN + number,
-        )
-    own_store(store, log)
+    further = [
+        {"INNER_MULTI_DISPATCH": "Further", "INNER_MULTI_QUEUE_OFFSET": str(number // 2)}
+        for number in range(8)
+    ]
+    store = tmp_path / "store"
+    own_store(store, two_queues("T", further))
     for queue in ("0", "1"):
         shutil.copytree(store / "consumequeue" / "T" / queue, store / "consumequeue" / "Further" / queue)
     conf = configured(tmp_path, messageIndexEnable="false")

@@ -14,6 +14,7 @@ from rocket_columnar.decode import decode
 from rocket_columnar.describe import compare_configurations, compare_stores, digest, look_at, store_digest
 from rocket_columnar.query import OpenStore
 from rocket_columnar.rebuild import rebuild
+from rocket_columnar.restart import Restart
 from rocket_reference import JavaError
 from rocket_reference.query_message import query_message
 from rocket_spec.errors import FormatError, UsageError
@@ -48,6 +49,14 @@ def the_reference_starts(subject: Subject) -> Iterator[str]:
         yield f"--restart: {subject.start.refused}, the reference starts: {subject.left.starts}"
 
 
+def _start_of_both(subject: Subject) -> Restart | None:
+    """The predicted start, where the reference starts on the same files with the same configuration; else None."""
+    start = subject.start
+    if start is None or start.refused or not subject.has_reference or not subject.left.starts:
+        return None
+    return None if _configured(subject) else start
+
+
 def _configured(subject: Subject) -> bool:
     """Whether a configuration differs from the one with which the files were written."""
     return subject.conf is not None and any(
@@ -68,14 +77,8 @@ def lost_keys_are_not_found(subject: Subject) -> Iterator[str]:
     """The keys that `audit --restart` states as lost are those that no index file, all of one length, holds after the reference's start."""
     if {"index.size", "index.geometry"} & {*subject.faults}:
         return
-    start = subject.start
-    if (
-        start is None
-        or start.refused
-        or not subject.has_reference
-        or not subject.left.starts
-        or _configured(subject)
-    ):
+    start = _start_of_both(subject)
+    if start is None:
         return
     lost = set(zip(start.lost.phy_offset.tolist(), start.lost.key_hash.tolist(), strict=True))
     held = {(at, hash_of(topic, key)) for at, topic, key in subject.keys if at < start.log_end}
@@ -86,14 +89,8 @@ def lost_keys_are_not_found(subject: Subject) -> Iterator[str]:
 
 def lost_units_are_gone(subject: Subject) -> Iterator[str]:
     """The units that `audit --restart` states as lost are not in their queue after the reference's start."""
-    start = subject.start
-    if (
-        start is None
-        or start.refused
-        or not subject.has_reference
-        or not subject.left.starts
-        or _configured(subject)
-    ):
+    start = _start_of_both(subject)
+    if start is None:
         return
     for one in start.lost_units:
         if (one.topic, one.queue_id, one.phy_offset) in subject.left.units:

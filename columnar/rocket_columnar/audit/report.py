@@ -368,7 +368,6 @@ def _check_queues(
                      "unit.address", "unit.time", "unit.recovered"):  # fmt: skip
             for mark in marks.runs.get((what, survey.file), ()):
                 report(say_unit(store, survey.file, what, mark))
-        file = files[survey.file]
         base = file.base_offset // QUEUE_UNIT.size
         runs = missing.get((file.topic or "", file.queue_id or 0), [])
         for first, length in survey.zeros:

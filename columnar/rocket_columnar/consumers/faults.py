@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 from rocket_spec.errors import MalformedError
 
 from rocket_columnar.config import ConfigFile, LoadedConfig, parse, table_rows
@@ -142,17 +143,20 @@ def _unit(files: Sequence[StoreFile], offset: int) -> bytes:
 
 
 def _ends_in_log(store: Store, queues: set[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, int]]:
-    """Of each queue the logical offset after its last record in the log, and the greatest one of its earlier lives."""
+    """For each queue, the logical offset after its last record in the log, and the greatest one of its earlier lives."""
     names = TopicNames()
     ends: dict[tuple[str, int], tuple[int, int]] = dict.fromkeys(queues, (0, 0))
     files = zip(store.logs, store.log_sizes, strict=True)
     bounds = store.begin, store.end
     for _, _, batch in requests_before_gap(files, names, bounds=bounds, keys=store.keys):
-        for topic, queue_id in queues:
-            rows = batch.queued & (batch.topic == names.numbers.get(topic, -1)) & (batch.queue_id == queue_id)
-            for offset in batch.queue_offset[rows].tolist():
-                end, earlier = ends[topic, queue_id]
-                ends[topic, queue_id] = offset + 1, earlier if offset else max(earlier, end)
+        topics = {names.numbers[topic]: topic for topic, _ in queues if topic in names.numbers}
+        rows = batch.queued & np.isin(batch.topic, list(topics))
+        columns = (batch.topic[rows], batch.queue_id[rows], batch.queue_offset[rows])
+        for topic, queue_id, offset in zip(*(column.tolist() for column in columns), strict=True):
+            place = topics[topic], queue_id
+            if place in ends:
+                end, earlier = ends[place]
+                ends[place] = offset + 1, earlier if offset else max(earlier, end)
     return ends
 
 

@@ -145,7 +145,7 @@ _FIELDS: Final = [
     (f"_{field.name}", LONG if field.type == "i64" else INT, field.offset or 0)
     for field in INDEX_HEADER.fields
 ]
-"""Of each field of the header: the attribute that holds it in memory, its form and its place."""
+"""The fields of the header: for each the attribute that holds it in memory, its form and its place."""
 
 
 class Entry(NamedTuple):
