@@ -3,11 +3,13 @@
 `real/restart_scripts.txt` says what lay there: mostly records of 111 bytes, three a file of 400 bytes.
 """
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import rocket_golden
+from real_broker import generator_jars
 from restart_states import State, indexed, log, queue, units
 from rocket_spec import construct_schemas, kaitai
 
@@ -206,6 +208,25 @@ def test_other_files_of_a_store(stores: Stores, tmp_path: Path) -> None:
     assert found >= {"data", "index", "checkpoint", "currterm"}
     lines = (store / "dledger-n0/currterm").read_text("ascii").splitlines()
     assert sorted(line.partition("=")[0] for line in lines if line[0] != "#") == ["currTerm", "voteLeader"]
+
+
+@pytest.mark.java
+def test_how_texts_are_written(maven: str, java: str) -> None:
+    """STORE-25: a file is deleted before FILE.tmp takes its name; if the `.bak` cannot be written, FILE.tmp stays beside it."""
+    assert maven
+    class_path, flags = generator_jars()
+    program = Path(__file__).parent / "real" / "Writes.java"
+    command = [java, *flags, "-cp", ":".join(class_path), str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        f"{writer} {line}"
+        for writer in ("MixAll", "IOUtils")
+        for line in (
+            "first +G.tmp -G.tmp +G",
+            "second +F.tmp +F.bak -F -F.tmp +F F.bak=1",
+            "stopped G=1 G.tmp=2",
+        )
+    ]
 
 
 def test_minus_signs_of_file_names(facts: Facts) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from make_later import make
+from make_later import make, printed
 from rocket_spec import construct_schemas as schemas
 from rocket_spec.kaitai import (
     Batchconsumequeue,
@@ -53,6 +53,23 @@ def test_the_files_are_fresh(maven: str, tmp_path: Path) -> None:
     assert maven
     make("files", tmp_path / "files.zip")
     assert (tmp_path / "files.zip").read_bytes() == (LATER / "files.zip").read_bytes()
+
+
+@pytest.mark.java
+def test_lengths_of_batch_files_and_copies_of_the_wheel(maven: str, tmp_path: Path) -> None:
+    """BCQ-2: files of 2 units and a rest of 0, 8, 37, 38 and 45 bytes. TIM-2: another time's slot, copies, a wheel of another length."""
+    assert maven
+    assert printed("LaterEdges", tmp_path).splitlines() == [
+        "batch 92 true true true true 4",
+        "batch 100 true true false false BufferUnderflowException",
+        "batch 129 true true false false BufferUnderflowException",
+        "batch 130 true true false false 2",
+        "batch 137 true true false false 2",
+        "slots -1 5000",
+        "copies [timerwheel, timerwheel.2000, timerwheel.5000.tmp, timerwheel.999] 2000",
+        "written false",
+        "length Timer wheel length:640 != expected:704",
+    ]
 
 
 @of("files")

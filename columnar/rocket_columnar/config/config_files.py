@@ -114,10 +114,9 @@ def _whole(value: Decimal, limits: range) -> int | None:
 
 def _named(fields: Mapping[str, _Field], name: str, *, flag: bool = False) -> _Field | None:
     """A field by its name, which fastjson takes in any case, with `_` or `-` in it, and for a flag with `is` before it."""
-    plain = name.lower()
     for given, field in fields.items():
-        found = given.replace("_", "").replace("-", "").lower()
-        if given == name or found in (plain, f"is{plain}" if flag else plain):
+        found = given.replace("_", "").replace("-", "")
+        if name.lower() in (found.lower(), found.removeprefix("is").lower() if flag else ""):
             return field
     return None
 
@@ -224,9 +223,12 @@ def _columns(of: str, item: _Field, names: Mapping[str, tuple[str, object]]) -> 
 
 def _topics(root: Mapping[str, _Field]) -> list[Row]:
     table, version = _named(root, "topicConfigTable"), _named(root, "dataVersion")
-    for name, field in () if version is None else version.table().items():
-        if name == "counter" or (name == "timestamp" and field.value not in (None, *_NO_TEXT)):
-            field.number(_LONG)  # for `DataVersion.assignNewOne`
+    settings = {} if version is None else version.table()
+    counter, timestamp = _named(settings, "counter"), _named(settings, "timestamp")
+    if counter is not None:
+        counter.number(_LONG)  # for `DataVersion.assignNewOne`
+    if timestamp is not None and timestamp.value not in (None, *_NO_TEXT):
+        timestamp.number(_LONG)
     return [
         {"topic": topic, **_columns("topics", item, _TOPIC)}
         for topic, item in ({} if table is None else table.table()).items()
@@ -290,7 +292,10 @@ def table_rows(table: str, reader: Reader) -> list[Row]:
         raise MalformedError(file=reader.name, found=f"{reader.size:,} bytes", expected=f"at most {_MOST:,}")
     if not reader.size:
         raise MalformedError(file=reader.name, found="an empty file", expected="JSON", clause="CFG-1")
-    return rows_of(table, parse(reader.read(0, reader.size).tobytes(), reader.name), reader.name)
+    text = reader.read(0, reader.size).tobytes()
+    if table == "subscription_groups" and not text.strip(b" \t\n\r\f\b"):
+        raise MalformedError(file=reader.name, found="blanks alone", expected="JSON", clause="CFG-2")
+    return rows_of(table, parse(text, reader.name), reader.name)
 
 
 @dataclass(frozen=True, slots=True)

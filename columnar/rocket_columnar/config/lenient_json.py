@@ -1,10 +1,10 @@
 """JSON as 4.9.3's fastjson 1.2.76 reads the files of `config/` (CFG-2): lenient in form, strict about what is cut off.
 
-Comments and control characters are taken between all tokens; fastjson refuses them at some places. Of a setting of a topic or a group
-that is written twice the last counts here; for fastjson it may be the first.
+Comments and control characters are taken at some places where fastjson refuses them. Of a setting that a topic or a group has twice
+the last counts here; for fastjson it may be another one.
 Further forms that fastjson takes are refused here, since nothing writes them: several commas, a `}` or an empty text alone, numbers with the
-suffix F or D or without a digit before the point, names that are numbers with a fraction, an exponent or a suffix, `Set[...]`,
-`x'...'`, and the character 26 between tokens.
+suffix F or D or without a digit before the point, names that are numbers with a fraction, an exponent or a suffix, `undefined`, `NaN`, `Set[...]`,
+`x'...'`, `xHH` after a backslash with other digits, whole numbers of more than 64 bits, and the character 26 between tokens.
 """
 
 import re
@@ -19,9 +19,9 @@ _BLANK_BEFORE_NAME: Final = re.compile(rf"(?:[ \t\n\r\f\b]++|{_COMMENT})*+", re.
 _OPEN_COMMENT: Final = re.compile(r"/\*(?!.*\*/)", re.DOTALL)
 _NUMBER: Final = re.compile(r"\+?(-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)")
 _NUMBER_NAME: Final = re.compile(r"\+?(-?[0-9]+)(?![\w$.])")
-_NAME: Final = re.compile(r"(?!null(?![\w$]))[^\W\d][\w$]*|\$[\w$]*")
+_NAME: Final = re.compile(r"(?!null\b)[A-Za-z_$\u0100-\U0010ffff][A-Za-z0-9_\u0100-\U0010ffff]*")
 _WORD: Final = re.compile(r"\w+")
-_WORDS: Final = {"true": True, "false": False, "null": None, "undefined": None, "NaN": None}
+_WORDS: Final = {"true": True, "false": False, "null": None}
 _ESCAPES: Final = {
     **{character: character for character in "\"'/\\"},
     **{str(code): chr(code) for code in range(8)},

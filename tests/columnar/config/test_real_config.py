@@ -24,7 +24,8 @@ OWN: Final = ("CID_", "SELF_TEST", "TOOLS", "FILTERSRV")
 """Beginnings of groups that the broker always has."""
 UNREADABLE: Final = b"]"
 
-Loads = Callable[[Sequence[tuple[str, bytes, bytes | None]]], None]
+Loaded = Sequence[tuple[LoadedConfig, dict[str, Any]]]
+Loads = Callable[[Sequence[tuple[str, bytes, bytes | None]]], Loaded]
 
 
 def of_java(table: str, loaded: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -79,11 +80,11 @@ def of_ours(loaded: LoadedConfig) -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture
-def as_java(maven: str, java: str, tmp_path: Path) -> Loads:
-    """Compares what both load of tables, each from the bytes of its file and of the `.bak`, which may be missing."""
+def loads(maven: str, java: str, tmp_path: Path) -> Loads:
+    """What both load of tables, each from the bytes of its file and of the `.bak`, which may be missing."""
     del maven
 
-    def compare(given: Sequence[tuple[str, bytes, bytes | None]]) -> None:
+    def load(given: Sequence[tuple[str, bytes, bytes | None]]) -> Loaded:
         stores = [tmp_path / str(number) for number in range(len(given))]
         lines = []
         for store, (table, main, backup) in zip(stores, given, strict=True):
@@ -100,11 +101,23 @@ def as_java(maven: str, java: str, tmp_path: Path) -> Loads:
         command = [java, *flags, f"-Duser.home={tmp_path}", "-cp", ":".join(class_path), program]
         subprocess.run([*command, str(asked), str(answer)], check=True, capture_output=True)
         theirs = [json.loads(line) for line in answer.read_text("utf-8").splitlines()]
-        for store, (table, main, _), java_loaded in zip(stores, given, theirs, strict=True):
-            ours = load_config(store, table)
-            assert ours.starts == java_loaded["load"], (main, ours.main.problem)
+        ours = [load_config(store, table) for store, (table, _, _) in zip(stores, given, strict=True)]
+        return list(zip(ours, theirs, strict=True))
+
+    return load
+
+
+@pytest.fixture
+def as_java(loads: Loads) -> Loads:
+    """Loads tables with both, and compares."""
+
+    def compare(given: Sequence[tuple[str, bytes, bytes | None]]) -> Loaded:
+        loaded = loads(given)
+        for (table, main, _), (ours, theirs) in zip(given, loaded, strict=True):
+            assert ours.starts == theirs["load"], (main, ours.main.problem)
             if ours.starts:
-                assert of_ours(ours) == of_java(table, java_loaded), main
+                assert of_ours(ours) == of_java(table, theirs), main
+        return loaded
 
     return compare
 
@@ -173,6 +186,14 @@ def forms_of_fastjson() -> Iterator[tuple[str, str]]:
 def test_forms_that_fastjson_takes(as_java: Loads) -> None:
     given = [(OFFSETS, form, UNREADABLE) for form in ODD_FORMS]
     as_java([*given, *((table, form.encode(), UNREADABLE) for table, form in forms_of_fastjson())])
+
+
+def test_a_setting_that_a_topic_has_twice(loads: Loads) -> None:
+    """The broker takes the last, the first or one between; here it is the last."""
+    settings = (b'"perm":2,"perm":4', b'"perm": 2,"perm": 4', b'"perm":2,"perm":4,"perm":6')
+    loaded = loads([(TOPICS, b'{"topicConfigTable":{"A":{%s}}}' % text, UNREADABLE) for text in settings])
+    assert [theirs["table"]["A"]["perm"] for _, theirs in loaded] == [4, 2, 4]
+    assert [row["perm"] for ours, _ in loaded for row in ours.rows] == [4, 4, 6]
 
 
 def test_a_pair_of_surrogates(as_java: Loads) -> None:

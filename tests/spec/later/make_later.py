@@ -31,19 +31,22 @@ def _class_path() -> str:
     return f"{classes}:{jars}/*"
 
 
+def printed(program: str, folder: Path, *options: str) -> str:
+    """What a program prints that gets a folder, which it may fill."""
+    path = _class_path()
+    with tempfile.TemporaryDirectory() as home:
+        command = ["java", *SHORT_LIVED.split(), *OPENED, f"-Duser.home={home}", "-cp", path]
+        command += [f"org.apache.rocketmq.store.{program}", str(folder), *options]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
 def make(name: str, target: Path) -> None:
     """Runs one program, and packs the folder that it wrote with what it printed."""
     program, options = RUNS[name]
-    path = _class_path()
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / "store"
-        folder.mkdir()
-        command = ["java", *SHORT_LIVED.split(), *OPENED, f"-Duser.home={scratch}", "-cp", path]
-        command += [f"org.apache.rocketmq.store.{program}", str(folder), *options]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-        (folder / "facts.txt").write_text(done.stdout)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "facts.txt").write_text(printed(program, Path(folder), *options))
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
-            for one in sorted(folder.rglob("*")):
+            for one in sorted(Path(folder).rglob("*")):
                 if one.is_file() and one.name != "lock":
                     entry = zipfile.ZipInfo(one.relative_to(folder).as_posix(), _DATE)
                     packed.writestr(entry, one.read_bytes(), zipfile.ZIP_DEFLATED)
