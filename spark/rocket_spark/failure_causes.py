@@ -31,7 +31,11 @@ _CAUSES: Final = (
         "the results of the tasks exceed spark.driver.maxResultSize: raise it",
     ),
     (
-        r"Python worker exited unexpectedly|PYTHON_WORKER_EXITED|Python worker failed to connect back",
+        r"Python worker failed to connect back",
+        "a Python worker did not start within the 10 seconds that Spark allows: the machine is too busy; run it again",
+    ),
+    (
+        r"Python worker exited unexpectedly|PYTHON_WORKER_EXITED",
         (
             "a Python worker died, most often killed for its memory: "
             "raise spark.executor.memoryOverhead, or lower spark.executor.cores"
@@ -96,6 +100,8 @@ def cause_of(text: str) -> str:
 def reason(error: BaseException) -> str:
     """The one line that says which option, file or schema was wrong, without Spark's and Java's stacks; control characters are escaped."""
     text = str(error)
+    if "Python worker failed to connect back" in text:  # of a stream, before its source could answer
+        return cause_of(text)
     told = [match[1].strip() for line in text.splitlines() if (match := _LINE.match(line))]
     ours = [line for line in told if not _SPARKS.match(line)]
     return printable(([text.strip().partition("\n")[0], *told[-1:], *ours[-1:]])[-1])

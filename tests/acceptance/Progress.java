@@ -25,6 +25,7 @@ import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
 public final class Progress {
 
     private static final String TOPIC = "Lag";
+    private static final int PATIENCE = 60_000;
 
     public static void main(String[] arguments) {
         int code = 1;
@@ -56,9 +57,7 @@ public final class Progress {
 
     private static void make(String namesrv, String broker) throws Exception {
         DefaultMQProducer producer = new DefaultMQProducer("progress-producer");
-        producer.setNamesrvAddr(namesrv);
-        producer.setVipChannelEnabled(false);
-        producer.start();
+        start(producer, namesrv);
         for (int i = 0; i < 40; i++) {
             Message message = new Message(TOPIC, "Tag", ("body " + i).getBytes(StandardCharsets.UTF_8));
             producer.send(message, new MessageQueue(TOPIC, broker, i % 3 == 0 ? 0 : 1));
@@ -67,22 +66,35 @@ public final class Progress {
         transactions(namesrv);
         commit(namesrv, broker, "behind", 3, 5);
         commit(namesrv, broker, "ahead", 1000, 26);
-        Thread.sleep(3000);
-        DefaultMQAdminExt admin = new DefaultMQAdminExt("progress-bounds");
+        DefaultMQAdminExt admin = new DefaultMQAdminExt("progress-bounds", PATIENCE);
         admin.setNamesrvAddr(namesrv);
         admin.setVipChannelEnabled(false);
         admin.setInstanceName("bounds");
         admin.start();
+        // 40 messages, two of the shortest delay, one that is committed; and the ends of two transactions, which no client waits for.
+        MessageQueue ended = new MessageQueue("RMQ_SYS_TRANS_OP_HALF_TOPIC", broker, 0);
+        for (long end = System.currentTimeMillis() + PATIENCE; System.currentTimeMillis() < end; Thread.sleep(100)) {
+            long sum = admin.maxOffset(new MessageQueue(TOPIC, broker, 0)) + admin.maxOffset(new MessageQueue(TOPIC, broker, 1));
+            if (sum == 43 && admin.maxOffset(ended) == 2) {
+                break;
+            }
+        }
         commit(namesrv, broker, "even", admin.maxOffset(new MessageQueue(TOPIC, broker, 0)),
             admin.maxOffset(new MessageQueue(TOPIC, broker, 1)));
     }
 
-    private static void delay(String namesrv, int... levels) throws Exception {
-        DefaultMQProducer producer = new DefaultMQProducer("progress-delays");
+    /** With a timeout that covers the first send of a JVM on a busy machine, which takes longer than the 3 s of a client by default. */
+    private static void start(DefaultMQProducer producer, String namesrv) throws Exception {
         producer.setNamesrvAddr(namesrv);
         producer.setVipChannelEnabled(false);
-        producer.setInstanceName("delays");
+        producer.setInstanceName(producer.getProducerGroup());
+        producer.setSendMsgTimeout(PATIENCE);
         producer.start();
+    }
+
+    private static void delay(String namesrv, int... levels) throws Exception {
+        DefaultMQProducer producer = new DefaultMQProducer("progress-delays");
+        start(producer, namesrv);
         for (int level : levels) {
             Message message = new Message(TOPIC, ("level " + level).getBytes(StandardCharsets.UTF_8));
             message.setDelayTimeLevel(level);
@@ -93,9 +105,6 @@ public final class Progress {
     /** One transaction that is committed, one rolled back, three that stay open. */
     private static void transactions(String namesrv) throws Exception {
         TransactionMQProducer producer = new TransactionMQProducer("progress-transactions");
-        producer.setNamesrvAddr(namesrv);
-        producer.setVipChannelEnabled(false);
-        producer.setInstanceName("transactions");
         producer.setTransactionListener(new TransactionListener() {
             @Override
             public LocalTransactionState executeLocalTransaction(Message message, Object state) {
@@ -107,7 +116,7 @@ public final class Progress {
                 return LocalTransactionState.UNKNOW;
             }
         });
-        producer.start();
+        start(producer, namesrv);
         for (LocalTransactionState state : new LocalTransactionState[] {LocalTransactionState.UNKNOW,
             LocalTransactionState.COMMIT_MESSAGE, LocalTransactionState.UNKNOW, LocalTransactionState.ROLLBACK_MESSAGE,
             LocalTransactionState.UNKNOW}) {
@@ -129,6 +138,7 @@ public final class Progress {
         consumer.setNamesrvAddr(namesrv);
         consumer.setVipChannelEnabled(false);
         consumer.setInstanceName(group);
+        consumer.setConsumerPullTimeoutMillis(PATIENCE);
         consumer.start();
         consumer.fetchSubscribeMessageQueues(TOPIC);
         return consumer;
@@ -138,7 +148,7 @@ public final class Progress {
         JSONArray rows = new JSONArray();
         // What `mqadmin consumerProgress` asks each broker, without the route of the group's retry topic.
         ConsumeStats found = consumer(namesrv, "stats-" + group).getDefaultMQPullConsumerImpl().getRebalanceImpl()
-            .getmQClientFactory().getMQClientAPIImpl().getConsumeStats(address, group, TOPIC, 5000);
+            .getmQClientFactory().getMQClientAPIImpl().getConsumeStats(address, group, TOPIC, PATIENCE);
         for (Map.Entry<MessageQueue, OffsetWrapper> entry : found.getOffsetTable().entrySet()) {
             OffsetWrapper offset = entry.getValue();
             rows.add(new long[] {entry.getKey().getQueueId(), offset.getConsumerOffset(), offset.getBrokerOffset()});

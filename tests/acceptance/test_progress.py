@@ -93,6 +93,9 @@ def test_every_number_as_the_broker_counts(broker: RealBroker, java: str, tmp_pa
     delays = broker.store / "config" / "delayOffset.json"
     delays.write_text(re.sub(r"(?<=[{,])1:\d+", "1:0", delays.read_text("ascii")), "ascii")
     broker.start()  # both are due at once: one run
+    patience = time.monotonic() + 60
+    while ends(broker.store) < before + 2 and time.monotonic() < patience:
+        time.sleep(0.1)
     started = asked(broker, java, "ask", tmp_path / "started.json")
     broker.stop()
     assert ends(broker.store) == before + 2

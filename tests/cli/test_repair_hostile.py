@@ -160,6 +160,28 @@ def test_an_undo_keeps_what_the_journal_does_not_name(run: Run, store: Path) -> 
     assert everything(store) == before
 
 
+def test_a_fifo_where_a_queue_has_its_folder_is_one_line(run: Run, store: Path) -> None:
+    """Nothing is placed, so that nothing is left that an undo would fail on."""
+    shutil.rmtree(store / "consumequeue/Orders/0")
+    os.mkfifo(store / "consumequeue/Orders/0")
+    before = everything(store)
+    for way in ("--plan", "--apply"):
+        assert run(store, way).is_one_line(3, f"{store}/consumequeue/Orders/0: not a directory")
+        assert everything(store).keys() - {"lock"} == before.keys() - {"lock"}
+    folder = plant(store, journal(away=["consumequeue/Orders/0/1"]))
+    (folder / "old/consumequeue/Orders/0").mkdir(parents=True)
+    (folder / "old/consumequeue/Orders/0/1").touch()
+    assert run(store, "--undo").is_one_line(3, "consumequeue/Orders/0/1: not a directory")
+
+
+@pytest.mark.parametrize("name", ["scratch", "new/stray"])
+def test_a_file_where_a_repair_has_a_folder_is_removed_with_it(run: Run, store: Path, name: str) -> None:
+    path = plant(store, journal(), done=True) / name
+    path.write_bytes(b"x")
+    assert run(store, "--undo").code == 0
+    assert not list(store.glob("rocketspec-repair-*"))
+
+
 def _leads_out(store: Path, name: str) -> None:
     """Puts a link to the documents, or to one of them, in a place of the store; what was there is gone."""
     path = store / name

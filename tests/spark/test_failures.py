@@ -1,6 +1,7 @@
 """What goes wrong in mid-job leaves the output as it was: never a silent half. One line names the cause."""
 
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from pyspark.sql import SparkSession
 from rocket_spark import (
     JobError,
     decode_stores,
+    follow_stores,
     plan_decode,
     plan_rebuilds,
     run_decode,
@@ -199,3 +201,16 @@ def test_the_reason_of_a_source_is_the_last_line_of_python(raised: str, said: st
     )
     assert reason(RuntimeError(text)) == said
     assert reason(ValueError("one line")) == "one line"
+
+
+@pytest.mark.soak
+def test_a_stream_whose_worker_does_not_start_in_time(
+    spark: SparkSession, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark's own limit, which no setting changes (`PythonWorkerFactory.createSimpleWorker`)."""
+    slow = tmp_path / "python"
+    slow.write_text(f'#!/bin/sh\ncase "$*" in *source_runner*) sleep 11;; esac\nexec {sys.executable} "$@"\n')
+    slow.chmod(0o755)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(slow))
+    with pytest.raises(JobError, match=r"did not start within the 10 seconds .* run it again"):
+        follow_stores(spark, [str(store)], str(tmp_path / "out"), str(tmp_path / "checkpoint"))

@@ -1,12 +1,11 @@
 """Findings about the broker's configuration, compared with its queues."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import numpy as np
 from rocket_spec.errors import MalformedError
 
 from rocket_columnar.config import ConfigFile, LoadedConfig, parse, table_rows
@@ -17,7 +16,7 @@ from rocket_columnar.describe import QueueView, queue_views
 from rocket_columnar.facts import NOT_LISTED, Store, as_store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.formats import parse_long
-from rocket_columnar.log import TopicNames, requests_before_gap
+from rocket_columnar.log import TopicNames, ends_of_lives, requests_before_gap
 from rocket_columnar.store import CONFIG_TABLES, REPAIRS, StoreFile, by_queue, open_reader
 
 # Files of `config/` as a repair writes them: what a start takes, with what it lacks or with offsets that a queue has.
@@ -124,8 +123,11 @@ def _was_cut(store: Store, place: tuple[str, int], end: int, offset: int) -> boo
     if store.path is None or not own[0].path.is_relative_to(store.path):
         return False
     folder = own[0].path.parent.relative_to(store.path)
-    for old in store.path.glob(f"{REPAIRS}*/old"):
-        paths = [path for path in (old / folder).glob("*") if path.is_file()]
+    for repair in store.path.glob(f"{REPAIRS}*"):
+        old = repair / "old" / folder
+        if old.resolve() != store.path.resolve() / old.relative_to(store.path):
+            continue  # a link leads out of the repair's folder
+        paths = [path for path in old.glob("*") if path.is_file() and not path.is_symlink()]
         kept = [
             StoreFile("queue", path, path.name, *place, number)
             for path in paths
@@ -142,22 +144,13 @@ def _unit(files: Sequence[StoreFile], offset: int) -> bytes:
     return b"".join(found[:1].tobytes() for _, found in units(files, offset, offset + 1))
 
 
-def _ends_in_log(store: Store, queues: set[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, int]]:
-    """For each queue, the logical offset after its last record in the log, and the greatest one of its earlier lives."""
+def _ends_in_log(store: Store, queues: Collection[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, int]]:
+    """As `ends_of_lives`, of the log up to its first gap."""
     names = TopicNames()
-    ends: dict[tuple[str, int], tuple[int, int]] = dict.fromkeys(queues, (0, 0))
     files = zip(store.logs, store.log_sizes, strict=True)
     bounds = store.begin, store.end
-    for _, _, batch in requests_before_gap(files, names, bounds=bounds, keys=store.keys):
-        topics = {names.numbers[topic]: topic for topic, _ in queues if topic in names.numbers}
-        rows = batch.queued & np.isin(batch.topic, list(topics))
-        columns = (batch.topic[rows], batch.queue_id[rows], batch.queue_offset[rows])
-        for topic, queue_id, offset in zip(*(column.tolist() for column in columns), strict=True):
-            place = topics[topic], queue_id
-            if place in ends:
-                end, earlier = ends[place]
-                ends[place] = offset + 1, earlier if offset else max(earlier, end)
-    return ends
+    batches = requests_before_gap(files, names, bounds=bounds, keys=store.keys)
+    return ends_of_lives((batch for _, _, batch in batches), names, queues)
 
 
 def moved_offsets(store: Store, replica: Path | None = None, *, to_end: bool = False) -> list[Moved]:

@@ -6,7 +6,7 @@ queue: what precedes it in the log is in no queue of a broker, and would hide th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +40,23 @@ def of_earlier_life(batch: Requests) -> NDArray[np.bool_]:
         at = np.searchsorted(queues, codes).clip(max=queues.size - 1)
         earlier = (queues[at] == codes) & (np.arange(codes.size) < begins[at])
     return earlier
+
+
+def ends_of_lives(
+    batches: Iterable[Requests], names: TopicNames, queues: Collection[tuple[str, int]]
+) -> dict[tuple[str, int], tuple[int, int]]:
+    """For each queue, the logical offset after its last record in the log, and the greatest one of its earlier lives."""
+    ends: dict[tuple[str, int], tuple[int, int]] = dict.fromkeys(queues, (0, 0))
+    for batch in batches:
+        topics = {names.numbers[topic]: topic for topic, _ in queues if topic in names.numbers}
+        rows = batch.queued & np.isin(batch.topic, list(topics))
+        columns = (batch.topic[rows], batch.queue_id[rows], batch.queue_offset[rows])
+        for topic, queue_id, offset in zip(*(column.tolist() for column in columns), strict=True):
+            place = topics[topic], queue_id
+            if place in ends:
+                end, earlier = ends[place]
+                ends[place] = offset + 1, earlier if offset else max(earlier, end)
+    return ends
 
 
 class Life(NamedTuple):

@@ -13,7 +13,6 @@ Taking back only renames and removes: it needs no free space.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -46,8 +45,9 @@ class RepairFolder:
 
     @classmethod
     def make(cls, root: Root) -> RepairFolder:
-        """A new folder with an empty journal; an OSError if it cannot be made."""
-        folder = cls(root, f"{REPAIRS}{datetime.now(UTC):%Y%m%d-%H%M%S-%f}")
+        """A new folder with an empty journal, the newest also if the clock went back; an OSError if it cannot be made."""
+        name, earlier = f"{REPAIRS}{datetime.now(UTC):%Y%m%d-%H%M%S-%f}", cls.every(root)
+        folder = cls(root, max([name, *(f"{one.name}-again" for one in earlier[-1:])]))
         root.make_folder(folder.name)
         try:
             for part in _PARTS:
@@ -103,8 +103,8 @@ class RepairFolder:
         if len(content) > JOURNAL_BYTES:
             raise UsageError(f"{self.root.path}: more files to replace than the journal of a repair can name")
         self.root.write(self._at(_JOURNAL), content)
-        self.root.sync(self.name)
-        self.root.sync(".")
+        self.root.sync_folder(self.name)
+        self.root.sync_folder(".")
 
     @contextmanager
     def building(self) -> Iterator[Path]:
@@ -138,7 +138,8 @@ class RepairFolder:
             seen[place] = _seen(self.root.sync(self._at(f"new/{place}")))
             made |= dict.fromkeys(folder for folder in _above(place) if self.root.status(folder) is None)
         for folder in {self._at(f"new/{above}") for place in into for above in _above(place)}:
-            self.root.sync(folder)
+            self.root.sync_folder(folder)
+        self.root.give_all(self._at("new"))
         journal = Journal(away, seen, tuple(made))
         times = [status.st_mtime_ns for _, status in self._beside(journal)]
         return replace(journal, newest=max([*times, *(time for _, time in seen.values())], default=0))
@@ -207,7 +208,7 @@ class RepairFolder:
         return self.root.status(self._at(f"old/{place}")) is not None
 
     def _refuse_changed(self, journal: Journal) -> None:
-        unnamed = self._unnamed(journal, "old")
+        unnamed = self._unnamed(journal)
         if unnamed is not None:
             file = os.fspath(self.root.path / unnamed)
             raise MalformedError(file=file, found="a file that the journal does not name", expected="none")
@@ -223,17 +224,17 @@ class RepairFolder:
         if gone is not None:
             raise UsageError(f"{self.root.path / gone}: is gone; the repair cannot be undone")
 
-    def _unnamed(self, journal: Journal, folder: str) -> str | None:
-        """The first file in a folder of the repair that is neither in the journal nor leads to what is."""
-        above = {"old", *(f"old/{folder}" for place in journal.away for folder in _above(place))}
-        for entry in self.root.entries(self._at(folder)):
-            name = f"{folder}/{entry}"
-            if name in above:
-                found = self._unnamed(journal, name)
-                if found is not None:
-                    return found
-            elif name.removeprefix("old/") not in journal.away:
-                return self._at(name)
+    def _unnamed(self, journal: Journal) -> str | None:
+        """The first file in `old/` that is neither in the journal nor leads to what is."""
+        named = {f"old/{place}" for place in journal.away}
+        folders, above = ["old"], {f"old/{folder}" for place in journal.away for folder in _above(place)}
+        for folder in folders:
+            for entry in self.root.entries(self._at(folder)):
+                name = f"{folder}/{entry}"
+                if name in above:
+                    folders.append(name)
+                elif name not in named:
+                    return self._at(name)
         return None
 
     def _gone(self, journal: Journal) -> str | None:
@@ -265,7 +266,7 @@ class RepairFolder:
     def _sync_places(self, journal: Journal) -> None:
         for folder in journal.folders():
             with suppress(FileNotFoundError, NotADirectoryError):
-                self.root.sync(folder or ".")
+                self.root.sync_folder(folder or ".")
 
     def _remove(self, journal: Journal) -> None:
         """Removes what is left after all moves were taken back; files in `old/` that the journal does not name are kept."""
@@ -274,8 +275,7 @@ class RepairFolder:
             if folder != self.name:
                 self.root.remove_folder(folder)
         for part in ("scratch", *(f"undone/{name}" for name in self.root.entries(self._at("undone")))):
-            with suppress(FileNotFoundError), self.root.inside(self._at(part)) as (inside, last):
-                shutil.rmtree(last, dir_fd=inside)
+            self.root.remove_all(self._at(part))
         self.root.remove(self._at(_JOURNAL))
         self.remove_empty()
 

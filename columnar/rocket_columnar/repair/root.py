@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -68,6 +69,7 @@ class Root:
             try:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
                 with open(os.open(part, flags, 0o644, dir_fd=folder), "wb") as file:  # noqa: PTH123
+                    self._give(folder, part)
                     file.write(content)
                     file.flush()
                     os.fsync(file.fileno())
@@ -87,6 +89,27 @@ class Root:
         """Makes one folder."""
         with self.inside(name) as (folder, last):
             os.mkdir(last, dir_fd=folder)
+            self._give(folder, last)
+
+    def give_all(self, name: str) -> None:
+        """Has everything in a folder belong to the owner of the store, if this user may."""
+        for entry in self.entries(name):
+            with self.inside(f"{name}/{entry}") as (folder, last):
+                self._give(folder, last)
+            self.give_all(f"{name}/{entry}")
+
+    def _give(self, folder: int, name: str) -> None:
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            owner = os.fstat(self.descriptor)
+            os.chown(name, owner.st_uid, owner.st_gid, dir_fd=folder, follow_symlinks=False)
+
+    def remove_all(self, name: str) -> None:
+        """Removes a file, or a folder with everything in it, if it is there."""
+        with suppress(FileNotFoundError), self.inside(name) as (folder, last):
+            try:
+                shutil.rmtree(last, dir_fd=folder)
+            except NotADirectoryError:
+                os.unlink(last, dir_fd=folder)
 
     def remove(self, name: str) -> None:
         """Removes a file, if it is there."""
@@ -99,7 +122,7 @@ class Root:
             os.rmdir(last, dir_fd=folder)
 
     def sync(self, name: str) -> os.stat_result:
-        """Has a folder's names, or a file's content, on the disk; returns the status."""
+        """Has a file's content on the disk; returns its status."""
         with self.inside(name) as (folder, last):
             descriptor = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
             try:
@@ -107,3 +130,8 @@ class Root:
                 return os.fstat(descriptor)
             finally:
                 os.close(descriptor)
+
+    def sync_folder(self, name: str) -> None:
+        """Has a folder's names on the disk."""
+        with self.inside(f"{name}/.") as (folder, _):
+            os.fsync(folder)

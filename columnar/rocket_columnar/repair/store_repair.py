@@ -10,7 +10,7 @@ The commit log is never changed, but for files that do not belong there.
 import errno
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -216,14 +216,19 @@ def _prepared(target: Target, survey: _Survey, new: Path) -> RepairPlan:
             raise OSError(error.errno, error.strerror, os.fspath(new)) from error
         raise
     into, away = list(files.into), [*moved, *files.away]
+    for folder in {above for name in into for above in (store / name).parents if above.is_relative_to(store)}:
+        if folder.exists() and not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(folder))
     for name, changed in zip((_TOPICS, _OFFSETS), configured, strict=True):
         if changed:
             into.append(name)
             away += [name] if (store / name).exists() else []
-    for path in [path for path in new.rglob("*") if path.is_file()]:
-        if path.relative_to(new).as_posix() not in into:
+    for path in sorted(new.rglob("*"), reverse=True):
+        if path.is_dir():
+            with suppress(OSError):  # something is in it
+                path.rmdir()
+        elif path.relative_to(new).as_posix() not in into:
             path.unlink()
-    _give(store, [new / name for name in into])
     return RepairPlan(tuple(dict.fromkeys(away)), tuple(into), *configured, tuple(left), survey.outlook)
 
 
@@ -248,14 +253,6 @@ def _configured(
     except MalformedError:
         offsets, left[:] = [], [*left, *beyond]
     return topics, tuple(offsets)
-
-
-def _give(store: Path, files: Sequence[Path]) -> None:
-    """Has new files belong to the owner of the store, if this user may."""
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        owner = store.stat()
-        for path in {path for file in files for path in (file, file.parent, file.parent.parent)}:
-            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 def _refuse(root: Root) -> None:

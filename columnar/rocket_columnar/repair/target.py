@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, Geometry
@@ -12,6 +13,9 @@ from rocket_columnar.facts import Store
 from rocket_columnar.report import Report, messages_in
 from rocket_columnar.restart import Restart, each_units
 from rocket_columnar.store import BrokerConf
+
+_COMPARED: Final = ("consumer.", "delay.", "topic.", "transaction.")
+"""Codes of findings on what is compared with whole queues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class Outlook:
         messages: those that a queue points to and whose log files are there after the start; 0 if it is refused.
         log_end: physical offset at which the log ends after it.
         found: number of errors and warnings.
+        damage: of them, those of its files; what queues are compared with, topics and offsets, is only found once these are whole.
         predicted: whether a start is predicted, which is not known of every store of 5.x; else only `found` counts.
     """
 
@@ -62,19 +67,19 @@ class Outlook:
     messages: int
     log_end: int
     found: int
+    damage: int
     predicted: bool = True
 
     @classmethod
     def unpredicted(cls, report: Report) -> Outlook:
         """The outlook of a store of which no start is predicted."""
-        return cls(None, 0, 0, _found(report), predicted=False)
+        return cls(None, 0, 0, *_counts(report), predicted=False)
 
     @classmethod
     def of(cls, store: Store, start: Restart, report: Report) -> Outlook:
         """The outlook of a store with this prediction and this audit; an OSError if a queue file cannot be read."""
-        found = _found(report)
         if start.refused is not None:
-            return cls(start.refused, 0, start.log_end, found)
+            return cls(start.refused, 0, start.log_end, *_counts(report))
         targets = [np.zeros(0, np.int64)]
         for file in store.queues:
             for _, units in each_units(file):
@@ -87,7 +92,7 @@ class Outlook:
             known = min(end, start.dispatch_from)  # what follows is dispatched again
             messages += messages_in(file, file.base_offset, known, held)
             messages += messages_in(file, start.dispatch_from, end)
-        return cls(None, max(messages, 0), start.log_end, found)
+        return cls(None, max(messages, 0), start.log_end, *_counts(report))
 
     def worse_than(self, other: Outlook) -> str:
         """Why this is worse; empty if it is not. Without a prediction, it has to be better."""
@@ -104,10 +109,14 @@ class Outlook:
             return f"a start would keep {self.messages:,} messages, not {other.messages:,}"
         if other.refused is None and self.log_end < other.log_end:
             return f"a start would end the log at {self.log_end:,}, not at {other.log_end:,}"
-        if self.found > other.found:
+        if self.damage > other.damage:
+            return f"an audit has {self.damage:,} errors and warnings of files, not {other.damage:,}"
+        if not other.damage and self.found > other.found:
             return f"an audit has {self.found:,} errors and warnings, not {other.found:,}"
         return ""
 
 
-def _found(report: Report) -> int:
-    return report.counts["error"] + report.counts["warning"]
+def _counts(report: Report) -> tuple[int, int]:
+    """The number of errors and warnings, and of those on files."""
+    codes = [one.code for one in report.findings if one.severity != "note"]
+    return len(codes), sum(not code.startswith(_COMPARED) for code in codes)

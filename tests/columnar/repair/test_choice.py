@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from rocket_columnar.config import load_config
+from rocket_columnar.consumers import moved_offsets
+from rocket_columnar.facts import Store
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.repair import RepairPlan, Target, plan_repair, repair, undo
 from rocket_columnar.report import audit
@@ -139,8 +141,13 @@ def test_an_offset_that_a_queue_had_before_the_log_lost_its_end_is_set_to_its_en
     table = {"BBTopic@all": {0: before}, "BBTopic@other": {0: before + 1}}
     (store / "config/consumerOffset.json").write_text(json.dumps({"offsetTable": table}), "ascii")
     last.unlink()
-    assert not repair(Target(store)).worse
+    kept = store / repair(Target(store)).folder / "old"
     assert offsets(store) == table
+    elsewhere = kept.rename(store.parent / "old")
+    kept.symlink_to(elsewhere)
+    assert moved_offsets(Store(store)) == [], "what a link leads to is not looked at"
+    kept.unlink()
+    elsewhere.rename(kept)
     done = repair(Target(store))
     assert offsets(store) == {**table, "BBTopic@all": {0: end}}
     assert [found.code for found in done.plan.left] == ["consumer.offset_beyond_queue"]

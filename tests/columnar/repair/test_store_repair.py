@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import json
 import os
 import shutil
 import signal
@@ -110,6 +111,22 @@ def test_what_a_start_dispatches_again_is_kept(tmp_path: Path, gone: str, messag
     (tmp_path / "broker.conf").write_text("mappedFileSizeConsumeQueue=400\nmappedFileSizeCommitLog=32768\n")
     conf = read_broker_conf(tmp_path / "broker.conf")
     assert plan_repair(Target(store, conf=conf)).outlook.messages == messages
+
+
+def test_what_is_only_found_once_queues_are_whole_is_not_worse(store: Path) -> None:
+    """Three files are damaged; then offsets of five groups turn out to be beyond their queue, and eight topics to be unlisted."""
+    (store / "config/topics.json").unlink()
+    (store / "config/topics.json.bak").unlink(missing_ok=True)
+    table = {f"Orders@g{number}": {0: 99} for number in range(5)}
+    (store / "config/consumerOffset.json").write_text(json.dumps({"offsetTable": table}), "ascii")
+    done = repair(Target(store))
+    assert (done.worse, done.after.found, done.after.damage) == ("", 13, 0)
+    assert done.after.found > done.plan.outlook.found
+    done = repair(Target(store))
+    assert ([found.code for found in done.plan.left], len(done.plan.topics)) == (
+        ["consumer.offset_beyond_queue"] * 5,
+        8,
+    )
 
 
 def test_what_makes_the_store_worse_is_taken_back(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,6 +242,26 @@ def test_an_undo_that_was_killed_at_any_step_is_repeated(store: Path) -> None:
             break
         steps += 3
     assert steps > 20
+
+
+def test_everything_that_a_repair_makes_belongs_to_the_owner_of_the_store(store: Path) -> None:
+    """Root repairs; the broker's user has to write to the new files and folders, and may undo the repair."""
+    owner = 65534 if os.geteuid() == 0 else os.geteuid()
+    for path in (store, *store.rglob("*")):
+        os.chown(path, owner, -1)
+    repair(Target(store))
+    assert {path.stat().st_uid for path in store.rglob("*")} == {owner}
+    assert (store / "consumequeue/Orders/1").is_dir()
+
+
+def test_the_last_repair_is_undone_first_if_the_clock_went_back(store: Path) -> None:
+    first = store / repair(Target(store)).folder
+    first.rename(first.with_name("rocketspec-repair-20991231-000000-000000"))
+    before = content(store)
+    os.truncate(store / ORDERS, 100)
+    second = repair(Target(store)).folder
+    assert undo(store) == second
+    assert {**content(store), ORDERS: None} == {**before, ORDERS: None}
 
 
 def test_a_second_repair_at_once_is_refused(store: Path) -> None:
