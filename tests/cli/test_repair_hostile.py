@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -174,12 +175,25 @@ def test_a_fifo_where_a_queue_has_its_folder_is_one_line(run: Run, store: Path) 
     assert run(store, "--undo").is_one_line(3, "consumequeue/Orders/0/1: not a directory")
 
 
-@pytest.mark.parametrize("name", ["scratch", "new/stray"])
-def test_a_file_where_a_repair_has_a_folder_is_removed_with_it(run: Run, store: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["scratch", "new/stray", ".done.part"])
+def test_a_file_that_is_left_in_the_folder_of_a_repair_is_removed_with_it(
+    run: Run, store: Path, name: str
+) -> None:
+    """Where it has a folder; or of a kill while it was written."""
     path = plant(store, journal(), done=True) / name
     path.write_bytes(b"x")
     assert run(store, "--undo").code == 0
     assert not list(store.glob("rocketspec-repair-*"))
+
+
+def test_a_thousand_folders_inside_one_another_are_one_line(run: Run, store: Path) -> None:
+    first = path = plant(store, journal(), done=True) / "new" / "d"
+    for _ in range(1100):
+        path.mkdir()
+        path /= "d"
+    assert run(store, "--undo").is_one_line(3, "too many folders inside one another")
+    subprocess.run(["rm", "-r", str(first.parent.with_name("undone") / "d")], check=True)
+    assert run(store, "--undo").code == 0
 
 
 def _leads_out(store: Path, name: str) -> None:

@@ -28,6 +28,7 @@ from rocket_columnar.repair.root import Root
 from rocket_columnar.store import REPAIRS
 
 _JOURNAL: Final = "repair.json"
+_DONE: Final = "done"
 _PARTS: Final = ("new", "old")
 
 
@@ -84,7 +85,7 @@ class RepairFolder:
     @property
     def done(self) -> bool:
         """Whether the repair was finished, and its undoing not begun."""
-        return self.root.status(self._at("done")) is not None
+        return self.root.status(self._at(_DONE)) is not None
 
     def _at(self, part: str) -> str:
         return f"{self.name}/{part}"
@@ -127,7 +128,8 @@ class RepairFolder:
         with suppress(OSError):
             for part in (*_PARTS, "undone"):
                 self.root.remove_folder(self._at(part))
-            self.root.remove(self._at(f".{_JOURNAL}.part"))
+            for name in (_JOURNAL, _DONE):
+                self.root.remove(self._at(f".{name}.part"))
             self.root.remove_folder(self.name)
 
     def planned(self, away: tuple[str, ...], into: tuple[str, ...]) -> Journal:
@@ -172,7 +174,7 @@ class RepairFolder:
 
     def finish(self) -> None:
         """Marks the repair as done."""
-        self.root.write(self._at("done"), b"")
+        self.root.write(self._at(_DONE), b"")
 
     def take_back(self) -> None:
         """Takes back the moves that were made, the last first, and removes the folder; may be repeated after a kill.
@@ -185,7 +187,7 @@ class RepairFolder:
         journal, root = self.read(), self.root
         if root.status(self._at("undone")) is None:
             self._refuse_changed(journal)
-            root.remove(self._at("done"))
+            root.remove(self._at(_DONE))
             for place in reversed([*journal.into]):
                 if not self._waits(place):
                     root.move(place, self._at(f"new/{place}"))

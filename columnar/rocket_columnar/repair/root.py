@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -110,6 +111,8 @@ class Root:
                 shutil.rmtree(last, dir_fd=folder)
             except NotADirectoryError:
                 os.unlink(last, dir_fd=folder)
+            except RecursionError:
+                raise OSError(errno.ELOOP, "too many folders inside one another") from None
 
     def remove(self, name: str) -> None:
         """Removes a file, if it is there."""

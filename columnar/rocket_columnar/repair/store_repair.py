@@ -241,6 +241,7 @@ def _configured(
     topics = unlisted_topics(store) if "topics" in kinds else {}
     beyond = [root for root in roots if root.code == _BEYOND]
     offsets = moved_offsets(store, target.offsets, to_end=target.to_end) if beyond else []
+    left += [] if offsets else beyond
     (new / "config").mkdir()
     try:
         if topics:

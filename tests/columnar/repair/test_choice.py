@@ -116,6 +116,9 @@ def test_an_offset_beyond_its_queue_is_set_to(
         sum(part.read_bytes()[at : at + 8] != bytes(8) or not at for part in some for at in range(0, 400, 20))
         for some in units
     ]
+    (tmp_path / "empty.json").write_text("{}", "ascii")
+    plan = plan_repair(Target(store, offsets=tmp_path / "empty.json"))
+    assert [found.code for found in plan.left] == ["consumer.offset_beyond_queue"] * 2, "none of it helps"
     target = Target(store, offsets=other if replica else None, to_end=not replica)
     done = repair(target)
     assert (done.worse, done.plan.into) == ("", ("config/consumerOffset.json",))
