@@ -135,8 +135,9 @@ def test_an_adapter_that_does_not_answer_hello(code: str, why: str) -> None:
         ("[None for _ in iter(int, 1)]", "timeout", " s of processor time; it was ended by the suite"),
         ("time.sleep(60)", "timeout", " s; it was ended by the suite"),
         ("subprocess.Popen(WAKE); os.kill(os.getpid(), 19)", "pass", ""),
+        ("subprocess.run(['sh', '-c', '(sleep 1.5; kill -CONT $$) & kill -STOP $$'])", "pass", ""),
     ],
-    ids=["computes", "sleeps", "is kept waiting by the machine"],
+    ids=["computes", "sleeps", "is kept waiting by the machine", "waits for one that is kept waiting"],
 )
 def test_a_short_limit_is_of_what_the_process_does(
     code: str, verdict: str, text: str, adapter: AdapterMaker, tmp_path: Path

@@ -227,9 +227,11 @@ class Process:
         return used
 
     def waits(self) -> bool:
-        """Whether it is neither running nor reading from a disk."""
+        """Whether neither it nor anything below it, for which it may wait, is running or reading from a disk."""
         with contextlib.suppress(psutil.Error):
-            return psutil.Process(self._process.pid).status() == psutil.STATUS_SLEEPING
+            process = psutil.Process(self._process.pid)
+            every = (process, *process.children(recursive=True))
+            return all(item.status() == psutil.STATUS_SLEEPING for item in every)
         return False
 
     def _fate(self) -> str:
