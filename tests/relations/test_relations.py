@@ -57,6 +57,8 @@ LIES: Final[dict[str, Callable[[Subject, pytest.MonkeyPatch], object]]] = {
     "lost_units_are_gone": lambda subject, _: setattr(
         subject, "left", subject.left._replace(units=frozenset())
     ),
+    "an_empty_queue_file_is_stated": lambda subject, _: _start(subject, zeros=("consumequeue/T/0/0",)),
+    "the_judge_of_stores_agrees": lambda subject, _: setattr(subject, "judged", None),
     "queries_are_the_references": _of_module("query_message", lambda *_: MessageResult([], 0, 0)),
     "a_rebuild_of_a_clean_store_gives_its_files": _of_module("rebuild", lambda *_: None),
     "a_copy_is_equal": _of_module("store_digest", lambda _: next(_NUMBERS)),
@@ -78,6 +80,21 @@ def test_each_relation_notices_a_lie(
     subject = Subject(RECORDED if recorded else HEALTHY, tmp_path)
     LIES[relation.__name__](subject, monkeypatch)
     assert list(relation(subject))
+
+
+@pytest.mark.parametrize(
+    ("table", "code"),
+    [(table, code) for table in ("NO_CLAUSE", "ONLY_NOTED") for code in getattr(relations, table)],
+)
+def test_each_exception_is_needed(
+    table: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exceptions = getattr(relations, table)
+    _, name = exceptions[code]
+    subject = Subject(next(kind for kind in EVERY if kind.name == name), tmp_path)
+    assert list(relations.the_judge_of_stores_agrees(subject)) == []
+    monkeypatch.delitem(exceptions, code)
+    assert list(relations.the_judge_of_stores_agrees(subject))
 
 
 def test_the_page_lists_them() -> None:

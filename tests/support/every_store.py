@@ -21,6 +21,7 @@ from golden_logs import SEVERAL
 from incident_run import stage
 from later_stores import FOLDER
 from reference_starts import config_of, names
+from rocket_columnar.audit import audited
 from rocket_columnar.decode import decode
 from rocket_columnar.facts import Store
 from rocket_columnar.formats import hash_key
@@ -28,10 +29,12 @@ from rocket_columnar.repair import RepairPlan, Target, plan_repair, repair, undo
 from rocket_columnar.report import Report, audit
 from rocket_columnar.restart import Restart, predicted
 from rocket_columnar.store import BrokerConf, read_broker_conf
+from rocket_conformance.store_verdict import Observations, StoreVerdict, judge_store
 from rocket_golden import manifest, open_store, stores
 from rocket_reference import JavaError, JavaFatalError, UnspecifiedError
 from rocket_reference import Store as Started
 from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.profiles import GROUND, profile
 from table_rows import Row
 
 _LARGE: Final = 64 << 20
@@ -119,6 +122,15 @@ class Subject:
     @cached_property
     def report(self) -> Report:
         return audit(self.look(), "deep")
+
+    @cached_property
+    def judged(self) -> StoreVerdict | None:
+        """The verdict of `conform --store`, by the rules of the release that wrote it; None where it refuses the store."""
+        release = GROUND if self.base else self.name.rpartition(" ")[2]
+        try:
+            return judge_store(self.look(), audited, seen=Observations(profile=profile(release)))
+        except (UsageError, FormatError, OSError):
+            return None
 
     @property
     def faults(self) -> list[str]:

@@ -74,9 +74,7 @@ def the_real_broker_starts(subject: Subject) -> Iterator[str]:
 
 
 def lost_keys_are_not_found(subject: Subject) -> Iterator[str]:
-    """The keys that `audit --restart` states as lost are those that no index file, all of one length, holds after the reference's start."""
-    if {"index.size", "index.geometry"} & {*subject.faults}:
-        return
+    """The keys that `audit --restart` states as lost are those that no index file holds after the reference's start."""
     start = _start_of_both(subject)
     if start is None:
         return
@@ -101,6 +99,81 @@ def lost_units_are_gone(subject: Subject) -> Iterator[str]:
         gone = [unit for unit in before - subject.left.units if unit[2] in records]
         if gone:
             yield f"{len(gone)} units are gone, {gone[:3]}, and none is stated"
+
+
+def an_empty_queue_file_is_stated(subject: Subject) -> Iterator[str]:
+    """`audit --restart` states that pulls fail in each file that `audit` names as empty, and where it does, `audit` has a finding on queues."""
+    if subject.start is None or subject.start.refused:
+        return
+    empty, zeros = {one.file for one in subject.report if one.code == "queue.empty"}, {*subject.start.zeros}
+    if not empty <= zeros or (zeros and not any(one.code.startswith("queue.") for one in subject.report)):
+        yield f"audit: {sorted(empty)}, --restart: {sorted(zeros)}"
+
+
+NO_CLAUSE: Final = {
+    "settings": (
+        "the configuration is wrong, not the bytes",
+        "incident: the index files of the configuration are smaller",
+    ),
+    "aside": (
+        "files of other programs, and one that a broker made and never wrote to",
+        "incident: a directory was put among the index files",
+    ),
+    "config.unreadable": (
+        "config/ is no format that is judged",
+        "incident: the subscription groups are no JSON, and there is no backup",
+    ),
+    "store.unreadable": ("permissions and folders in a file's place", "incident: the lock is a folder"),
+    "log.gap": (
+        "a log may begin anywhere: 4.9.3 deletes its first files when they expire, whatever else refers to them",
+        "incident: the first log file was deleted",
+    ),
+    "index.missing_key": (
+        "a start after a kill deletes index files (IDX-SVC-6), and the keys of older messages stay lost (DLG-13)",
+        "dledger-group-rejoined",
+    ),
+    "checkpoint.ahead": (
+        "a recovery that cuts off the log's end leaves the checkpoint as it is",
+        "small-roll: checkpoint_ahead",
+    ),
+    "index.ahead_of_log": (
+        "a recovery leaves index entries of records that it cuts off",
+        "lmq: log_end_removed",
+    ),
+    "index.entry_dangling": ("as index.ahead_of_log", "lmq: log_end_removed"),
+    "queue.dangling": (
+        "a truncation changes no byte of a file that stays (CQ-TRUNC-7)",
+        "lmq: log_end_removed",
+    ),
+}
+"""Why the files may break no clause where `audit` has an error or a warning of this code or remedy, and a store that shows it."""
+ONLY_NOTED: Final = {
+    "index.double_entry": (
+        "entries that repeat hide no message, and recoveries leave some; the clauses say which",
+        "ipv6: index_double",
+    ),
+    "store.lag": (
+        "the next start dispatches what is left, but a broker that stopped would have done it",
+        "incident: after a kill abort was deleted",
+    ),
+}
+"""Why the files may break a clause where `audit` has only a note of this code, and a store that shows it."""
+
+
+def the_judge_of_stores_agrees(subject: Subject) -> Iterator[str]:
+    """`audit` finds nothing wrong exactly if `conform --store` finds no clause broken, but for findings that are no clause of the formats."""
+    faults = [one for one in subject.report if one.severity != "note"]
+    if subject.judged is None:
+        if not faults:
+            yield "the judge refuses a store in which audit finds nothing"
+        return
+    broken = {*subject.judged.observations.broken}
+    told = [one for one in faults if not NO_CLAUSE.keys() & {one.code, one.remedy}]
+    noted = any(one.code in ONLY_NOTED for one in subject.report)
+    if told and not broken:
+        yield f"only audit: {sorted({one.code for one in told})}"
+    if broken and not faults and not noted:
+        yield f"only the judge: {sorted(broken)}"
 
 
 def queries_are_the_references(subject: Subject) -> Iterator[str]:
@@ -233,6 +306,6 @@ def counts_are_equal(subject: Subject) -> Iterator[str]:
 
 RELATIONS: Final[tuple[Relation, ...]] = (
     a_finding_states_that_no_broker_starts, the_reference_starts, the_real_broker_starts, lost_keys_are_not_found,
-    lost_units_are_gone, queries_are_the_references, a_rebuild_of_a_clean_store_gives_its_files, a_copy_is_equal,
+    lost_units_are_gone, an_empty_queue_file_is_stated, the_judge_of_stores_agrees, queries_are_the_references, a_rebuild_of_a_clean_store_gives_its_files, a_copy_is_equal,
     counts_are_equal, a_repair_does_what_its_plan_names, a_repair_cures, an_undo_restores_each_byte,
 )  # fmt: skip

@@ -46,6 +46,7 @@ class QueueSurvey:
         marks: units that 4.9.3 does not accept.
         zeros: runs of units of zeros before others, as (first, length).
         blanks: number of pre-blank units before all others, and the runs of those that are not, as (first, length).
+        record_end: physical offset of the end of the record of the last unit that counts, -1 without one.
     """
 
     file: str
@@ -56,6 +57,7 @@ class QueueSurvey:
     marks: Marks = field(default_factory=Marks)
     zeros: tuple[tuple[int, int], ...] = ()
     blanks: tuple[int, tuple[tuple[int, int], ...]] = (0, ())
+    record_end: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def survey_queue(file: StoreFile, *, ahead: ReadAhead | None = None) -> QueueSur
     marks = Marks()
     zeros: list[tuple[int, int]] = []
     blanks: list[tuple[int, int]] = []
-    done = 0
+    done, record_end = 0, -1
     with file.open() as reader:
         last = reader.last_nonzero(0, reader.size)
         whole = reader.size // QUEUE_UNIT.size
@@ -143,6 +145,9 @@ def survey_queue(file: StoreFile, *, ahead: ReadAhead | None = None) -> QueueSur
                 zeros += [(start + int(found[at]), length) for at, length in runs_of(found)]
                 bad = np.flatnonzero(~valid & ~empty)
                 marks.add("unit.invalid", file.name, bad + start, values_at(bad, offset, size, tags))
+            counted = np.flatnonzero(valid if judged is None else judged)
+            if counted.size:
+                record_end = int(offset[counted[-1]]) + int(size[counted[-1]])
             low, high = _bounds(offset, judged)
             lows.append(low)
             highs.append(high)
@@ -150,7 +155,7 @@ def survey_queue(file: StoreFile, *, ahead: ReadAhead | None = None) -> QueueSur
     every = _runs(blanks)
     leading = every[0][1] if every and not every[0][0] else 0
     return QueueSurvey(
-        file.name, count, numbers, low, high, marks, _runs(zeros), (leading, every[leading > 0 :])
+        file.name, count, numbers, low, high, marks, _runs(zeros), (leading, every[leading > 0 :]), record_end
     )
 
 
@@ -492,7 +497,7 @@ class Rows:
         entries = bool(targets.files) and isinstance(targets.files[0], IndexSurvey)
         kind, run = (ENTRY_DTYPE, ENTRIES) if entries else (UNIT_DTYPE, UNITS)
         size = kind.itemsize
-        known = {file.name: file for file in (store.content_indexes if entries else store.queues)}
+        known = {file.name: file for file in (store.opened_indexes if entries else store.queues)}
         wanted = []
         for owner, begin, end in targets.meeting(*reach):
             look = targets.files[owner]

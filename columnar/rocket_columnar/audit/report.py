@@ -355,14 +355,10 @@ def _check_queues(
 ) -> None:
     """Findings on units, file by file; units of zeros that no record explains are gaps."""
     files = {file.name: file for file in store.queues}
-    filled = {
-        (files[survey.file].topic, files[survey.file].queue_id): survey.file
-        for survey in surveys
-        if survey.count
-    }
+    taken = _taken_for_units(store, surveys)
     for survey in surveys:
         file = files[survey.file]
-        if not store.live and survey.file > filled.get((file.topic, file.queue_id), ""):
+        if survey.file in taken:
             report(_empty_file(file))
         for what in ("unit.invalid", "unit.blank", "unit.lost", "unit.strange", "unit.size", "unit.moved", "unit.tags",
                      "unit.address", "unit.time", "unit.recovered"):  # fmt: skip
@@ -375,6 +371,23 @@ def _check_queues(
                 report(
                     say_unit(store, survey.file, "unit.zeros", Mark(start - base, stop - start, (0, 0, 0)))
                 )
+
+
+def _taken_for_units(store: Store, surveys: Sequence[QueueSurvey]) -> set[str]:
+    """Names of the files whose first bytes, zeros, the next start takes for a unit: each begins where its queue ends.
+
+    It does so when it truncates the queues, as one of them has the log's last record (`DefaultMessageStore.recover` of 4.9.3).
+    """
+    if store.live or max((survey.record_end for survey in surveys), default=-1) < store.end:
+        return set()
+    files = {file.name: file for file in store.queues}
+    ends = {(file.topic, file.queue_id): file.base_offset for file in reversed(store.queues)}
+    for survey in surveys:
+        file = files[survey.file]
+        if survey.count:
+            ends[file.topic, file.queue_id] = file.base_offset + survey.count * QUEUE_UNIT.size
+    empty = (files[survey.file] for survey in surveys if not survey.count)
+    return {file.name for file in empty if file.base_offset == ends[file.topic, file.queue_id]}
 
 
 def _empty_file(file: StoreFile) -> Finding:

@@ -40,7 +40,7 @@ _PARTS: Final = ("commitlog", "consumequeue", "index", "checkpoint")
 _KINDS: Final = (*KINDS, "batch")
 _TRANSACTION: Final = 12
 _GIVEN: Final = ("path", "name", "commitlog", "given_geometry", "conf", "release", "user", "hidden")
-_OF_INDEXES: Final = ("indexes", "_whole_indexes")
+_OF_INDEXES: Final = ("indexes", "_whole_indexes", "opened_indexes")
 
 
 class Files:
@@ -411,6 +411,14 @@ class Files:
     def geometry_fault(self) -> MalformedError | UsageError | None:
         """Why the geometry cannot be inferred."""
         return None if isinstance(self._geometry, GeometryGuess) else self._geometry
+
+    @cached_property
+    def opened_indexes(self) -> list[StoreFile]:
+        """The index files as a broker opens them: others are cut off, or have zeros at their end; none without a geometry."""
+        geometry, sound = self.geometry, self.sound_indexes
+        if geometry is None:
+            return []
+        return [file if file.name in sound else file.resized(geometry.file_size) for file, _ in self.indexes]
 
     @property
     def content_indexes(self) -> list[StoreFile]:

@@ -7,7 +7,7 @@ in the log; of equal ones the one that changes less.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -17,7 +17,7 @@ from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.log import RequestScan, TopicNames
 from rocket_columnar.restart import predict
-from rocket_columnar.store import Source, StoreFile, of_usual_size, read_at, sized
+from rocket_columnar.store import StoreFile, of_usual_size, sized
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def _predicted(
     store: Store, resized: Mapping[str, int], moved: Sequence[str], count: Callable[[str, int], int]
 ) -> Choice:
     logs = [
-        _sized(file, resized[file.name]) if file.name in resized else file
+        file.resized(resized[file.name]) if file.name in resized else file
         for file in store.logs
         if file.name not in moved
     ]
@@ -170,15 +170,6 @@ def _predicted(
     return Choice(
         tuple(resized.items()), tuple(moved), kept, start.refused, start.walk_from, start.log_end
     )  # fmt: skip
-
-
-def _sized(file: StoreFile, size: int) -> StoreFile:
-    """A file with another length: cut off, or with zeros at its end."""
-
-    def read(offset: int, length: int) -> bytes:
-        return read_at(file, offset, length).ljust(min(length, size - offset), b"\0")
-
-    return replace(file, source=Source(str(file.path), size, read))
 
 
 def messages_in(file: StoreFile, begin: int, end: int, held: NDArray[np.int64] | None = None) -> int:

@@ -120,7 +120,7 @@ def lost_keys(store: Store, deleted: AbstractSet[str], begin: int, work: WorkDon
 
     `work` counts the bytes of the index files and of the log before `begin`.
     """
-    plan, kept = plan_audit(store), [file for file in store.content_indexes if file.name not in deleted]
+    plan, kept = plan_audit(store), [file for file in store.opened_indexes if file.name not in deleted]
     ranges = [part for part in plan.ranges if part.begin < begin]
     sizes = [size_of(file) or 0 for file in kept]
     work.expect(sum(sizes) + sum(part.size for part in ranges))
@@ -257,6 +257,7 @@ class Restart:
         lost: keys that no index file would contain any more.
         unread: bytes of the log after the end of the walk, up to the last record: their messages are lost.
         missing: bytes of the log that no file holds, before its last file: their messages were lost before the start.
+        zeros: names of queue files without units whose first bytes become one: every pull at that offset fails.
     """
 
     clean: bool
@@ -269,11 +270,13 @@ class Restart:
     lost: LostKeys
     unread: int = 0
     missing: int = 0
+    zeros: tuple[str, ...] = ()
 
     @property
     def safe(self) -> bool:
-        """Whether a broker starts on these files, loses nothing, and no file of the log is missing."""
-        return not (self.refused or self.lost_units or len(self.lost) or self.unread or self.missing)
+        """Whether a broker starts on these files, loses nothing, breaks no queue, and no file of the log is missing."""
+        broken = self.refused or self.zeros or self.missing
+        return not (broken or self.lost_units or len(self.lost) or self.unread)
 
 
 def restart(store: Store | Path | str, *, index_safe: bool = False, **known: Any) -> Restart:
@@ -362,6 +365,7 @@ def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
         "lost_units": sum(unit.count for unit in usual.lost_units),
         "lost_keys": len(usual.lost),
         "missing": usual.missing,
+        "zeros": usual.zeros,
         "index_safe": {"dispatch_from": safe.dispatch_from, "lost_keys": len(safe.lost)},
     }
 
@@ -415,7 +419,10 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool)
         refused = "consume-queue files of one unit: truncating them never ends"
     unread = 0 if framed else max(store.end - end, 0)
     missing = missing_bytes(store)
-    return Restart(clean, refused, walk_from, end, dispatch_from, deletions, units, lost, unread, missing)
+    zeros = tuple(queue.zeros for queue in queues if queue.zeros is not None)
+    return Restart(
+        clean, refused, walk_from, end, dispatch_from, deletions, units, lost, unread, missing, zeros
+    )
 
 
 def _without_log(store: Store, work: WorkDone) -> Restart:

@@ -95,6 +95,7 @@ class QueueStart:
         cuts: (byte of the queue from which on it is cut off, reason), in the order of the cuts.
         deleted: (file, reason) of each file that is deleted.
         endless: whether the start never comes to an end here.
+        zeros: name of the file without units whose first bytes, zeros, are taken for one; None if there is none.
     """
 
     topic: str
@@ -105,6 +106,7 @@ class QueueStart:
     cuts: list[tuple[int, str]] = field(default_factory=list)
     deleted: list[tuple[StoreFile, str]] = field(default_factory=list)
     endless: bool = False
+    zeros: str | None = None
 
     def lost(self, dispatch_from: int, log_end: int) -> list[LostUnits]:
         """Units after the end that no dispatch puts in again, whether the log has their records or not."""
@@ -264,6 +266,8 @@ def _truncate(queue: QueueStart, log_end: int) -> None:
         break
     if queue.end < before:
         queue.cuts.append((queue.end, reason))
+    elif queue.end > before:
+        queue.zeros = queue.files[-1].name
 
 
 # Predicts the dispatch of a start over a plain log: the units that it leaves out, and the places where it never ends.
@@ -303,7 +307,6 @@ def dispatched_again(
         OSError: the log cannot be read.
     """
     puts = _Puts(position if recovered_from is None else recovered_from)
-    multi = store.conf is not None and store.conf.multi_dispatch
     for queue in queues:
         place = queue.end // QUEUE_UNIT.size if queue.files else None
         puts.places[queue.topic, queue.queue_id] = _Place(place, queue.max_phy_offset, _Kept(queue))
@@ -313,7 +316,7 @@ def dispatched_again(
     for reader, base, batch in requests_before_gap(files, names, bounds=bounds, keys=store.keys):
         puts.add(batch, names)
         put = batch.queued & (batch.phy_offset >= puts.begin)
-        at = _first_stop(reader, base, batch, put) if multi else -1
+        at = _first_stop(reader, base, batch, put) if store.multi_dispatch else -1
         if at >= 0:
             return Redispatched(_stuck_text(at, "enableMultiDispatch is off (CQ-LMQ-5)"), tuple(puts.lost))
         notified = batch.dispatched & (batch.phy_offset >= position)

@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar, get_args
@@ -107,6 +107,16 @@ class StoreFile:
     def size(self) -> int:
         """Size in bytes; OSError if the file no longer exists."""
         return self.path.stat().st_size if self.source is None else self.source.size
+
+    def resized(self, size: int) -> StoreFile:
+        """The file as it would be with another length: cut off, or with zeros at its end."""
+        if size_of(self) == size:
+            return self
+
+        def read(offset: int, length: int) -> bytes:
+            return read_at(self, offset, length).ljust(min(length, size - offset), b"\0")
+
+        return replace(self, source=Source(str(self.path), size, read))
 
 
 def is_gone(file: StoreFile) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from one_at_a_time import broker_lock
 from rocket_columnar.audit import Level, audit
+from rocket_columnar.restart import restart
 from rocket_golden import manifest, open_store
 from store_bytes import overwrite
 
@@ -123,8 +124,22 @@ def test_half_messages_before_zeros_are_of_this_store(tmp_path: Path) -> None:
 def test_an_empty_last_queue_file(tmp_path: Path, *, running: bool) -> None:
     """CQ-TRUNC-3: a start takes its first unit, zeros, for one; a running broker may have made it just now."""
     store = open_store("small-roll", tmp_path)
-    last = max((store / "consumequeue").glob("*/0/*"), key=lambda path: int(path.name))
+    last = max((store / "consumequeue").glob("*/0/*"), key=lambda path: int(path.name))  # is full
     empty = last.with_name(f"{int(last.name) + last.stat().st_size:020}")
     empty.write_bytes(bytes(last.stat().st_size))
+    name = empty.relative_to(store).as_posix()
     with broker_lock(store) if running else nullcontext():
-        assert (("queue.empty", empty.relative_to(store).as_posix(), None) in found(store)) is not running
+        assert (("queue.empty", name, None) in found(store)) is not running
+    assert (restart(store).zeros, restart(store).safe) == ((name,), False)
+
+
+def test_an_empty_queue_file_that_a_start_deletes(tmp_path: Path) -> None:
+    """A start finds the queue's end in the file before, and deletes those that begin after it (CQ-REC-2)."""
+    store = open_store("mixed", tmp_path)
+    empty = store / "consumequeue" / "Orders" / "0" / f"{800:020}"  # after 12 units of a file
+    empty.write_bytes(bytes(400))
+    name = empty.relative_to(store).as_posix()
+    assert [place for place in found(store) if place[1] == name] == []
+    start = restart(store)
+    assert (start.zeros, [one.file for one in start.deletions if one.action == "delete"]) == ((), [name])
+    assert start.safe

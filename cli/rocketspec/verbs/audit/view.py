@@ -152,10 +152,12 @@ def answer(plan: Restart) -> str:
     units = sum(unit.count for unit in plan.lost_units)
     lost = [(units, "units of queues"), (len(plan.lost), "keys"), (plan.unread, "bytes of the log")]
     text = ", ".join(f"{count:,} {what}" for count, what in lost if count)
+    text = text or ("nothing more" if plan.missing else "nothing")
+    if plan.zeros:
+        text += f"; pulls fail in {counted(len(plan.zeros), 'queue')}"
     if plan.missing:
-        already = f"; {plan.missing:,} bytes of the log are missing already, and a start does not notice"
-        return f"a broker starts, and loses {text or 'nothing more'}{already}"
-    return f"a broker starts, and loses {text or 'nothing'}"
+        text += f"; {plan.missing:,} bytes of the log are missing already, and a start does not notice"
+    return f"a broker starts, and loses {text}"
 
 
 def _show_text(plan: Restart) -> None:
@@ -172,6 +174,8 @@ def _show_text(plan: Restart) -> None:
     say(f"dispatch {'starts' if plan.clean else 'restarts'} at {plan.dispatch_from:,}")
     if plan.dispatch_from > plan.log_end:
         say("no message is dispatched until the log is longer than that (STORE-14)")
+    for name in plan.zeros:
+        say(f"{name}: its first 20 bytes, zeros, become a unit: every pull there fails (CQ-TRUNC-3)")
     for unit in plan.lost_units:
         say(
             f"lost: {unit.count:,} units of {unit.topic} queue {unit.queue_id} from logical offset {unit.first:,}, starting with "

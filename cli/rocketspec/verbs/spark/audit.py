@@ -72,7 +72,7 @@ def _print_restarts(predicted: dict[str, list[dict[str, Any]]], failed: Failures
     for store, rows in predicted.items():
         (*parts, whole) = rows
         deletions = [row for row in parts if "action" in row]
-        loses |= bool(parts or "running" in whole or whole["refused"])
+        loses |= bool(parts or not whole.get("safe"))
         if as_json:
             for row in rows:
                 option.write_json({"store": store, **row})
@@ -86,7 +86,11 @@ def _print_restarts(predicted: dict[str, list[dict[str, Any]]], failed: Failures
         told = f"refuses to start: {whole['refused']}" if whole["refused"] else ""
         changes = f"{option.counted(len(deletions), 'file')} deleted or truncated" if deletions else ""
         losses = f"{' and '.join(lost)} lost" if lost else ""
-        say(f"{store}: {'; '.join(filter(None, (told, changes, losses))) or 'a start loses nothing'}")
+        fails = f"pulls fail in {option.counted(len(whole['zeros']), 'queue')}" if whole["zeros"] else ""
+        gap = f"{whole['missing']:,} bytes of the log are missing already" if whole["missing"] else ""
+        say(
+            f"{store}: {'; '.join(filter(None, (told, changes, losses, fails, gap))) or 'a start loses nothing'}"
+        )
         for row in deletions:
             place = row["file"] if row["offset"] is None else f"{row['file']} from byte {row['offset']:,}"
             say(f"  {row['action']} {place}: {row['reason']}")
