@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -145,7 +146,11 @@ def manifest() -> Manifest:
         OSError: it can't be read.
         DamagedError: it isn't a manifest of the format that this version reads.
     """
-    text = (ROOT / _NAME).read_bytes()
+    return _parsed((ROOT / _NAME).read_bytes())
+
+
+@lru_cache(maxsize=1)
+def _parsed(text: bytes) -> Manifest:
     try:
         data: dict[str, Any] = json.loads(text)
         if data["rocketspec_golden"] != FORMAT:

@@ -3,7 +3,6 @@
 The long test writes its figures to `docs/kill-cycles.json`; the quick one holds them to what they were made with.
 """
 
-import hashlib
 import json
 import random
 from collections.abc import Iterator
@@ -11,20 +10,18 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from kill_cycle import TOPIC, Kill, Load, kill, make_topics, put_in_place
-from real_broker import Acknowledged, RealBroker
+from figures import ROOT, inputs_hash, write_figures
+from scenario import Scenario, Start
 
-ROOT: Final = Path(__file__).parents[2]
 FIGURES: Final = ROOT / "docs" / "kill-cycles.json"
 INPUTS: Final = (
     "columnar/rocket_columnar/restart/prediction.py",
     "columnar/rocket_columnar/restart/recovery.py",
     "columnar/rocket_columnar/restart/queues.py",
-    "columnar/rocket_columnar/restart/prediction.py",
     "columnar/rocket_columnar/rebuild/store_rebuild.py",
     "tests/acceptance/Driver.java",
     "tests/acceptance/test_kill_cycles.py",
-    "tests/support/kill_cycle.py",
+    "tests/support/scenario.py",
 )
 CYCLES: Final = 20
 SEED: Final = 4930207
@@ -38,35 +35,26 @@ CONFIG: Final = {
 }
 
 
-def inputs_hash() -> str:
-    digest = hashlib.sha256()
-    for name in INPUTS:
-        digest.update(name.encode() + b"\0" + (ROOT / name).read_bytes() + b"\0")
-    return digest.hexdigest()
-
-
-def cycles() -> Iterator[tuple[Load, bool, dict[str, str]]]:
-    """Load, messageIndexSafe, and how often the broker writes its checkpoint."""
+def cycles() -> Iterator[tuple[int, bool, list[str]]]:
+    """Messages a second, messageIndexSafe, and the steps."""
     choose = random.Random(SEED)  # noqa: S311 - moments that can be chosen again
     for number in range(CYCLES):
         slow = number % 4 == 0  # so that an index file begins long before what is dispatched again
-        load = Load(
-            choose.randrange(1 << 30),
-            200 if slow else choose.choice((100, 300, 1000, 2500)),
-            choose.uniform(0.1, 6.0),
-            until_lost=slow,
-        )
+        seed = choose.randrange(1 << 30)
+        per_second = 200 if slow else choose.choice((100, 300, 1000, 2500))
+        seconds = choose.uniform(0.1, 6.0)
         flush = 500 if slow else choose.choice((500, 2000, 60_000))
-        yield (
-            load,
-            not slow and choose.random() < 0.5,
-            {"flushConsumeQueueThoroughInterval": str(flush)},
-        )
+        index_safe = not slow and choose.random() < 0.5
+        steps = [f"start flushConsumeQueueThoroughInterval={flush}"]
+        steps += ["look"] if number else []
+        steps += [f"crash {seed} {per_second} {seconds}{' until_lost' * slow}"]
+        steps += [f"foretold messageIndexSafe={str(index_safe).lower()}", "settle", "stop"]
+        yield per_second, index_safe, [*steps, f"rebuilt index{' consumequeue' * (number % 2)}"]
 
 
-def figures(load: Load, done: Kill, *, index_safe: bool) -> dict[str, Any]:
+def figures(per_second: int, done: Start, *, index_safe: bool) -> dict[str, Any]:
     return {
-        "messages_a_second": load.per_second,
+        "messages_a_second": per_second,
         "message_index_safe": index_safe,
         "acknowledged": len(done.acknowledged),
         "deleted": {
@@ -82,7 +70,7 @@ def test_the_figures_are_those_of_this_code() -> None:
     """Of twenty kills, once `make soak` has made them; else they are stale."""
     if FIGURES.exists():
         shown = json.loads(FIGURES.read_text("utf-8"))
-        assert shown["inputs_sha256"] == inputs_hash()
+        assert shown["inputs"] == inputs_hash(INPUTS)
         assert len(shown["kills"]) == CYCLES
         assert shown["lost_at_the_end"] == 0
 
@@ -91,36 +79,22 @@ def test_the_figures_are_those_of_this_code() -> None:
 @pytest.mark.java
 def test_twenty_kills(maven: str, java: str, tmp_path: Path) -> None:
     made = []
-    known: list[Acknowledged] = []
-    choose = random.Random(SEED)  # noqa: S311 - samples that can be chosen again
-    with RealBroker(tmp_path / "broker", java, CONFIG) as broker:
-        for number, (load, index_safe, config) in enumerate(cycles()):
-            broker.start(**config)
-            make_topics(broker)
-            if known:
-                broker.ask("log")
-                sample = choose.sample(known, min(SAMPLE, len(known)))
-                found = broker.query(TOPIC, [one.key for one in sample])
-                assert found == [[one.offset] for one in sample], f"before kill {number}"
-            sample = choose.sample(known, min(SAMPLE, len(known)))
-            done = kill(broker, load, sample, index_safe=index_safe)
-            done.check()
+    with Scenario(tmp_path / "broker", java, CONFIG) as broker:
+        broker.sample = SAMPLE
+        for number, (per_second, index_safe, steps) in enumerate(cycles()):
+            broker.do(*steps)
+            done = broker.starts[-1]
+            assert not done.predicted.clean
+            assert done.faults() == []
             assert done.lost == done.predicted_lost, f"kill {number} of seed {SEED}"
-            made.append(figures(load, done, index_safe=index_safe))
-            known += done.acknowledged
-            broker.ask("log")
-            broker.stop()
-            parts = ("index", "consumequeue") if number % 2 else ("index",)
-            put_in_place(broker, tmp_path / f"rebuilt-{number}", *parts)
-        broker.start()
-        make_topics(broker)
-        found = broker.query(TOPIC, [one.key for one in known])
-        assert found == [[one.offset] for one in known]
+            made.append(figures(per_second, done, index_safe=index_safe))
+        broker.sample = None
+        broker.do("start", "look")
     shown = {
-        "inputs_sha256": inputs_hash(),
+        "inputs": inputs_hash(INPUTS),
         "seed": SEED,
-        "messages": len(known),
+        "messages": len(broker.known),
         "lost_at_the_end": 0,
         "kills": made,
     }
-    FIGURES.write_text(json.dumps(shown, indent=1) + "\n", "utf-8")
+    write_figures(FIGURES, shown)

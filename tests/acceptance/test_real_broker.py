@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 from incident_run import run
-from kill_cycle import QUEUES, TOPIC, Kill, Load, kill, make_topics, put_in_place, start_load
-from real_broker import Acknowledged, RealBroker
+from real_broker import Acknowledged
 from rocket_columnar.formats import OffsetId, make_offset_id, parse_offset_id, parse_unique_key
 from rocket_columnar.query import OpenStore, find_by_offset_id, find_by_unique_key
 from rocket_columnar.rebuild import rebuild
+from scenario import QUEUES, TOPIC, Scenario, Start
 from store_bytes import contents
 
 pytestmark = pytest.mark.java
@@ -36,9 +36,9 @@ SECONDS = 6.0
 
 
 @pytest.fixture(scope="module")
-def broker(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealBroker]:
+def broker(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scenario]:
     del maven  # asked for so that its absence skips
-    with RealBroker(tmp_path_factory.mktemp("broker"), java, CONFIG) as site:
+    with Scenario(tmp_path_factory.mktemp("broker"), java, CONFIG) as site:
         yield site
 
 
@@ -46,20 +46,17 @@ def broker(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory) -> I
 class Live:
     """Runs of verbs on a store while it was written: exit code and output of each run of a verb."""
 
-    acknowledged: list[Acknowledged]
     audits: list[tuple[int, str]]
     others: dict[str, list[tuple[int, str]]]
     own: Path
 
 
 @pytest.fixture(scope="module")
-def live(broker: RealBroker, tmp_path_factory: pytest.TempPathFactory) -> Live:
+def live(broker: Scenario, tmp_path_factory: pytest.TempPathFactory) -> Live:
     """The broker writes; the verbs run; then it is stopped."""
     scratch = tmp_path_factory.mktemp("decoded")
-    broker.start()
-    make_topics(broker)
-    start_load(broker, Load(seed=1, per_second=900, seconds=SECONDS))
-    seen = Live([], [], {"decode": [], "query": [], "digest": [], "restart": []}, scratch / "own")
+    broker.do("start", "send 1 900")
+    seen = Live([], {"decode": [], "query": [], "digest": [], "restart": []}, scratch / "own")
     begun, store = time.monotonic(), str(broker.store)
     levels = ["--deep", "", "--quick"]
     query = ("query", store, "--topic", TOPIC, "--key", "id-0", "--json")
@@ -78,22 +75,20 @@ def live(broker: RealBroker, tmp_path_factory: pytest.TempPathFactory) -> Live:
         seen.others["query"].append(run(*query))
         seen.others["restart"].append(run("audit", store, "--restart", "--json"))
         seen.others["digest"].append(run("digest", store, "--json"))
-    seen.acknowledged = broker.stop_load()
-    broker.ask("log")
-    broker.stop()
+    broker.do("settle", "stop")
     shutil.copytree(broker.store, seen.own)
     return seen
 
 
-def test_an_audit_of_a_store_that_is_written_finds_nothing_above_a_note(live: Live) -> None:
-    assert len(live.acknowledged) >= 300
+def test_an_audit_of_a_store_that_is_written_finds_nothing_above_a_note(broker: Scenario, live: Live) -> None:
+    assert len(broker.known) >= 300
     for code, output in live.audits:
         above = [line for line in map(json.loads, output.splitlines()) if line["severity"] != "note"]
         assert (code, above) == (0, [])
 
 
 @pytest.mark.parametrize("verb", ["decode", "query", "digest", "restart"])
-def test_a_store_that_is_written_is_read_without_an_error(live: Live, verb: str) -> None:
+def test_a_store_that_is_written_is_read_without_an_error(broker: Scenario, live: Live, verb: str) -> None:
     runs = live.others[verb]
     assert len(runs) == len(live.audits) >= 3
     if verb == "restart":  # no start is predicted beside it
@@ -101,11 +96,11 @@ def test_a_store_that_is_written_is_read_without_an_error(live: Live, verb: str)
         return
     assert [code for code, _ in runs] == [0] * len(runs), [output[-500:] for _, output in runs]
     if verb == "query":
-        first = next(message.offset for message in live.acknowledged if message.key == "id-0")
+        first = next(message.offset for message in broker.known if message.key == "id-0")
         assert [json.loads(output)["offsets"] for _, output in runs] == [[first]] * len(runs)
 
 
-def test_ids_are_taken_apart_as_the_real_classes_do(broker: RealBroker) -> None:
+def test_ids_are_taken_apart_as_the_real_classes_do(broker: Scenario) -> None:
     unique = (
         "C000020254BF60E53B936A633EFE0001",
         "FFFFFFFFFFFFFFFFFFFF9F5EA000FFFF",
@@ -129,12 +124,11 @@ def test_ids_are_taken_apart_as_the_real_classes_do(broker: RealBroker) -> None:
 
 
 @pytest.fixture(scope="module")
-def restored(broker: RealBroker, live: Live, tmp_path_factory: pytest.TempPathFactory) -> list[Acknowledged]:
+def restored(broker: Scenario, live: Live) -> list[Acknowledged]:
     """Index and consume queues deleted and rebuilt; the broker runs on them; all that it acknowledged so far."""
-    put_in_place(broker, tmp_path_factory.mktemp("rebuilt"), "index", "consumequeue")
-    broker.start()
-    make_topics(broker)
-    return live.acknowledged
+    del live
+    broker.do("rebuilt index consumequeue", "start")
+    return list(broker.known)
 
 
 def test_rebuilt_files_are_the_brokers_own_byte_for_byte(live: Live, tmp_path: Path) -> None:
@@ -144,14 +138,12 @@ def test_rebuilt_files_are_the_brokers_own_byte_for_byte(live: Live, tmp_path: P
     assert [ours[name] for name in sorted(ours)] == [theirs[name] for name in sorted(theirs)]
 
 
-def test_the_real_tools_find_every_message_by_key_in_a_rebuilt_index(
-    broker: RealBroker, restored: list[Acknowledged]
-) -> None:
-    found = broker.query(TOPIC, [message.key for message in restored])
-    assert found == [[message.offset] for message in restored]
+@pytest.mark.usefixtures("restored")
+def test_the_real_tools_find_every_message_by_key_in_a_rebuilt_index(broker: Scenario) -> None:
+    broker.look()
 
 
-def test_the_real_client_finds_by_id_what_we_find(broker: RealBroker, restored: list[Acknowledged]) -> None:
+def test_the_real_client_finds_by_id_what_we_find(broker: Scenario, restored: list[Acknowledged]) -> None:
     with OpenStore(broker.store) as store:
         for message in restored[:: len(restored) // 5]:
             assert broker.ask("view", id=message.offset_id) == message.offset
@@ -163,7 +155,7 @@ def test_the_real_client_finds_by_id_what_we_find(broker: RealBroker, restored: 
 
 
 def test_a_real_consumer_reads_every_message_once_from_rebuilt_queues(
-    broker: RealBroker, restored: list[Acknowledged]
+    broker: Scenario, restored: list[Acknowledged]
 ) -> None:
     got = broker.ask("consume", topic=TOPIC, count=len(restored))
     assert sorted(got) == sorted(
@@ -171,64 +163,43 @@ def test_a_real_consumer_reads_every_message_once_from_rebuilt_queues(
     )
 
 
-@dataclass
-class Killed:
-    """Two kills, and the messages acknowledged up to the second one."""
-
-    kills: list[Kill]
-    acknowledged: list[Acknowledged]
-
-
 @pytest.fixture(scope="module")
-def killed(broker: RealBroker, restored: list[Acknowledged]) -> Killed:
+def killed(broker: Scenario, restored: list[Acknowledged]) -> list[Start]:
     """Killed twice, started again without and with messageIndexSafe."""
-    acknowledged = list(restored)
-
-    def killed_under(load: Load, *, index_safe: bool) -> Kill:
-        done = kill(broker, load, acknowledged, index_safe=index_safe)
-        acknowledged.extend(done.acknowledged)
-        return done
-
+    del restored
     # What the broker writes between the last look and the kill may leave nothing to lose.
     for seed in (2, 4, 5):
-        first = killed_under(Load(seed, 300, 3.0, until_lost=True), index_safe=False)
+        broker.do(f"crash {seed} 300 3 until_lost", "foretold")
+        first = broker.starts[-1]
         if first.predicted_lost:
             break
-    return Killed([first, killed_under(Load(3, 450, 0.9), index_safe=True)], acknowledged)
+    broker.do("crash 3 450 0.9", "foretold messageIndexSafe=true")
+    return [first, broker.starts[-1]]
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_restart_after_kill_9_does_what_audit_said(killed: Killed, number: int) -> None:
+def test_a_restart_after_kill_9_does_what_audit_said(killed: list[Start], number: int) -> None:
     """And the keys that it loses are those that audit said."""
-    done = killed.kills[number]
-    done.check()
+    done = killed[number]
+    assert not done.predicted.clean
+    assert done.faults() == []
     assert any(file.startswith("index/") for file in done.deleted)
     if number == 0:
         assert done.predicted_lost
-    already = killed.kills[0].lost if number else set()
+    already = killed[0].lost if number else set()
     assert done.lost - already == done.predicted_lost
 
 
-def test_a_rebuild_after_the_restart_brings_every_key_back(
-    broker: RealBroker, killed: Killed, tmp_path: Path
-) -> None:
-    broker.ask("log")
-    broker.stop()
-    put_in_place(broker, tmp_path, "index")
-    broker.start()
-    make_topics(broker)
-    found = broker.query(TOPIC, [message.key for message in killed.acknowledged])
-    assert found == [[message.offset] for message in killed.acknowledged]
+@pytest.mark.usefixtures("killed")
+def test_a_rebuild_after_the_restart_brings_every_key_back(broker: Scenario) -> None:
+    broker.do("settle", "stop", "rebuilt index", "start", "look")
 
 
-def test_no_message_is_lost_or_doubled_for_a_consumer_after_all_that(
-    broker: RealBroker, killed: Killed
-) -> None:
+@pytest.mark.usefixtures("killed")
+def test_no_message_is_lost_or_doubled_for_a_consumer_after_all_that(broker: Scenario) -> None:
     bounds: list[list[int]] = broker.ask("bounds", topic=TOPIC, queues=QUEUES)
     stored = sum(end - begin for begin, end in bounds)
     got: list[list[Any]] = broker.ask("consume", topic=TOPIC, count=stored)
     assert len({tuple(row) for row in got}) == len(got) == stored
-    acknowledged = {
-        (message.queue_id, message.queue_offset, message.offset) for message in killed.acknowledged
-    }
+    acknowledged = {(message.queue_id, message.queue_offset, message.offset) for message in broker.known}
     assert acknowledged <= {tuple(row) for row in got}

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from figures import kept_rows, write_figures
 from free_ports import free_port
 from planted_faults import FAULTS, Fault
 from real_broker import RealBroker, broker_jars
 from rocket_conformance.report import read_report
-from rocket_conformance.workload import read_manifest
+from rocket_conformance.store_verdict import StoreVerdict
+from rocket_conformance.workload import make_actions, read_manifest
+from scenario import COUNT, Scenario
 from verb_run import Outcome, Run, runner
-from workload_runs import WorkloadRuns, broken, digest_of_workload
 
 from tools.reach import BY_CHANCE, OUT_OF_REACH, reached
 
@@ -97,53 +99,54 @@ RECORDED = "ROCKETSPEC_WORKLOAD_SEEDS" in os.environ
 def test_seeds(java: str, tmp_path: Path) -> None:
     """With ROCKETSPEC_WORKLOAD_SEEDS the runs write their figures, which the next test looks at; those that are there stay."""
     configurations = {name: make() for name, make in CONFIGURATIONS.items()}
-    kept = json.loads(SEED_FIGURES.read_text("utf-8")) if RECORDED and SEED_FIGURES.exists() else {}
-    rows = kept["runs"] if kept.get("workload") == digest_of_workload() else []
-    done = {(row["configuration"], row["seed"]) for row in rows}
+    rows = kept_rows(SEED_FIGURES, digest_of_workload()) if RECORDED else {}
     faults: list[str] = []
-    with WorkloadRuns(tmp_path / "runs", java) as runs:
+    with Scenario(tmp_path / "runs", java, {}) as runs:
         for seed, (name, config) in itertools.product(SEEDS, configurations.items()):
-            if (name, seed) in done:
+            if f"{name}, {seed}" in rows:
                 continue
-            verdict = runs.run(f"{name}-{seed}".replace(" ", "-"), config, seed=seed)
+            verdict = runs.judged_workload(f"{name}-{seed}".replace(" ", "-"), config, seed=seed)
             held = verdict.with_outcome("held")
-            row = {"configuration": name, "seed": seed, "records": verdict.records}
-            rows.append(row | {"held": len(held), "broken": broken(verdict)})
+            found = {"records": verdict.records, "held": len(held), "broken": broken(verdict)}
+            rows[f"{name}, {seed}"] = found
             if broken(verdict) or not set(held) >= EXERCISED_ALWAYS:
                 faults.append(
                     f"{name}, seed {seed}: {broken(verdict) or sorted(EXERCISED_ALWAYS - set(held))}"
                 )
             if RECORDED:
-                figures = {"workload": digest_of_workload(), "runs": rows}
-                write_figures(SEED_FIGURES, figures)
-                write_on_page(RUNS_ON_PAGE, summary(figures))
+                write_figures(SEED_FIGURES, {"inputs": digest_of_workload(), "rows": rows})
+                write_on_page(RUNS_ON_PAGE, summary(rows))
     assert faults == []
 
 
-def write_figures(path: Path, figures: object) -> None:
-    path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+def broken(verdict: StoreVerdict) -> dict[str, str]:
+    """The broken clauses with their first places, in the order they were found."""
+    return {clause: str(places[0]) for clause, places in verdict.observations.broken.items()}
+
+
+def digest_of_workload() -> str:
+    """A short name for what a run sends; figures of an older workload have another one."""
+    return hashlib.sha256(json.dumps(make_actions(1, COUNT)).encode()).hexdigest()[:12]
 
 
 def write_on_page(place: re.Pattern[str], shown: str) -> None:
     PAGE.write_text(place.sub(lambda _: shown, PAGE.read_text("utf-8")), "utf-8")
 
 
-def summary(figures: dict[str, Any]) -> str:
-    runs = figures["runs"]
-    held = [run["held"] for run in runs]
-    records = sum(run["records"] for run in runs)
-    return f"{len(runs)} runs, {records:,} records, {min(held)} to {max(held)} clauses held in each"
+def summary(rows: dict[str, Any]) -> str:
+    held = [run["held"] for run in rows.values()]
+    records = sum(run["records"] for run in rows.values())
+    return f"{len(rows)} runs, {records:,} records, {min(held)} to {max(held)} clauses held in each"
 
 
 RUNS_ON_PAGE = re.compile(r"\d+ runs, [\d,]+ records, \d+ to \d+ clauses held in each")
 
 
 def test_the_page_quotes_the_runs_of_seeds() -> None:
-    figures = json.loads(SEED_FIGURES.read_text("utf-8"))
-    assert figures["workload"] == digest_of_workload()
-    assert {run["configuration"] for run in figures["runs"]} == CONFIGURATIONS.keys()
-    assert [run for run in figures["runs"] if run["broken"]] == []
-    assert RUNS_ON_PAGE.findall(PAGE.read_text("utf-8")) == [summary(figures)]
+    rows = kept_rows(SEED_FIGURES, digest_of_workload())
+    assert {name.partition(",")[0] for name in rows} == CONFIGURATIONS.keys()
+    assert [name for name, run in rows.items() if run["broken"]] == []
+    assert RUNS_ON_PAGE.findall(PAGE.read_text("utf-8")) == [summary(rows)]
 
 
 @pytest.mark.java
@@ -195,8 +198,8 @@ def test_a_broker_of_4_9_3_holds_a_hundred_clauses(
 def test_other_releases_break_what_versions_md_says(
     java: str, tmp_path: Path, version: str, clauses: dict[str, str]
 ) -> None:
-    with WorkloadRuns(tmp_path / "runs", java, jars=broker_jars(version, tmp_path / "jars")) as runs:
-        found = broken(runs.run("store", SMALL, seed=1))
+    with Scenario(tmp_path / "runs", java, {}, jars=broker_jars(version, tmp_path / "jars")) as runs:
+        found = broken(runs.judged_workload("store", SMALL, seed=1))
     assert found.keys() == clauses.keys()
     assert {clause: place for clause, place in found.items() if not re.search(clauses[clause], place)} == {}
 
@@ -204,29 +207,26 @@ def test_other_releases_break_what_versions_md_says(
 @pytest.mark.java
 def test_a_planted_fault_breaks_its_clause(java: str, tmp_path: Path) -> None:
     (fault,) = (fault for fault in FAULTS if fault.name == "unit-left-out")
-    with WorkloadRuns(tmp_path / "runs", java) as runs:
-        assert list(broken(runs.run(fault.name, SMALL, seed=1, fault=fault))) == [fault.clause]
+    with Scenario(tmp_path / "runs", java, {}) as runs:
+        assert list(broken(runs.judged_workload(fault.name, SMALL, seed=1, fault=fault))) == [fault.clause]
 
 
 @pytest.mark.java
 @pytest.mark.soak
 def test_every_planted_fault(java: str, tmp_path: Path) -> None:
     """The runs write all figures, which the next test looks at; those of the same fault and workload stay."""
-    kept = json.loads(FIGURES.read_text("utf-8"))
-    rows = kept["rows"] if kept["workload"] == digest_of_workload() else {}
-    rows = {
-        fault.name: rows[fault.name]
-        for fault in FAULTS
-        if digest(fault) == rows.get(fault.name, {}).get("input")
-    }
-    with WorkloadRuns(tmp_path / "runs", java) as runs:
+    kept = kept_rows(FIGURES, digest_of_workload())
+    rows = {one.name: kept[one.name] for one in FAULTS if digest(one) == kept.get(one.name, {}).get("input")}
+    with Scenario(tmp_path / "runs", java, {}) as runs:
         for fault in FAULTS:
             if fault.name in rows:
                 continue
             kills = 2 * (fault.needs == "kills")
-            found = broken(runs.run(fault.name, NEEDS[fault.needs](), seed=1, fault=fault, kills=kills))
+            found = broken(
+                runs.judged_workload(fault.name, NEEDS[fault.needs](), seed=1, fault=fault, kills=kills)
+            )
             rows[fault.name] = {"input": digest(fault), "broken": found}
-            write_figures(FIGURES, {"workload": digest_of_workload(), "rows": rows})
+            write_figures(FIGURES, {"inputs": digest_of_workload(), "rows": rows})
     write_on_page(TABLE_ON_PAGE, fault_table(rows))
     assert [fault.name for fault in FAULTS if not is_found(fault, rows)] == []
 
@@ -257,9 +257,7 @@ PLACE = 160
 
 
 def test_the_committed_figures_are_of_these_faults() -> None:
-    figures = json.loads(FIGURES.read_text("utf-8"))
-    assert figures["workload"] == digest_of_workload()
-    rows = figures["rows"]
+    rows = kept_rows(FIGURES, digest_of_workload())
     assert {name: row["input"] for name, row in rows.items()} == {one.name: digest(one) for one in FAULTS}
     assert [fault.name for fault in FAULTS if not is_found(fault, rows)] == []
     assert [fault.name for fault in FAULTS if bool(fault.why) == bool(fault.clause)] == []

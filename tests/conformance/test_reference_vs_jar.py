@@ -4,8 +4,6 @@ The long test runs a million operations and writes what it ran to `docs/agreemen
 was made with.
 """
 
-import ast
-import hashlib
 import json
 import shutil
 from collections import Counter
@@ -13,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from figures import ROOT, inputs_hash, write_figures
 from rocket_conformance.cases import Case
 from rocket_conformance.comparison import specified
 from rocket_conformance.judging import Trial
@@ -25,7 +24,6 @@ pytestmark = [pytest.mark.java, pytest.mark.usefixtures("maven")]
 SEED = 493
 FAMILIES = ("index", "service", "queue", "tags", "log", "checkpoint")
 
-ROOT = Path(__file__).parents[2]
 FIGURES = ROOT / "docs" / "agreement.json"
 INPUTS = (
     "reference/rocket_reference/*.py",
@@ -41,25 +39,6 @@ MANY_SEED = 2026
 def of_family(family: str) -> list[Property]:
     """The properties whose lists are of a family's operations; those of key hashes alone are left out."""
     return [item for item in PROPERTIES if any(name.startswith(f"{family}.") for name in item.ops)]
-
-
-def inputs_hash() -> str:
-    """SHA-256 over everything that decides what is drawn and how both sides answer; comments and docstrings aside."""
-    digest = hashlib.sha256()
-    for pattern in INPUTS:
-        for path in sorted(ROOT.glob(pattern)):
-            text = path.read_text("utf-8")
-            code = ast.unparse(_Bare().visit(ast.parse(text))) if path.suffix == ".py" else text
-            digest.update(f"{path.relative_to(ROOT).as_posix()}\0{code}\0".encode())
-    return digest.hexdigest()
-
-
-class _Bare(ast.NodeTransformer):
-    """Drops strings that are statements: docstrings, and those after constants."""
-
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        return ast.Pass() if text else node
 
 
 def shown(case: Case) -> Iterator[str]:
@@ -141,18 +120,18 @@ def test_a_million_operations_agree(tmp_path: Path) -> None:
     assert differing == []
     assert total["operations"] >= 1_000_000
     page = {
-        "inputs_sha256": inputs_hash(),
+        "inputs": inputs_hash(INPUTS),
         "seed": MANY_SEED,
         "disagreements": 0,
         **dict(sorted(total.items())),
     }
-    FIGURES.write_text(json.dumps(page, indent=1) + "\n", "utf-8")
+    write_figures(FIGURES, page)
 
 
 def test_the_figures_are_of_what_is_here() -> None:
     """Made with the present reference, generator and adapter; every operation, both ways of reading, odd names."""
     page = json.loads(FIGURES.read_text("utf-8"))
-    assert page["inputs_sha256"] == inputs_hash(), (
+    assert page["inputs"] == inputs_hash(INPUTS), (
         "run pytest --soak tests/conformance/test_reference_vs_jar.py"
     )
     assert (page["disagreements"], page["seed"]) == (0, MANY_SEED)

@@ -5,9 +5,8 @@ import time
 from pathlib import Path
 
 import pytest
-from kill_cycle import Load, make_topics, start_load
 from pyspark.sql import SparkSession
-from real_broker import RealBroker
+from scenario import Scenario
 from streams import TABLES, appended, expected, killed_increment, ordered, stream, trigger
 from table_rows import Row, table_rows
 from verb_run import Run
@@ -27,13 +26,11 @@ def rolled(rows: dict[str, list[Row]]) -> bool:
 def test_every_row_of_a_real_broker_once(maven: str, java: str, tmp_path: Path, kills: int) -> None:
     """It writes and rolls while each trigger takes what is there; killed, it starts again over the same store."""
     del maven  # asked for so that its absence skips
-    with RealBroker(tmp_path / "site", java, CONFIG) as broker:
+    with Scenario(tmp_path / "site", java, CONFIG) as broker:
         followed = Followed(broker.store)
         acknowledged: set[int] = set()
         for number in range(kills + 1):
-            broker.start()
-            make_topics(broker)
-            start_load(broker, Load(seed=8 + number, per_second=400, seconds=0))
+            broker.do("start", f"send {8 + number} 400")
             followed.until_rolled()
             if number < kills:
                 broker.kill()
@@ -63,11 +60,9 @@ def test_increments_that_are_killed_beside_a_real_broker(
     out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
     glob = f"{tmp_path}/broker-*/store"
     shutil.copytree(golden["small-roll"], tmp_path / "broker-b/store")
-    with RealBroker(tmp_path / "broker-a", java, CONFIG) as broker:
+    with Scenario(tmp_path / "broker-a", java, CONFIG) as broker:
         assert broker.store == tmp_path / "broker-a/store"
-        broker.start()
-        make_topics(broker)
-        start_load(broker, Load(seed=8, per_second=200, seconds=0))
+        broker.do("start", "send 8 200")
         acknowledged: set[int] = set()
         for number in range(5):
             killed_increment(glob, out, checkpoint)

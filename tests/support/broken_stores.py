@@ -250,6 +250,15 @@ def paths(store: Path, text: str) -> list[Path]:
     return found if number == "*" else [found[int(number)]]
 
 
+def change(store: Path, name: str, *words: str) -> None:
+    """Takes a step of `broken_stores.txt`."""
+    if name in _OF_STORES:
+        _OF_STORES[name](store, *words)
+    else:
+        for path in paths(store, words[0]):
+            _OF_PATHS[name](path, *words[1:])
+
+
 def _incident(text: str) -> Incident:
     """One of `broken_stores.txt`."""
     name, *lines = (line.strip() for line in text.rstrip("\n").split("\n"))
@@ -266,12 +275,8 @@ def _incident(text: str) -> Incident:
             steps.append([verb, *words])
 
     def damage(store: Path) -> None:
-        for verb, *words in steps:
-            if verb in _OF_STORES:
-                _OF_STORES[verb](store, *words)
-            else:
-                for path in paths(store, words[0]):
-                    _OF_PATHS[verb](path, *words[1:])
+        for step in steps:
+            change(store, *step)
 
     return Incident(name, damage, **fields)
 

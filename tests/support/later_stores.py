@@ -4,15 +4,13 @@
 the broker answered to queries.
 """
 
-import shutil
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
 from typing import Final
 
-from real_broker import RealBroker, broker_jars
-from release_run import CONFIG, FEATURES, answers_of_client
+from release_run import FEATURES, Release
 
 FOLDER: Final = Path(__file__).parents[1] / "acceptance" / "later"
 _LEFT_OUT: Final = ("lock", "abort")
@@ -25,13 +23,11 @@ _SMALL: Final = {
 
 def pack(version: str, folder: Path) -> None:
     """Runs a broker with both kinds of clients, and packs its store."""
-    java = shutil.which("java")
-    assert java, "a JDK is needed"
-    jars = broker_jars(version, folder / "jars")
-    with RealBroker(folder / "broker", java, CONFIG | _SMALL, jars=jars) as broker:
-        broker.start()
-        answers = [line for what in ("pop", "batch") for line in answers_of_client(broker, what, java, jars)]
-        broker.stop()
+    with Release(folder, version, **_SMALL) as broker:
+        broker.do("start", "client pop")
+        answers = broker.asked
+        broker.do("client batch", "stop")
+        answers += broker.asked
         FOLDER.mkdir(exist_ok=True)
         with zipfile.ZipFile(FOLDER / f"{version}.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
             packed.writestr("answers.txt", "\n".join(answers))

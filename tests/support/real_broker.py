@@ -13,7 +13,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
 from free_ports import free_port
@@ -155,9 +154,7 @@ class RealBroker:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._broker is not None:
             self.kill()
         self._driver.kill()
@@ -299,9 +296,3 @@ class RealBroker:
             links[file].parent.mkdir(parents=True, exist_ok=True)
             os.link(path, links[file])
         return links
-
-    def drop(self, *names: str) -> None:
-        """Deletes directories of the store, as an operator would, while the broker is down."""
-        assert self._broker is None, "it runs"
-        for name in names:
-            shutil.rmtree(self.store / name)

@@ -4,21 +4,18 @@
 `docs/releases.md` from it. A row stays if its inputs did.
 """
 
-import hashlib
 import json
 import shutil
 import struct
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from figures import ROOT, inputs_hash, kept_rows, write_figures
 from judged_stores import judge_store
-from kill_cycle import QUEUES, TOPIC, Kill, Load, kill, make_topics, start_load
-from real_broker import NAME, RealBroker, broker_jars
+from real_broker import NAME, broker_jars
 from rocket_columnar.query import OpenStore, find_by_unique_key
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import audit
@@ -26,12 +23,11 @@ from rocket_columnar.restart import restart
 from rocket_conformance.running import Options, run
 from rocket_conformance.store_verdict import Observations
 from rocket_conformance.transport import open_jar
-from rocket_conformance.workload import Client, Manifest, run_workload
 from rocket_spec.errors import UsageError
 from rocket_spec.profiles import profile
+from scenario import QUEUES, TOPIC, Scenario
 from store_bytes import contents
 
-ROOT: Final = Path(__file__).parents[2]
 RESULTS: Final = ROOT / "docs" / "releases.json"
 CLIENT: Final = ROOT / "tests" / "acceptance" / "LaterClient.java"
 LAST: Final = (1 << 63) - 1
@@ -45,8 +41,8 @@ INPUTS: Final = (
     "columnar/rocket_columnar/restart/prediction.py",
     "tests/acceptance/Driver.java",
     "tests/acceptance/LaterClient.java",
-    "tests/support/kill_cycle.py",
     "tests/support/release_run.py",
+    "tests/support/scenario.py",
 )
 CONFIG: Final = {
     "mappedFileSizeCommitLog": "262144",
@@ -54,22 +50,23 @@ CONFIG: Final = {
     "maxHashSlotNum": "97",
     "maxIndexNum": "400",
 }
-STEPS: Final = ("plain", "restarted", "killed", "without queues")
-LATER_STEPS: Final = ("POP and timers", "batch queues")
+LIFE: Final = {
+    "plain": "start; workload 1; stop; judge",
+    # In the store of the workload delayed messages come due at their own time.
+    "restarted": "use loaded; start; load 6 300 3; stop; foretold; load 7 300 3; stop; judge",
+    "killed": "start; crash 8 300 3; foretold; settle; stop; judge",
+    "without queues": "dispatched",
+}
+LATER: Final = {
+    "POP and timers": "use features; start; client pop; stop; answers; judge; foretold; stop",
+    "batch queues": "start; client batch; stop; answers; judge; refused",
+}
+STEPS, LATER_STEPS = tuple(LIFE), tuple(LATER)
 FEATURES: Final = ("5.3.1", "5.5.0")
 """Whose brokers also get POP, timer messages and batches for batch queues."""
 EXAMPLES: Final = 20
-COUNT: Final = 600
-LOADED: Final = 3.0  # seconds
 OPEN: Final = "transaction.unresolved"
 """The workload leaves one half message open: with it this finding is true. It is not looked for in stores of 5.x."""
-
-
-def inputs_hash() -> str:
-    digest = hashlib.sha256()
-    for name in INPUTS:
-        digest.update(name.encode() + b"\0" + (ROOT / name).read_bytes() + b"\0")
-    return digest.hexdigest()
 
 
 def content(folder: Path) -> tuple[dict[str, bytes], list[bytes]]:
@@ -77,102 +74,89 @@ def content(folder: Path) -> tuple[dict[str, bytes], list[bytes]]:
     return contents(folder / "consumequeue"), [data for _, data in sorted(contents(folder / "index").items())]
 
 
-def judged(version: str, store: Path, folder: Path, manifest: Manifest | None) -> dict[str, Any]:
-    """The verdict, the findings and the comparison of the rebuilt files of a store whose broker stopped."""
-    named = None if version.startswith("5.") else version  # the bytes of 5.x show it
-    verdict = judge_store(
-        store, manifest=manifest, seen=Observations(profile=profile(version)), release=named
-    )
-    report = audit(store, "deep", release=named)
-    rebuild(store, folder, release=named)
-    left = [found for found in report if found.code == OPEN and found.message.startswith("1 half")]
-    true = {OPEN} if manifest is not None and left else set[str]()
-    queues, index = (ours == theirs for ours, theirs in zip(content(folder), content(store), strict=True))
-    return {
-        "records": verdict.records,
-        "held": len(verdict.with_outcome("held")),
-        "broken": verdict.with_outcome("broken"),
-        "findings": sorted({found.code for found in report if found.severity != "note"} - true),
-        "true": sorted(true),
-        "notes": sorted({found.code for found in report if found.severity == "note"}),
-        "queues": queues,
-        "index": index,
-    }
+class Release(Scenario):
+    """A broker of a release; what its steps find is in `found`.
 
+    Args:
+        folder: where everything goes; it must not exist.
+        version: the release.
+        config: further settings of every start.
+    """
 
-def steps(version: str, folder: Path, java: str, jars: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each step of one broker's life with what was found."""
-    with RealBroker(folder / "broker", java, CONFIG, jars=jars) as broker:
-        broker.start()
-        with Client(broker.namesrv, version="4.9.3") as client:
-            manifest = run_workload(client, seed=1, count=COUNT, version="4.9.3", store=broker.store)
-        broker.stop()
-        yield "plain", judged(version, broker.store, folder / "plain", manifest)
-        # In the store of the workload delayed messages come due at their own time.
-        broker.store = broker.folder / "loaded"
-        broker.start()
-        make_topics(broker)
-        send(broker, seed=6)
-        broker.stop()
-        told = is_foretold(version, broker)
-        make_topics(broker)
-        send(broker, seed=7)
-        broker.stop()
-        yield "restarted", judged(version, broker.store, folder / "restarted", None) | {"foretold": told}
-        broker.start()
-        make_topics(broker)
-        done = kill(broker, Load(8, 300, LOADED), [], index_safe=False, release=version)
-        broker.ask("log")
-        broker.stop()
-        found = judged(version, broker.store, folder / "killed", None)
-        yield "killed", found | {"foretold": as_foretold(done)}
-        yield "without queues", without_queues(version, broker)
-        if version in FEATURES:
-            broker.store = broker.folder / "features"
-            for step, what in zip(LATER_STEPS, ("pop", "batch"), strict=True):
-                yield step, features(version, broker, what, java, jars)
+    def __init__(self, folder: Path, version: str, **config: str) -> None:
+        java = shutil.which("java")
+        assert java, "a JDK is needed"
+        jars = broker_jars(version, folder / "jars")
+        super().__init__(folder / "broker", java, CONFIG | config, jars=jars, release=version)
+        self._own_client = [java, "-cp", str(jars / "*"), str(CLIENT), self.namesrv, self.address, NAME]
+        self.found: dict[str, Any] = {}
+        self.asked: list[str] = []
 
+    def judge(self) -> None:
+        """The verdict, the findings and the comparison of the rebuilt files of a store whose broker stopped."""
+        named = None if str(self.release).startswith("5.") else self.release  # the bytes of 5.x show it
+        seen = Observations(profile=profile(str(self.release)))
+        verdict = judge_store(self.store, manifest=self.manifest, seen=seen, release=named)
+        report = audit(self.store, "deep", release=named)
+        again = self.folder / "again"
+        rebuild(self.store, again, release=named)
+        pairs = zip(content(again), content(self.store), strict=True)
+        self.found["queues"], self.found["index"] = (ours == theirs for ours, theirs in pairs)
+        shutil.rmtree(again)
+        left = [found for found in report if found.code == OPEN and found.message.startswith("1 half")]
+        true = {OPEN} if self.manifest is not None and left else set[str]()
+        self.manifest = None
+        self.found |= {
+            "records": verdict.records,
+            "held": len(verdict.with_outcome("held")),
+            "broken": verdict.with_outcome("broken"),
+            "findings": sorted({found.code for found in report if found.severity != "note"} - true),
+            "true": sorted(true),
+            "notes": sorted({found.code for found in report if found.severity == "note"}),
+        }
 
-def is_foretold(version: str, broker: RealBroker) -> bool:
-    """Starts a stopped broker; whether it deletes what was foretold, and its log ends there."""
-    foretold = restart(broker.store, release=version)
-    links = broker.snapshot("before")
-    broker.start()
-    end = int(broker.ask("log")["commitLogMaxOffset"])
-    gone = sorted(name for name, link in links.items() if link.stat().st_nlink == 1)
-    shutil.rmtree(broker.folder / "before")
-    same = sorted(one.file for one in foretold.deletions) == [
-        name for name in gone if name.startswith(("index", "consumequeue/", "commitlog"))
-    ]
-    return same and end == foretold.log_end
+    def foretold(self, **config: str) -> None:
+        super().foretold(**config)
+        done = self.starts[-1]
+        self.found["foretold"] = not done.faults() and done.lost == done.predicted_lost
 
+    def refused(self) -> None:
+        """No start is predicted."""
+        try:
+            restart(self.store, release=self.release)
+            self.found["foretold"] = False
+        except UsageError as error:
+            self.found["refused"] = str(error).partition(": ")[2]
 
-def answers_of_client(broker: RealBroker, what: str, java: str, jars: Path) -> list[str]:
-    """Sends what only clients of 5.x send, "pop" or "batch"; lines of what was asked afterwards, and of the answers' offsets."""
-    client = [java, "-cp", str(jars / "*"), str(CLIENT), broker.namesrv, broker.address, NAME, what]
-    printed = subprocess.run(client, check=True, capture_output=True, text=True, timeout=300).stdout
-    return [line for line in printed.splitlines() if line.startswith(("key ", "unique ", "tag "))]
+    def client(self, what: str) -> None:
+        """Sends what only clients of 5.x send, "pop" or "batch"; `asked` are lines of what was asked, and the answers' offsets."""
+        command = [*self._own_client, what]
+        printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
+        self.asked = [line for line in printed.splitlines() if line.startswith(("key ", "unique ", "tag "))]
 
+    def answers(self) -> None:
+        """The broker's answers by key, unique key and tag beside ours."""
+        with OpenStore(self.store) as opened:
+            wrong = [
+                (kind, topic, key)
+                for kind, topic, key, *offsets in map(str.split, self.asked)
+                if sorted(map(int, offsets)) != answer(opened, kind, topic, key)
+            ]
+        self.found |= {"answers": len(self.asked), "wrong": wrong}
 
-def features(version: str, broker: RealBroker, what: str, java: str, jars: Path) -> dict[str, Any]:
-    """What only clients of 5.x do: the store of it, a start, and the broker's answers by key, unique key and tag beside ours."""
-    broker.start()
-    asked = [line.split() for line in answers_of_client(broker, what, java, jars)]
-    broker.stop()
-    with OpenStore(broker.store) as opened:
-        wrong = [
-            (kind, topic, key)
-            for kind, topic, key, *offsets in asked
-            if sorted(map(int, offsets)) != answer(opened, kind, topic, key)
-        ]
-    again = broker.folder / f"{what}-again"
-    found = judged(version, broker.store, again, None) | {"answers": len(asked), "wrong": wrong}
-    try:
-        found["foretold"] = is_foretold(version, broker)
-        broker.stop()
-    except UsageError as error:
-        found["refused"] = str(error).partition(": ")[2]
-    return found
+    def dispatched(self) -> None:
+        """The units that a start after a clean stop makes of the log alone, and those that were foretold."""
+        whole = self.folder / "whole"
+        rebuild(self.store, whole)
+        every = _offsets(whole)
+        self.do("remove consumequeue", "mkdir consumequeue")
+        foretold = restart(self.store, release=self.release).dispatch_from
+        self.do("start", "settle")
+        self.ask("bounds", topic=TOPIC, queues=QUEUES)
+        self.stop()
+        wanted = sum(offset >= foretold for offset in every)
+        made = len(_offsets(self.store))
+        self.found |= {"units": made, "of": len(every), "foretold": made == wanted}
 
 
 def answer(opened: OpenStore, kind: str, topic: str, key: str) -> list[int]:
@@ -186,57 +170,26 @@ def answer(opened: OpenStore, kind: str, topic: str, key: str) -> list[int]:
     return [row["phy_offset"] for row in opened.query_exact(topic, key, **every).messages]
 
 
-def send(broker: RealBroker, seed: int) -> None:
-    """A load, all of it dispatched."""
-    start_load(broker, Load(seed, 300, LOADED))
-    time.sleep(LOADED)
-    broker.stop_load()
-    broker.ask("log")
-
-
-def without_queues(version: str, broker: RealBroker) -> dict[str, Any]:
-    """The units that a start after a clean stop makes of the log alone, and those that were foretold."""
-    shutil.copytree(broker.store, broker.folder / "whole")
-    broker.drop("consumequeue")
-    (broker.store / "consumequeue").mkdir()
-    foretold = restart(broker.store, release=version).dispatch_from
-    rebuild(broker.folder / "whole", broker.folder / "whole-again")
-    wanted = sum(offset >= foretold for offset in _offsets(broker.folder / "whole-again"))
-    broker.start()
-    make_topics(broker)
-    broker.ask("log")
-    broker.ask("bounds", topic=TOPIC, queues=QUEUES)
-    broker.stop()
-    made = len(_offsets(broker.store))
-    return {"units": made, "of": len(_offsets(broker.folder / "whole-again")), "foretold": made == wanted}
-
-
 def _offsets(store: Path) -> list[int]:
     """Physical offsets of all units of the load's topic."""
     raw = b"".join(contents(store / "consumequeue" / TOPIC).values())
     return [offset for offset, size, _ in struct.iter_unpack(">qiq", raw) if size not in (0, 0x7FFFFFFF)]
 
 
-def as_foretold(done: Kill) -> bool:
-    """Whether a start after a kill did what was foretold, and lost those keys."""
-    try:
-        done.check()
-    except AssertionError:
-        return False
-    return done.lost == done.predicted_lost
-
-
-def measure(version: str, java: str) -> dict[str, Any]:
+def measure(version: str) -> dict[str, Any]:
     """The row of one release."""
     with open_jar(version, case_timeout=30.0) as opened:
         options = Options(examples=EXAMPLES, shrink_seconds=0.0, replays=False, profile=profile(version))
         cases = run(opened, options).cases
     ran = [line for line in cases if line.verdict != "not_applicable"]
     differ = sorted(line.id for line in ran if line.verdict != "pass")
-    with tempfile.TemporaryDirectory() as name:
-        jars = broker_jars(version, Path(name) / "jars")
-        found = dict(steps(version, Path(name), java, jars))
-    return {"cases": len(ran), "differ": differ, "steps": found}
+    steps = {}
+    with tempfile.TemporaryDirectory() as name, Release(Path(name), version) as broker:
+        for step, table in (LIFE | (LATER if version in FEATURES else {})).items():
+            broker.found = {}
+            broker.do(*table.split("; "))
+            steps[step] = broker.found
+    return {"cases": len(ran), "differ": differ, "steps": steps}
 
 
 def render(results: dict[str, Any]) -> str:
@@ -276,16 +229,13 @@ def _share(found: list[dict[str, Any]], name: str) -> str:
 
 def main() -> None:
     """Measures what is missing or named."""
-    java = shutil.which("java")
-    assert java, "a JDK is needed"
-    kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    rows = kept.get("rows", {}) if kept.get("inputs_sha256") == inputs_hash() else {}
+    rows = kept_rows(RESULTS, inputs_hash(INPUTS))
     for version in sys.argv[1:] or [version for version in VERSIONS if version not in rows]:
-        rows[version] = measure(version, java)
+        rows[version] = measure(version)
         print(version, json.dumps(rows[version]), flush=True)  # noqa: T201 - a command
         rows = {name: rows[name] for name in VERSIONS if name in rows}
-        results = {"inputs_sha256": inputs_hash(), "rows": rows}
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+        results = {"inputs": inputs_hash(INPUTS), "rows": rows}
+        write_figures(RESULTS, results)
         PAGE.write_text(render(results), "utf-8")
 
 

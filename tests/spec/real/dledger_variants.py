@@ -4,6 +4,7 @@ import os
 import shutil
 import struct
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ FIELDS = {
 }
 
 
+@cache
 def entries() -> list[dict[str, Any]]:
     """The entries of the store, as Java read them."""
     return [line for line in rocket_golden.truth("dledger") if line["type"] == "log_entry"]
