@@ -77,13 +77,9 @@ def rejected(text: str) -> list[str]:
     return [text[max(0, match.start() - 40) : match.end() + 20] for match in REJECTED.finditer(text)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_a_page_uses_none_of_the_rejected_phrases(page: Path) -> None:
-    assert rejected(page.read_text("utf-8")) == []
-
-
-def test_docstrings_of_scripts_and_tests_use_none_of_them() -> None:
-    found = {path.relative_to(ROOT).as_posix(): rejected(docstrings(path)) for path in SCRIPTS}
+def test_pages_and_docstrings_of_scripts_use_none_of_the_rejected_phrases() -> None:
+    texts = {page: page.read_text("utf-8") for page in PAGES} | {path: docstrings(path) for path in SCRIPTS}
+    found = {path.relative_to(ROOT).as_posix(): rejected(text) for path, text in texts.items()}
     assert {name: phrases for name, phrases in found.items() if phrases} == {}
 
 

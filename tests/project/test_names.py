@@ -2,13 +2,12 @@
 
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-import pytest
 from rocket_spec.clauses import clauses
 
 ROOT: Final = Path(__file__).parents[2]
@@ -39,15 +38,21 @@ _MODULE: Final = re.compile(r"(?:rocket_\w+|rocketspec|tools)(?:\.[a-z_]+)+")
 _SLUG: Final = re.compile(r"[^\w -]")
 
 
+@cache
 def text_of(name: str) -> str:
     return (ROOT / name).read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", [*PAGES, *SOURCES])
-def test_clauses_exist(name: str) -> None:
+def found_in(names: Iterable[str], wrong: Callable[[str], Iterable[str]]) -> dict[str, list[str]]:
+    """What is wrong in each file that has anything wrong."""
+    return {name: found for name in names if (found := sorted(wrong(name)))}
+
+
+def test_clauses_exist() -> None:
     known = set(clauses())
     families = {clause.rpartition("-")[0] for clause in known}
-    assert set(_CLAUSE.findall(text_of(name))) - known - families - MADE_UP == set()
+    allowed = known | families | MADE_UP
+    assert found_in([*PAGES, *SOURCES], lambda name: set(_CLAUSE.findall(text_of(name))) - allowed) == {}
 
 
 @cache
@@ -62,20 +67,22 @@ def anchors(name: str) -> frozenset[str]:
     return frozenset([_SLUG.sub("", title.lower()).replace(" ", "-") for title in headings] + named)
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if not name.startswith("website/pages/")])
-def test_links_lead_somewhere(name: str) -> None:
+def test_links_lead_somewhere() -> None:
     """Links of `website/pages/` are relative to the site, whose own test follows them."""
-    wrong = []
+    assert found_in((name for name in PAGES if not name.startswith("website/pages/")), broken_links) == {}
+
+
+def broken_links(name: str) -> Iterator[str]:
     for target, anchor in _LINK.findall(
         re.sub(r"^```.*?^```", "", text_of(name), flags=re.MULTILINE | re.DOTALL)
     ):
         path = (ROOT / name).parent / target if target else ROOT / name
         if not path.exists():
-            wrong.append(target)
+            yield target
         elif anchor and path.suffix == ".md":
             page = path.resolve().relative_to(ROOT).as_posix()
-            wrong += [] if anchor in anchors(page) else [f"{target}#{anchor}"]
-    assert wrong == []
+            if anchor not in anchors(page):
+                yield f"{target}#{anchor}"
 
 
 def quoted(name: str) -> Iterator[str]:
@@ -83,18 +90,20 @@ def quoted(name: str) -> Iterator[str]:
     yield from _QUOTED.findall(re.sub(r"^ *```.*?^ *```", "", text_of(name), flags=re.MULTILINE | re.DOTALL))
 
 
-@pytest.mark.parametrize("name", [*PAGES, *(name for name in SOURCES if name.endswith(".py"))])
-def test_files_and_modules_exist(name: str) -> None:
-    wrong = []
+def test_files_and_modules_exist() -> None:
+    assert found_in([*PAGES, *(name for name in SOURCES if name.endswith(".py"))], unknown_names) == {}
+
+
+def unknown_names(name: str) -> Iterator[str]:
     for part in quoted(name):
-        module = _MODULE.fullmatch(part)
         if part.startswith(_FOLDERS) and re.fullmatch(r"[\w./-]+", part) and "/" in part.rstrip("/"):
-            wrong += [] if (ROOT / part).exists() or _PLACEHOLDER.search(part) else [part]
-        elif module is not None and not _importable(part):
-            wrong.append(part)
-    assert wrong == []
+            if not ((ROOT / part).exists() or _PLACEHOLDER.search(part)):
+                yield part
+        elif _MODULE.fullmatch(part) and not _importable(part):
+            yield part
 
 
+@cache
 def _importable(dotted: str) -> bool:
     """Whether a dotted name is a module, or something in one."""
     parts = dotted.split(".")
@@ -128,6 +137,5 @@ def options() -> frozenset[str]:
     return frozenset(found | FOREIGN)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_options_exist(name: str) -> None:
-    assert set(_OPTION.findall(text_of(name))) - options() == set()
+def test_options_exist() -> None:
+    assert found_in(PAGES, lambda name: set(_OPTION.findall(text_of(name))) - options()) == {}

@@ -3,13 +3,14 @@
 import ast
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 import rocket_golden
 from rocket_conformance.cases import Case, directed_cases
 from rocket_conformance.properties import PROPERTIES, Property
-from rocket_spec.clauses import EVIDENCE, LEVELS, Clause, clauses, parse
+from rocket_spec.clauses import clauses, parse
 from rocket_spec.data import find_data
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import LAYOUTS
@@ -44,22 +45,10 @@ def test_every_heading_that_looks_like_a_clause_is_one() -> None:
     assert [name for name in headings if "-" in name] == list(clauses())
 
 
-@pytest.mark.parametrize("clause", clauses().values(), ids=lambda clause: clause.id)
-def test_every_clause_is_whole(clause: Clause) -> None:
-    assert clause.level in LEVELS
-    assert clause.evidence in EVIDENCE
-    assert clause.summary
-    assert clause.sources
-    assert (clause.reason is not None) == (clause.level == "UNSPECIFIED")
-    assert (clause.evidence == "none") == (clause.level == "UNSPECIFIED")
-
-
-@pytest.mark.parametrize(
-    "clause", [c for c in clauses().values() if c.evidence == "case"], ids=lambda c: c.id
-)
-def test_every_clause_with_case_evidence_has_directed_cases(clause: Clause) -> None:
-    directed = [case for case in directed_cases() if case.clauses[0] == clause.id and case.seed is None]
-    assert len(directed) >= 2
+def test_every_clause_with_case_evidence_has_directed_cases() -> None:
+    directed = Counter(case.clauses[0] for case in directed_cases() if case.seed is None)
+    wanted = [clause.id for clause in clauses().values() if clause.evidence == "case"]
+    assert [name for name in wanted if directed[name] < 2] == []
 
 
 def test_every_directed_case_is_named_after_a_clause_with_case_evidence() -> None:
@@ -82,15 +71,6 @@ def test_every_golden_test_exists(golden: str) -> None:
 
 def test_the_clauses_of_the_layout_tables_exist() -> None:
     assert {field.clause for layout in LAYOUTS.values() for field in layout.fields} <= set(clauses())
-
-
-@pytest.mark.parametrize("name", ["spec/SPEC.md", "spec/ERRATA.md"])
-def test_no_text_refers_to_a_clause_that_is_not_there(name: str) -> None:
-    referred = re.findall(
-        r"\b(?:IDX|CQ|LOG)-[A-Z]+-\d+|\b(?:CKP|UTF8|CFG|STORE|QRY|DLG|BCQ|TIM)-\d+",
-        find_data(name).read_text("utf-8"),
-    )
-    assert set(referred) <= set(clauses())
 
 
 def test_what_errata_name_as_shown_by_exists() -> None:

@@ -1,4 +1,4 @@
-"""Figures that long runs record in `docs/`: what they were made of, and the rows that need not be made again."""
+"""Figures that long runs record in `docs/`: the hash of their inputs, and the rows that are still of these inputs."""
 
 import ast
 import hashlib

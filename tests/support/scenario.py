@@ -169,9 +169,9 @@ class Scenario(RealBroker):
         self.settle()
 
     def crash(self, seed: str, per_second: str, seconds: str, until_lost: str = "") -> None:
-        """Kill -9 under a load, after some seconds, and if it is said so, when a restart would lose keys.
+        """Kill -9 under a load, after some seconds.
 
-        It does when the last index file began before what is dispatched again.
+        With `until_lost` it waits until a restart would lose keys: the last index file began before what is dispatched again.
         """
         self.send(seed, per_second)
         time.sleep(float(seconds))

@@ -1,8 +1,6 @@
-"""The engine behind adapter protocol 1: the answers, those to every vector, and files that are released when they come."""
+"""The engine behind adapter protocol 1. The suite runs on it, with every vector, in `tests/cli/transcripts/conform.md`."""
 
-import base64
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +8,6 @@ from typing import Any
 
 import pytest
 from rocket_columnar.adapter import Adapter
-from rocket_golden import vectors, zstd
 
 T = 1_700_000_000_000
 OPEN: dict[str, Any] = {
@@ -98,36 +95,3 @@ def test_a_child_process_speaks_json_lines(tmp_path: Path) -> None:
     hello, answer = map(json.loads, done.stdout.splitlines())
     assert hello["name"] == "rocketspec engine"
     assert answer["results"] == [{}, {"put": True}, {"offsets": ["0"]}]
-
-
-Case = dict[str, Any]
-CASES: list[Case] = list(vectors())
-
-
-def unpack(file: dict[str, str]) -> bytes:
-    return zstd.decompress(base64.b64decode(file["zstd_base64"]))
-
-
-def verdicts(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The results, the reason of a rejection aside."""
-    return [{"rejected": ""} if "rejected" in result else result for result in results]
-
-
-def test_there_are_vectors() -> None:
-    assert len(CASES) >= 600
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
-def test_the_engine_answers_and_writes_as_the_real_one(case: Case, tmp_path: Path) -> None:
-    directory = tmp_path / "case"
-    directory.mkdir()
-    for name, file in case["files"].items():
-        (directory / name).parent.mkdir(parents=True, exist_ok=True)
-        (directory / name).write_bytes(unpack(file))
-    answer = Adapter().handle({"cmd": "case", "id": "1", "dir": str(directory), "ops": case["ops"]})
-    assert answer is not None
-    assert verdicts(answer["results"]) == verdicts(case["expected"]["results"])
-    files = (path for path in directory.rglob("*") if path.is_file())
-    left = {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}
-    assert left == {name: unpack(file) for name, file in case["expected"]["files"].items()}
-    shutil.rmtree(directory)
