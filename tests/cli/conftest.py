@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 import rocket_golden
-from verb_run import Run, Verb, runner
+from verb_run import Run, Verb, any_verb, runner
 
 
 @pytest.fixture
 def verb(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
     """Runs any verb."""
-    return lambda name, *arguments: runner(name, capfd, monkeypatch)(*arguments)
+    return any_verb(capfd, monkeypatch)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from adapter_code import AdapterMaker
 from rocket_spec.data import find_data
-from verb_run import Verb, runner
+from verb_run import Verb, any_verb
 
 PRELUDE = """
 import json, sys, time, os
@@ -71,4 +71,4 @@ def python_adapter() -> list[str]:
 @pytest.fixture
 def verb(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
     """Runs any verb of the command, in this process."""
-    return lambda name, *arguments: runner(name, capfd, monkeypatch)(*arguments)
+    return any_verb(capfd, monkeypatch)

@@ -11,13 +11,13 @@ from rocket_columnar import config
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
 from store_bytes import put, record, unit
-from verb_run import Outcome, runner
+from verb_run import Outcome, any_verb
 
 
 @pytest.fixture
 def verb(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
     """Runs a verb: its name, then its arguments."""
-    return lambda name, *arguments: runner(name, capfd, monkeypatch)(*arguments)
+    return any_verb(capfd, monkeypatch)
 
 
 def _sparse(path: Path) -> None:

@@ -20,7 +20,7 @@ from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.tables import TABLES
 from small_stores import write_small_store
 from table_rows import Row, part_rows, same
-from verb_run import Outcome, Run, Verb, runner
+from verb_run import Outcome, Run, Verb, any_verb
 
 pytestmark = pytest.mark.spark
 
@@ -86,7 +86,7 @@ def fleet(
 
 @pytest.fixture
 def single(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return lambda name, *arguments: runner(name, capfd, monkeypatch)(*arguments)
+    return any_verb(capfd, monkeypatch)
 
 
 def engine(store: Path, table: str | None = None) -> tuple[dict[str, list[Row]], list[str]]:

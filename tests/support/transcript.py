@@ -26,6 +26,9 @@ _BLOCK: Final = re.compile(
 _SHELL: Final = set("|&;<>()$`*?~#")
 """What only a shell understands."""
 _EXIT: Final = re.compile(r"  # exit code (\d+)$")
+_QUOTED: Final = re.compile(r"'[^']*'")
+_PASSED_ON: Final = re.compile(rf"((?:{_QUOTED.pattern}|[^'|>])*?)( (?:\||>).*)?")
+"""A command, and the rest of a line that takes its output."""
 
 
 def block(page: str, beginning: str) -> str:
@@ -52,13 +55,28 @@ def search_path() -> str:
     return f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
-def run_command(line: str, folder: Path, **variables: str) -> tuple[int, str]:
+def run_command(line: str, folder: Path, *, given: str = "", **variables: str) -> tuple[int, str]:
     """Runs a command line in a directory, with the environment's commands first on PATH; its exit code, stdout and stderr."""
     done = subprocess.run(
         ["bash", "-c", line], cwd=folder, env={**os.environ, "PATH": search_path(), "COLUMNS": "100", "CHECKOUT": str(CHECKOUT), **variables},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+        input=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout
+
+
+def run_line(line: str, folder: Path, verb: Verb | None) -> tuple[int, str]:
+    """Runs a line of a page; exit code and output. If it begins with `rocketspec`, `verb` runs that, and a shell has what follows."""
+    found = _PASSED_ON.fullmatch(line)
+    if verb is None or not line.startswith("rocketspec ") or found is None:
+        return run_command(line, folder)
+    asked, rest = found[1], found[2] or ""
+    if set(_QUOTED.sub("", asked)) & _SHELL:
+        return run_command(line, folder)
+    done = verb(*shlex.split(asked)[1:])
+    if not rest:
+        return done.code, done.out + done.err
+    code, printed = run_command(f"cat{rest}", folder, given=done.out)
+    return done.code if rest.startswith(" >") else code, done.err + printed
 
 
 def apply_edit(text: str, diff: str) -> str:
@@ -97,11 +115,7 @@ def run_page(page: str, folder: Path, *, verb: Verb | None = None) -> None:
                 line, _, output = part.partition("\n")
                 ends = _EXIT.search(line)
                 line, expected = _EXIT.sub("", line), int(ends[1]) if ends else 0
-                if verb is not None and line.startswith("rocketspec ") and not set(line) & _SHELL:
-                    code, *streams = verb(*shlex.split(line)[1:])
-                    printed = "".join(streams)
-                else:
-                    code, printed = run_command(line, folder)
+                code, printed = run_line(line, folder, verb)
                 assert code == expected, f"{line}\nexit code {code}, expected {expected}\n{printed}"
                 assert matches(output, printed), f"{line}\nprinted\n{printed}\nthe page shows\n{output}"
                 ran += 1

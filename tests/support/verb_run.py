@@ -83,3 +83,8 @@ def runner(
         return Outcome(code if isinstance(code, int) else 0, out, err)
 
     return call
+
+
+def any_verb(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, width: int = 80) -> Verb:
+    """A `Verb`, where a terminal has `width` columns."""
+    return lambda name, *arguments: runner(name, capfd, monkeypatch, width=width)(*arguments)

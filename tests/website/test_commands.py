@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import rocket_golden
 from transcript import run_page
+from verb_run import any_verb
 
 ROOT = Path(__file__).parents[2]
 STORES: dict[str, tuple[str, ...]] = {
@@ -35,10 +36,15 @@ ELSEWHERE = {
     "page",
     [pytest.param(page, marks=[pytest.mark.soak] if page == "docs/tutorial.md" else []) for page in STORES],
 )
-def test_a_page_shows_what_its_commands_print(page: str, tmp_path: Path) -> None:
+def test_a_page_shows_what_its_commands_print(
+    page: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each command of the README is a process of its own."""
     for store in STORES[page]:
         rocket_golden.open_store(store, tmp_path)
-    run_page((ROOT / page).read_text("utf-8"), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    verb = None if page == "README.md" else any_verb(capfd, monkeypatch, width=100)
+    run_page((ROOT / page).read_text("utf-8"), tmp_path, verb=verb)
 
 
 def test_every_page_with_commands_is_run() -> None:
