@@ -170,6 +170,11 @@ def _follows_from_foreign(finding: Finding, _: Sequence[Finding]) -> bool:
     )
 
 
+def _names_folders(roots: Sequence[Finding]) -> bool:
+    """Whether the configuration lacks directories of the log: what is missing is to be looked at again with them."""
+    return any(name == "storePathCommitLog" for root in roots for name, _ in root.settings)
+
+
 def _clock_jumped(left: Sequence[Finding], store: Store | None) -> list[Finding]:
     both = _has(left, "log.clock") and _has(left, "index.name_order")
     return _coded("log.clock", "index.name_order", "checkpoint.behind")(left, store) if both else []
@@ -254,7 +259,10 @@ _RULES: Final = (
         "the broker's configuration does not match the store's files",
         "give the broker the settings with which the files were written; of a name that is set twice the last one counts",
         lambda left, _: [finding for finding in left if finding.remedy == "settings"],
-        commands=Cures.settings,
+        lambda finding, roots: (
+            _names_folders(roots) and (is_missing(finding) or _follows_from_foreign(finding, roots))
+        ),
+        Cures.settings,
     ),
     _Rule(
         "files of the commit log have names that are not their own: a broker lacks their messages",

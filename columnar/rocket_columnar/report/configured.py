@@ -20,6 +20,8 @@ def mismatches(store: Store, conf: BrokerConf) -> list[Finding]:
         _size_mismatch(conf, sized(store.queues), "mappedFileSizeConsumeQueue", conf.queue_file_size),
         _size_mismatch(conf, sized(store.logs), "mappedFileSizeCommitLog", conf.log_file_size),
         _geometry_mismatch(conf, store),
+        _folder_left_out(conf, store),
+        _light_mismatch(conf, store),
     )
     return [*_unmounted(conf, store), *(mismatch for mismatch in found if mismatch is not None)]
 
@@ -43,6 +45,59 @@ def _unmounted(conf: BrokerConf, store: Store) -> Iterator[Finding]:
         )
         cure = "mount the disk at this directory before the start: a broker makes new files there, and does not notice"
         yield finding("log.gap", str(folder), None, text, clause="STORE-17", cure=cure, remedy="mount")
+
+
+def _folder_left_out(conf: BrokerConf, store: Store) -> Finding | None:
+    """Missing files of the log that are in folders beside its own ones, which the configuration does not name (STORE-17)."""
+    if store.path is None or not conf.commit_logs:
+        return None
+    sizes = zip(store.logs, store.log_sizes, strict=True)
+    pairs = [(file.base_offset + size, after.base_offset) for (file, size), (after, _) in pairwise(sizes)]
+    missing = [(begin, end) for begin, end in pairs if begin < end]
+    named, size = logs_of(conf, store.path), usual_size(store.log_sizes)
+    parents = dict.fromkeys((store.path, *(folder.parent for folder in named))) if missing else ()
+    found = [
+        folder
+        for parent in parents
+        for folder in sorted(path for path in parent.iterdir() if path.is_dir())
+        if not any(same_place(folder, one) for one in named)
+        and any(_is_missing_log(path, missing, size) for path in folder.iterdir())
+    ]
+    if not found:
+        return None
+    places = [
+        folder if conf.store is None or not folder.is_relative_to(store.path)
+        else Path(conf.store) / folder.relative_to(store.path)
+        for folder in found
+    ]  # fmt: skip
+    text = (
+        f"FOLDER LEFT OUT: files of the commit log are missing, and some of them are in {', '.join(map(str, found))}, which "
+        f"{conf.path} does not name: consumers and queries do not get their messages"
+    )
+    settings = (("storePathCommitLog", ",".join(map(str, (*conf.commit_logs, *places)))),)
+    return _mismatch("log.gap", "STORE-17", str(found[0]), text, settings)
+
+
+def _is_missing_log(path: Path, missing: Sequence[tuple[int, int]], size: int) -> bool:
+    begin = int(path.name) if path.name.isdecimal() else -1
+    return any(first <= begin < end for first, end in missing) and path.stat().st_size == size
+
+
+def _light_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
+    """Light queues into which the broker puts nothing any more (CQ-LMQ-1), or with other numbers (CQ-LMQ-2)."""
+    light = next((file.name for file in store.queues if file.light), None)
+    wanted = (
+        ("enableMultiDispatch", not conf.multi_dispatch),
+        ("enableLmq", store.light and not conf.light_queues),
+    )
+    settings = tuple((name, "true") for name, off in wanted if off)
+    if light is None or not settings:
+        return None
+    text = (
+        f"LIGHT QUEUES OFF: the store has light queues, but {conf.path} does not set {' and '.join(name for name, _ in settings)}: "
+        "the broker puts no new message into them"
+    )
+    return _mismatch("queue.missing_unit", "CQ-LMQ-1", light, text, settings)
 
 
 def _size_mismatch(
