@@ -13,6 +13,7 @@ import pytest
 from real_broker import NAME, RealBroker, generator_jars
 from rocket_columnar.consumers import progress
 from rocket_columnar.describe import look_at
+from rocket_columnar.facts import Store
 from rocket_columnar.repair import Target, plan_repair, repair
 from rocket_columnar.report import audit
 from table_rows import table_rows
@@ -35,7 +36,7 @@ def asked(broker: RealBroker, java: str, what: str, answer: Path) -> dict[str, A
 
 
 def of_group(store: Path, group: str) -> list[list[int]]:
-    lags = [lag for lag in progress(store).groups if lag.group == group and lag.topic == "Lag"]
+    lags = [lag for lag in progress(Store(store)).groups if lag.group == group and lag.topic == "Lag"]
     return [[lag.queue_id, lag.offset, lag.max_offset] for lag in lags]
 
 
@@ -58,7 +59,7 @@ def broker(maven: str, java: str, tmp_path: Path) -> Iterator[RealBroker]:
 def test_every_number_as_the_broker_counts(broker: RealBroker, java: str, tmp_path: Path) -> None:
     answer = asked(broker, java, "make", tmp_path / "made.json")
     broker.stop()
-    seen = progress(broker.store, sizes=True)
+    seen = progress(Store(broker.store), sizes=True)
     for group in ("behind", "even", "ahead"):
         assert of_group(broker.store, group) == sorted(answer[group])
     behind = {lag.queue_id: lag for lag in seen.groups if lag.group == "behind"}
@@ -99,7 +100,7 @@ def test_every_number_as_the_broker_counts(broker: RealBroker, java: str, tmp_pa
     started = asked(broker, java, "ask", tmp_path / "started.json")
     broker.stop()
     assert ends(broker.store) == before + 2
-    assert [level.messages for level in progress(broker.store).delays if level.delay_level == 1] == [1]
+    assert [level.messages for level in progress(Store(broker.store)).delays if level.delay_level == 1] == [1]
     assert {group: sorted(started[group]) for group in ("behind", "even")} == {
         group: of_group(broker.store, group) for group in ("behind", "even")
     }

@@ -19,6 +19,7 @@ from rocket_columnar.audit import audit
 from rocket_columnar.consumers import offset_at, progress
 from rocket_columnar.decode import decode
 from rocket_columnar.describe import byte_at, compare_stores, diff, digest, look_at, occupancy, summarise
+from rocket_columnar.facts import Store
 from rocket_columnar.query import query
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import audit as report
@@ -152,11 +153,11 @@ def _kept(store: Path) -> dict[str, bytes]:
 def _at(root: Path, _: Path, geometry: Geometry | None) -> Hashable:
     """The logical offsets at three times in each queue of two topics."""
     del geometry
-    found: list[str] = []
+    store, found = Store(root), list[str]()
     for topic, queue in (("T", 0), ("U", 0), ("SCHEDULE_TOPIC_XXXX", 0)):
         for time in (0, BEGIN + 7000, 1 << 62):
             try:
-                found.append(str(offset_at(root, topic, queue, time)))
+                found.append(str(offset_at(store, topic, queue, time)))
             except ERRORS as error:
                 found.append(type(error).__name__)
     return tuple(found)
@@ -190,7 +191,7 @@ VERBS: Final[dict[str, Verb]] = {
     "store: digest": lambda root, _, geometry: str(list(digest(root, geometry=geometry))),
     "store: diff": _diff,
     "store: repair": _repair,
-    "store: consumers": lambda root, _, __: str(progress(root, sizes=True)),
+    "store: consumers": lambda root, _, __: str(progress(Store(root), sizes=True)),
     "store: offset at a time": _at,
     "store: metrics": _metrics,
     "store: diff of two stores": lambda root, _, __: str(list(compare_stores(root, _sound()))),

@@ -4,7 +4,6 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +13,7 @@ from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.decode import ExtUnits
 from rocket_columnar.describe import QueueView, queue_views
-from rocket_columnar.facts import Store, as_store
+from rocket_columnar.facts import Store
 from rocket_columnar.formats import LAST_ADDRESS, UNIT_DTYPE, tags_code
 from rocket_columnar.query import CommitLog, Row
 from rocket_columnar.store import StoreFile, by_queue, file_at, read_at, size_of
@@ -96,27 +95,22 @@ class OffsetAtTime:
     why: str
 
 
-def offset_at(store: Store | Path | str, topic: str, queue_id: int, time: int, **known: Any) -> OffsetAtTime:
+def offset_at(store: Store, topic: str, queue_id: int, time: int) -> OffsetAtTime:
     """The logical offset that a broker of 4.9.3 answers when a consumer, or `mqadmin resetOffsetByTime`, asks for a time.
 
     Args:
-        store: the store, or its directory.
+        store: the store.
         topic: of the queue.
         queue_id: number of the queue.
         time: ms since 1970.
-        known: of a directory, as for `Store`.
 
     Raises:
-        UsageError: no store, or no such queue.
+        UsageError: no such queue.
         OSError: a file cannot be read.
 
     Source: `ConsumeQueue.getOffsetInQueueByTime` 159-226; `MappedFileQueue.getMappedFileByTime` 78-92.
     """
-    store = as_store(store, **known)
-    views, path = store.once(queue_views), store.path or Path()
-    view, files = views.get((topic, queue_id)), by_queue(store.queues).get((topic, queue_id))
-    if view is None or not files:
-        raise UsageError(f"{path}: no queue {queue_id} of topic {topic}")
+    view, files = _queue(store, topic, queue_id)
     modified = (file for file in files if file.path.stat().st_mtime_ns // 1_000_000 >= time)
     file = next(modified, files[-1])
     with ExitStack() as stack:
@@ -129,6 +123,17 @@ def offset_at(store: Store | Path | str, topic: str, queue_id: int, time: int, *
         number = (file.base_offset - 1) // QUEUE_UNIT.size if position < 0 and file.base_offset else number
         found = search.times.get(position)
     return OffsetAtTime(topic, queue_id, time, number, file.name, found, why)
+
+
+def _queue(store: Store, topic: str, queue_id: int) -> tuple[QueueView, Sequence[StoreFile]]:
+    """A queue and its files; a UsageError if there are none."""
+    view, files = (
+        store.once(queue_views).get((topic, queue_id)),
+        by_queue(store.queues).get((topic, queue_id)),
+    )
+    if view is None or not files:
+        raise UsageError(f"{store.name}: no queue {queue_id} of topic {topic}")
+    return view, files
 
 
 class _Search:
@@ -152,7 +157,7 @@ class _Search:
         before = after = None
         while high >= low:
             middle = (low + high) // (2 * size) * size
-            phy_offset, length, _ = self._unit(middle)
+            phy_offset, length, _ = _UNIT.unpack(read_at(self._file, middle, size))
             if phy_offset < self._begin:
                 low, left = middle + size, middle
                 continue
@@ -181,12 +186,6 @@ class _Search:
         nearer = right if self._time - before > after - self._time else left
         return nearer, f"its record was stored nearest: its neighbours at {before} and {after} ms"
 
-    def _unit(self, position: int) -> tuple[int, int, int]:
-        """One unit: the file may be terabytes of holes."""
-        with self._file.open() as reader:
-            phy_offset, length, code = _UNIT.unpack(reader.read(position, QUEUE_UNIT.size).tobytes())
-        return phy_offset, length, code
-
     def _stored(self, phy_offset: int, length: int) -> int | None:
         """Store timestamp at its place in the record, whatever else the bytes are; None outside the log."""
         bounds = self._log.range
@@ -199,9 +198,6 @@ class _Search:
         ipv6 = int.from_bytes(head[_SYS_FLAG : _SYS_FLAG + 4]) & _BORN_HOST_IPV6
         at = 68 if ipv6 else 56
         return int.from_bytes(head[at : at + 8], signed=True)
-
-
-_OFFSET_UNIT: Final = QUEUE_UNIT.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,53 +246,40 @@ class UnitAt:
     problems: tuple[str, ...] = ()
 
 
-def queue_bounds(store: Store | Path | str, topic: str, queue_id: int, **known: Any) -> Bounds:
+def queue_bounds(store: Store, topic: str, queue_id: int) -> Bounds:
     """The logical offsets of a queue; arguments and errors as of `unit_at`.
 
     Source: `ConsumeQueue.correctMinOffset` 343-377 (4.9.3).
     """
-    made = as_store(store, **known)
-    return made.looked_at(lambda: _bounds(made, topic, queue_id), despite_unreadable=False)
+    return store.looked_at(lambda: _bounds(store, topic, queue_id), despite_unreadable=False)
 
 
 def _bounds(store: Store, topic: str, queue_id: int) -> Bounds:
-    view = store.once(queue_views).get((topic, queue_id))
-    files = by_queue(store.queues).get((topic, queue_id))
-    if view is None or not files:
-        raise UsageError(f"{store.name}: no queue {queue_id} of topic {topic}")
-    first = files[0]
-    written = max(view.max_offset * _OFFSET_UNIT - first.base_offset, 0)
+    view, (first, *_) = _queue(store, topic, queue_id)
+    written = max(view.max_offset * QUEUE_UNIT.size - first.base_offset, 0)
     raw = read_at(first, 0, min(written, size_of(first) or 0))
-    kept = np.frombuffer(raw, UNIT_DTYPE, len(raw) // _OFFSET_UNIT)["phy_offset"] >= store.begin
-    broker_min = first.base_offset // _OFFSET_UNIT + int(kept.argmax()) if kept.any() else 0
+    kept = np.frombuffer(raw, UNIT_DTYPE, len(raw) // QUEUE_UNIT.size)["phy_offset"] >= store.begin
+    broker_min = first.base_offset // QUEUE_UNIT.size + int(kept.argmax()) if kept.any() else 0
     return Bounds(topic, queue_id, view.min_offset, view.max_offset, broker_min)
 
 
-def unit_at(store: Store | Path | str, topic: str, queue_id: int, offset: int, **known: Any) -> UnitAt:
-    """The unit at a logical offset and its record.
-
-    Args:
-        store: the store, or its directory.
-        topic: of the queue.
-        queue_id: number of the queue.
-        offset: the logical offset.
-        known: of a directory, as for `Store`.
+def unit_at(store: Store, topic: str, queue_id: int, offset: int) -> UnitAt:
+    """The unit at a logical offset of a queue and its record.
 
     Raises:
-        UsageError: no store, or no such queue.
+        UsageError: no such queue.
         OSError: a file cannot be read.
     """
-    made = as_store(store, **known)
-    return made.looked_at(lambda: _unit_at(made, topic, queue_id, offset), despite_unreadable=False)
+    return store.looked_at(lambda: _unit_at(store, topic, queue_id, offset), despite_unreadable=False)
 
 
 def _unit_at(store: Store, topic: str, queue_id: int, offset: int) -> UnitAt:
     bounds = _bounds(store, topic, queue_id)
-    file = file_at(by_queue(store.queues)[topic, queue_id], offset * _OFFSET_UNIT)
-    raw = b"" if file is None else read_at(file, offset * _OFFSET_UNIT - file.base_offset, _OFFSET_UNIT)
-    if file is None or len(raw) < _OFFSET_UNIT:
+    file = file_at(by_queue(store.queues)[topic, queue_id], offset * QUEUE_UNIT.size)
+    raw = b"" if file is None else read_at(file, offset * QUEUE_UNIT.size - file.base_offset, QUEUE_UNIT.size)
+    if file is None or len(raw) < QUEUE_UNIT.size:
         return UnitAt(bounds, offset, problems=("no file of the queue has this offset",))
-    place = (file.name, offset * _OFFSET_UNIT - file.base_offset)
+    place = (file.name, offset * QUEUE_UNIT.size - file.base_offset)
     found = np.frombuffer(raw, UNIT_DTYPE)
     phy_offset, size = int(found["phy_offset"][0]), int(found["size"][0])
     if size <= 0 or size == PRE_BLANK_SIZE:
@@ -304,29 +287,19 @@ def _unit_at(store: Store, topic: str, queue_id: int, offset: int) -> UnitAt:
         return UnitAt(bounds, offset, *place, problems=(blank if size > 0 else "no unit was written here",))
     tags = int(real_tags(ExtUnits(store.exts), (topic, queue_id), found)[0])
     with ExitStack() as stack:
-        log = CommitLog(store, stack)
-        row = log.row(phy_offset)
-    problems = (
-        _missing(store, phy_offset)
-        if row["topic"] is None
-        else _differing(row, (topic, queue_id, offset), size)
-    )
-    expected = None if row["topic"] is None else _tags_of(row, store.delays)
+        row = CommitLog(store, stack).row(phy_offset)
+    if row["topic"] is None:
+        return UnitAt(bounds, offset, *place, phy_offset, size, tags, problems=(_missing(store, phy_offset),))
+    problems, expected = _differing(row, (topic, queue_id, offset), size), _tags_of(row, store.delays)
     if row["topic"] == topic and expected not in (None, tags):
         problems.append(
             f"its tags code is {tags}, expected {expected}: consumers that filter by tag do not get it"
         )
-    whole = None if row["topic"] is None else row
-    return UnitAt(bounds, offset, *place, phy_offset, size, tags, whole, tuple(problems))
+    return UnitAt(bounds, offset, *place, phy_offset, size, tags, row, tuple(problems))
 
 
 def delivery(store: Store, row: Row, group: str) -> list[str]:
-    """Sentences on whether the consumers of a group get a message: its unit, and the group's offset in its queue.
-
-    Args:
-        store: the store.
-        row: the message, as a row of the table commit_log.
-        group: the group.
+    """Sentences on whether the consumers of a group get a message, a row of the table commit_log: its unit, and the group's offset.
 
     Raises:
         OSError: a file cannot be read.
@@ -349,12 +322,9 @@ def delivery(store: Store, row: Row, group: str) -> list[str]:
         for one in store.config("consumer_offsets").rows
     }.get((group, topic, queue_id))
     if reached is None:
-        found.append(f"{where}: group {group} has no offset in this queue")
-    elif reached > offset:
-        found.append(f"{where}: group {group} has passed it, its offset is {reached:,}")
-    else:
-        found.append(f"{where}: group {group} has not come to it yet, its offset is {reached:,}")
-    return found
+        return [*found, f"{where}: group {group} has no offset in this queue"]
+    passed = "passed it" if reached > offset else "not come to it yet"
+    return [*found, f"{where}: group {group} has {passed}, its offset is {reached:,}"]
 
 
 def _tags_of(row: Row, delays: Sequence[int]) -> int | None:
@@ -363,12 +333,12 @@ def _tags_of(row: Row, delays: Sequence[int]) -> int | None:
     return tags_code(row["topic"].encode(), pairs, row["store_timestamp"], delays)
 
 
-def _missing(store: Store, phy_offset: int) -> list[str]:
+def _missing(store: Store, phy_offset: int) -> str:
     if phy_offset < store.begin:
-        return [f"its record was deleted: the log begins at {store.begin:,}"]
+        return f"its record was deleted: the log begins at {store.begin:,}"
     if phy_offset >= store.end:
-        return [f"its record is not in the log, which ends at {store.end:,}"]
-    return ["there is no whole record at that physical offset"]
+        return f"its record is not in the log, which ends at {store.end:,}"
+    return "there is no whole record at that physical offset"
 
 
 def _differing(row: Row, asked: tuple[str, int, int], size: int) -> list[str]:

@@ -13,7 +13,7 @@ from rocket_columnar.consumers.by_offset import real_tags, units
 from rocket_columnar.consumers.standing import CHECKER, HALF, OP, SCHEDULE, Progress, progress
 from rocket_columnar.decode import ExtUnits
 from rocket_columnar.describe import QueueView, queue_views
-from rocket_columnar.facts import NOT_LISTED, Store, as_store
+from rocket_columnar.facts import NOT_LISTED, Store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.formats import parse_long
 from rocket_columnar.log import TopicNames, ends_of_lives, requests_before_gap
@@ -240,22 +240,17 @@ _LOST: Final = {
 """Consequences of a start without the rows of each table."""
 
 
-def config_findings(
-    store: Store | Path | str, *, queues: bool = True, halves: bool = True, **known: Any
-) -> Iterator[Finding]:
+def config_findings(store: Store, *, queues: bool = True, halves: bool = True) -> Iterator[Finding]:
     """The findings on the files of `config/`, and on what they state of queues.
 
     Args:
-        store: the store, or its directory.
+        store: the store.
         queues: compare offsets and topics with the queues.
         halves: also look for half messages that nobody resolves, which reads the records of their op messages.
-        known: of a directory, as for `Store`.
 
     Raises:
-        UsageError: no store.
         OSError: a queue cannot be read.
     """
-    store = as_store(store, **known)
     if store.path is None or not any((store.path / name).exists() for name in ("config", "lock")):
         return  # no broker has run here
     # Before the queues: a running broker appends to them meanwhile.

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -17,9 +16,9 @@ import numpy as np
 from rocket_columnar.consumers.by_offset import real_tags, units
 from rocket_columnar.decode import ExtUnits
 from rocket_columnar.describe import QueueView, queue_views
-from rocket_columnar.facts import Store, as_store
+from rocket_columnar.facts import Store
 from rocket_columnar.query import CommitLog
-from rocket_columnar.store import StoreFile, by_queue
+from rocket_columnar.store import by_queue
 
 SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 HALF: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
@@ -155,33 +154,23 @@ class Progress:
         return lists | {"open_halves": self.open_halves}
 
 
-def progress(store: Store | Path | str, *, sizes: bool = False, **known: Any) -> Progress:
+def progress(store: Store, *, sizes: bool = False) -> Progress:
     """Progress of the consumers, delayed messages and transactions of a store.
 
     Args:
-        store: the store, or its directory.
+        store: the store.
         sizes: also count the bytes of unread records, which reads a unit for each.
-        known: of a directory, as for `Store`.
 
     Raises:
-        UsageError: no store.
         OSError: a file cannot be read.
     """
-    made = as_store(store, **known)
-    return made.looked_at(lambda: _progress(made, sizes=sizes))
+    return store.looked_at(lambda: _progress(store, sizes=sizes))
 
 
 def _progress(store: Store, *, sizes: bool) -> Progress:
-    bounds = store.once(queue_views)
     offsets = store.config("consumer_offsets").rows
     with ExitStack() as stack:
-        reading = _Reading(
-            bounds,
-            by_queue(store.queues),
-            CommitLog(store, stack),
-            ExtUnits(store.exts),
-            sizes=sizes,
-        )
+        reading = _Reading(store, CommitLog(store, stack), sizes=sizes)
         groups = tuple(
             reading.lag(row["group"], row["topic"], row["queue_id"], row["offset"])
             for row in sorted(offsets, key=lambda row: (row["group"], row["topic"], row["queue_id"]))
@@ -195,26 +184,19 @@ def _progress(store: Store, *, sizes: bool) -> Progress:
             )
         )
         shown = tuple(reading.half(*half) for half in halves[:_HALVES])
-    return Progress(groups, tuple(delays), shown, len(halves), tuple(_failed(bounds, groups)))
+        failed = tuple(_failed(store.once(queue_views), groups))
+        return Progress(groups, tuple(delays), shown, len(halves), failed)
 
 
 class _Reading:
     """The queues and the log of a store while they are read."""
 
-    def __init__(
-        self,
-        bounds: Mapping[_Queue, QueueView],
-        files: Mapping[_Queue, Sequence[StoreFile]],
-        log: CommitLog,
-        ext: ExtUnits,
-        *,
-        sizes: bool,
-    ) -> None:
-        self._ext = ext
-        self._sizes = sizes
-        self._bounds = bounds
-        self._files = files
+    def __init__(self, store: Store, log: CommitLog, *, sizes: bool) -> None:
+        self._bounds = store.once(queue_views)
+        self._files = by_queue(store.queues)
+        self._ext = ExtUnits(store.exts)
         self._log = log
+        self._sizes = sizes
 
     def _span(self, topic: str, queue_id: int) -> tuple[int, int]:
         queue = self._bounds.get((topic, queue_id))

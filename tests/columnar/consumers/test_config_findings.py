@@ -24,7 +24,7 @@ def mixed(tmp_path: Path) -> Path:
 
 
 def found(store: Path) -> list[Finding]:
-    return list(config_findings(store))
+    return list(config_findings(Store(store)))
 
 
 def codes(store: Path) -> list[tuple[str, str]]:
@@ -118,7 +118,7 @@ def test_half_messages_without_offsets_of_the_checker(tmp_path: Path) -> None:
     """Without an offset in both queues the broker passes over a queue of half messages: none is ever checked."""
     store = open_store("transactions", tmp_path)
     (store / "config" / "consumerOffset.json").write_text('{"offsetTable":{}}', "ascii")
-    assert progress(store).open_halves > 0
+    assert progress(Store(store)).open_halves > 0
     (unresolved,) = found(store)
     assert (unresolved.code, unresolved.severity) == ("transaction.unresolved", "warning")
     assert (

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from rocket_columnar.consumers import offset_at
 from rocket_columnar.describe import look_at
+from rocket_columnar.facts import Store
 from rocket_golden import open_store
 from rocket_reference import CommitLogFiles, ConsumeQueue
 from rocket_spec.errors import UsageError
@@ -17,7 +18,7 @@ def modified(path: Path) -> int:
 @pytest.mark.parametrize("name", ["mixed", "expired", "small-roll", "ipv6"])
 def test_as_the_reference(name: str, tmp_path: Path) -> None:
     store = open_store(name, tmp_path)
-    seen = look_at(store)
+    opened, seen = Store(store), look_at(store)
     assert seen.log is not None
     assert seen.log.begin_timestamp is not None
     assert seen.log.end_timestamp is not None
@@ -37,7 +38,7 @@ def test_as_the_reference(name: str, tmp_path: Path) -> None:
         theirs.recover()
         theirs.correct_min(seen.log.begin)
         for time in times:
-            ours = offset_at(store, queue.topic, queue.queue_id, time)
+            ours = offset_at(opened, queue.topic, queue.queue_id, time)
             expected = theirs.offset_by_time(time, modified, log.pickup_store_timestamp, log.min_offset())
             assert ours.offset == expected, (queue, time, ours)
             compared.add(expected)
@@ -46,4 +47,4 @@ def test_as_the_reference(name: str, tmp_path: Path) -> None:
 
 def test_a_queue_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no queue 9 of topic Orders"):
-        offset_at(open_store("mixed", tmp_path), "Orders", 9, 0)
+        offset_at(Store(open_store("mixed", tmp_path)), "Orders", 9, 0)

@@ -43,7 +43,7 @@ def test_bounds_of_a_queue_whose_records_are_all_deleted(tmp_path: Path) -> None
     """Rare had six messages, all in deleted log files; its broker went on to answer 0 as the minimum."""
     (line,) = (line for line in truth("expired") if line["type"] == "queue" and line["topic"] == "Rare")
     assert (line["min"], line["max"]) == (0, 6)
-    assert queue_bounds(open_store("expired", tmp_path), "Rare", 0) == Bounds("Rare", 0, 6, 6, 0)
+    assert queue_bounds(Store(open_store("expired", tmp_path)), "Rare", 0) == Bounds("Rare", 0, 6, 6, 0)
 
 
 def test_offsets_without_a_message(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_unit_that_points_to_another_record(tmp_path: Path) -> None:
     file = root / "consumequeue" / "Orders" / "0" / f"{0:020}"
     data = file.read_bytes()
     file.write_bytes(data[:20] + data[:20] + data[40:])
-    assert unit_at(root, "Orders", 0, 1).problems == ("its record has offset 0, expected 1",)
+    assert unit_at(Store(root), "Orders", 0, 1).problems == ("its record has offset 0, expected 1",)
 
 
 @pytest.mark.parametrize("name", ["mixed", "expired", "ext"])
@@ -77,12 +77,12 @@ def test_a_hole_is_the_end_of_a_queue_for_a_broker(tmp_path: Path) -> None:
     root = open_store("mixed", tmp_path)
     overwrite(root / "consumequeue" / "Orders" / "0" / f"{0:020}", 5 * 20, bytes(20))
     assert max_after_start(Store(root), "Orders", 0) == 5
-    assert queue_bounds(root, "Orders", 0).max_offset == 32
+    assert queue_bounds(Store(root), "Orders", 0).max_offset == 32
 
 
 def test_whether_a_group_gets_a_message(tmp_path: Path) -> None:
     root = open_store("mixed", tmp_path)
-    row = unit_at(root, "Orders", 0, 3).row
+    row = unit_at(Store(root), "Orders", 0, 3).row
     assert row is not None
     queue = root / "consumequeue" / "Orders" / "0" / f"{0:020}"
     for offset, said in (
