@@ -53,7 +53,7 @@ soak: $(VENV)/dev.stamp
 
 ## fuzz: every function that takes bytes, for SECONDS=60; failures go to tests/fuzz, which `test` replays
 fuzz: $(VENV)/dev.stamp
-	@$(BIN)/python tests/support/fuzz_run.py --seconds $(or $(SECONDS),60) --seed $(or $(SEED),0) $(ARGS)
+	@$(BIN)/python tests/support/fuzz_targets.py --seconds $(or $(SECONDS),60) --seed $(or $(SEED),0) $(ARGS)
 
 ## bench: speed as ratios measured side by side in one run, into benchmarks/RESULTS.md
 bench: $(VENV)/dev.stamp

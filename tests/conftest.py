@@ -46,8 +46,11 @@ TOOLS = {"java", "maven", "node", "chromium", "network"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--soak`: only the long tests (`make soak`); without it they are not collected."""
+    """`--soak`: only the long tests (`make soak`), which are not collected without it. `--fuzz N`: more inputs of the fuzzer."""
     parser.addoption("--soak", action="store_true", help="run the tests marked soak, and only those")
+    parser.addoption(
+        "--fuzz", type=int, default=5, metavar="N", help="new inputs for each target of the fuzzer"
+    )
 
 
 def pytest_configure() -> None:

@@ -9,7 +9,7 @@ import fuzz_inputs
 import fuzz_targets
 import pytest
 from fuzz_inputs import INPUTS, Target, load
-from fuzz_stores import CORPUS, Damage, Input, check, packed
+from fuzz_stores import CORPUS, Damage, check, packed
 from fuzz_targets import TARGETS, bounded_memory, failure, fuzz
 from fuzz_verbs import VERBS
 from hypothesis import strategies as st
@@ -110,7 +110,7 @@ def test_a_store_that_is_written_to_and_forms_that_differ_are_found(tmp_path: Pa
         return (root / "checkpoint").write_bytes(b"x")
 
     answers = iter((1, 2))
-    data = packed(Input("small", (Damage("truncate", "checkpoint", 0),)))
+    data = packed("small", [Damage("truncate", "checkpoint", 0)])
     with pytest.raises(AssertionError, match="the store was changed"):
         check(data, tmp_path, run=writing)
     with pytest.raises(AssertionError, match="1, 2"):
@@ -133,6 +133,6 @@ def test_a_byte_past_guarded_memory_ends_the_process(past: int) -> None:
 
 @pytest.mark.soak
 def test_a_minute_of_every_target() -> None:
-    command = [sys.executable, str(SUPPORT / "fuzz_run.py"), "--seconds", "60", "--seed", "5"]
+    command = [sys.executable, str(SUPPORT / "fuzz_targets.py"), "--seconds", "60", "--seed", "5"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,8 +2,7 @@
 
 import json
 
-from fuzz_run import FIGURES, PAGE, sentence
-from fuzz_targets import TARGETS
+from fuzz_targets import FIGURES, PAGE, TARGETS, sentence
 
 
 def test_the_page_shows_the_recorded_figures_of_every_target() -> None:

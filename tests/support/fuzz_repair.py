@@ -11,6 +11,7 @@ from fuzz_inputs import Target, mutated
 from fuzz_stores import ERRORS, GEOMETRY, small, write
 from hypothesis import strategies as st
 from rocket_columnar import repair
+from store_bytes import contents, put
 
 _FOLDER: Final = "rocketspec-repair-20260101-000000-000000"
 _QUEUE: Final = f"consumequeue/T/0/{0:020}"
@@ -40,41 +41,22 @@ _JOURNALS: Final = (
 )  # fmt: skip
 
 
-def _lay(root: Path) -> None:
-    """Makes the files, each with the time that the journals state."""
-    for name, data in _FILES.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-        os.utime(path, ns=(_TIME, _TIME))
-
-
-def _bytes(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 def _undo(data: bytes, folder: Path) -> str:
     """An undo by a journal; what is not in the store, and the log, stays as it is, and of a refusal all does."""
     root = folder / "outer"
-    if not (folder / "whole").exists():
-        shutil.rmtree(root, ignore_errors=True)
-        _lay(root)
-    (folder / "whole").unlink(missing_ok=True)
-    (root / "store" / _FOLDER / "repair.json").write_bytes(data)
-    docs = _bytes(root / "docs")
+    shutil.rmtree(root, ignore_errors=True)
+    for name, content in _FILES.items():
+        os.utime(put(root, name, content), ns=(_TIME, _TIME))
+    put(root, f"store/{_FOLDER}/repair.json", data)
+    before = contents(root)
     try:
         repair.undo(root / "store")
     except ERRORS:
-        kept = (root / name for name in _FILES if "/docs" not in name)
-        assert sorted(path.name for path in kept if path.exists()) == sorted(
-            Path(name).name for name in _FILES if "/docs" not in name
-        )
-        (folder / "whole").touch()
+        assert contents(root) == before
         raise
-    finally:
-        assert _bytes(root / "docs") == docs
-        assert (root / f"store/commitlog/{0:020}").read_bytes() == b"file"
-        assert sorted(path.name for path in root.iterdir()) == ["docs", "store"]
+    after = contents(root)
+    others = {name for name in before | after if not name.startswith("store/") or "/commitlog/" in name}
+    assert all(after.get(name) == before.get(name) for name in others)
     return "undone"
 
 
@@ -112,8 +94,7 @@ def _linked(data: bytes, folder: Path) -> str:
     root = folder / "outer"
     shutil.rmtree(root, ignore_errors=True)
     for name in ("docs/.bashrc", f"docs/{0:020}"):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(b"mine")
+        put(root, name, b"mine")
     store = root / "store"
     write(store, small()["small"])
     if damaged:
@@ -124,16 +105,13 @@ def _linked(data: bytes, folder: Path) -> str:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.rename(store / "moved") if path.exists() else None
             path.symlink_to(lead if lead.startswith(("/", ".")) else root / lead)
-    before = _bytes(root / "docs")
+    before = contents(root / "docs")
     target = repair.Target(store, geometry=GEOMETRY)
     try:
-        return str(
-            repair.undo(store)
-            if verb == "undo"
-            else (repair.repair if verb == "repair" else repair.plan_repair)(target)
-        )
+        verbs = {"plan": repair.plan_repair, "repair": repair.repair, "undo": lambda _: repair.undo(store)}
+        return str(verbs[verb](target))
     finally:
-        assert _bytes(root / "docs") == before
+        assert contents(root / "docs") == before
 
 
 TARGETS: Final = {

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -23,7 +23,7 @@ from rocket_columnar.rebuild import rebuild
 from rocket_golden import manifest, open_store
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import CHECKPOINT, ENTRY, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT, Geometry
-from store_bytes import BEGIN, blank, checkpoint, contents, ext_unit, record
+from store_bytes import BEGIN, blank, checkpoint, contents, ext_unit, put, record
 
 Verb = Callable[[Path, Path, Geometry | None], Hashable]
 
@@ -63,22 +63,15 @@ class Damage(NamedTuple):
     data: str = ""
 
 
-class Input(NamedTuple):
-    """The name of a store, and what is done to it."""
-
-    store: str
-    damages: tuple[Damage, ...]
+def packed(store: str, damages: Iterable[Damage]) -> bytes:
+    """An input as the corpus has it: the name of a store, and what is done to it."""
+    return json.dumps({"store": store, "damages": [*damages]}).encode()
 
 
-def packed(given: Input) -> bytes:
-    """As the corpus has it."""
-    return json.dumps({"store": given.store, "damages": given.damages}).encode()
-
-
-def unpacked(data: bytes) -> Input:
+def unpacked(data: bytes) -> tuple[str, list[Damage]]:
     """The input that bytes of the corpus hold."""
     value = json.loads(data)
-    return Input(value["store"], tuple(Damage(*damage) for damage in value["damages"]))
+    return value["store"], [Damage(*damage) for damage in value["damages"]]
 
 
 def _log() -> dict[str, bytes]:
@@ -118,9 +111,7 @@ def small() -> dict[str, dict[str, bytes]]:
 def write(root: Path, files: dict[str, bytes]) -> None:
     """Writes a store's files."""
     for name, data in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        put(root, name, data)
 
 
 @cache
@@ -134,16 +125,12 @@ def _files(store: str) -> dict[str, int]:
         return {path.relative_to(root).as_posix(): path.stat().st_size for path in files}
 
 
-def apply(given: Input, directory: Path) -> Path:
-    """The damaged store, in a new folder."""
-    if given.store in small():
-        root = directory / "store"
-        write(root, small()[given.store])
-    else:
-        root = open_store(given.store, directory)
-    for damage in given.damages:
-        _strike(root, damage)
-    return root
+def _made(name: str, directory: Path) -> Path:
+    """A store, in a new folder."""
+    if name not in small():
+        return open_store(name, directory)
+    write(directory / "store", small()[name])
+    return directory / "store"
 
 
 def _strike(root: Path, damage: Damage) -> None:
@@ -235,7 +222,7 @@ def _damage(draw: DrawFn, store: str) -> Damage:
 def inputs(draw: DrawFn) -> bytes:
     """A store with one to four damages, packed."""
     store = draw(st.sampled_from((*small(), *small(), *_GOLDEN)))
-    return packed(Input(store, tuple(draw(st.lists(_damage(store), min_size=1, max_size=4)))))
+    return packed(store, draw(st.lists(_damage(store), min_size=1, max_size=4)))
 
 
 def _held(root: Path) -> dict[str, Any]:
@@ -251,11 +238,13 @@ def _held(root: Path) -> dict[str, Any]:
 
 def check(data: bytes, folder: Path, *, run: Verb) -> Hashable:
     """Runs a verb on a packed store; AssertionError if the store is changed, something is beside it, or the two forms differ."""
-    given = unpacked(data)
-    geometry = GEOMETRY if given.store in small() else None
+    name, damages = unpacked(data)
+    geometry = GEOMETRY if name in small() else None
     outer, found = folder / "outer", []
     try:
-        root = apply(given, outer)
+        root = _made(name, outer)
+        for damage in damages:
+            _strike(root, damage)
         before = _held(root)
         for compiled in (False, True):
             scratch = outer / "scratch"
@@ -276,19 +265,19 @@ def check(data: bytes, folder: Path, *, run: Verb) -> Hashable:
 
 def change(data: bytes, folder: Path, *, run: Verb) -> None:
     """Runs a verb on a store while its files are damaged, in two rounds."""
-    given = unpacked(data)
-    geometry = GEOMETRY if given.store in small() else None
+    name, damages = unpacked(data)
+    geometry = GEOMETRY if name in small() else None
     outer = folder / "outer"
     ended = threading.Event()
 
     def strike() -> None:
-        for damage in given.damages * 2:
+        for damage in damages * 2:
             time.sleep(0.001)
             if not ended.is_set():
                 _strike(root, damage)
 
     try:
-        root = apply(given._replace(damages=()), outer)
+        root = _made(name, outer)
         scratch = outer / "scratch"
         scratch.mkdir()
         striker = threading.Thread(target=strike)

@@ -28,7 +28,7 @@ from rocket_columnar.store import StoreFile, find_files
 from rocket_conformance.workload import read_manifest
 from rocket_spec.layout import Geometry
 from rocketspec import find
-from store_bytes import BEGIN, contents
+from store_bytes import BEGIN, own_contents
 
 _LARGEST_COPY: Final = 1 << 24
 _METRIC: Final = re.compile(r"# (HELP|TYPE) \w+ .+|\w+\{\w+=\"([^\"\\]|\\.)*\"(,\w+=\"[^\"\\]*\")*\} \d+")
@@ -134,20 +134,14 @@ def _repair(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
         return str(repair.plan_repair(repair.Target(root, geometry=geometry)).left)
     store = scratch / "store"
     shutil.copytree(root, store)
-    before = _kept(store)
+    before = own_contents(store)
     try:
         done = repair.repair(repair.Target(store, geometry=geometry))
         if done.folder and not done.worse:
             repair.undo(store)
         return str((done.plan.away, done.plan.into, dict(done.plan.topics), done.worse))
     finally:
-        assert _kept(store) == before, "the repair left another store"
-
-
-def _kept(store: Path) -> dict[str, bytes]:
-    """The files of a store but for those of a repair and the lock, which a repair makes."""
-    held = contents(store)
-    return {name: held[name] for name in held if not name.startswith("rocketspec-repair-") and name != "lock"}
+        assert own_contents(store) == before, "the repair left another store"
 
 
 def _at(root: Path, _: Path, geometry: Geometry | None) -> Hashable:

@@ -125,6 +125,12 @@ def contents(directory: Path) -> dict[str, bytes]:
     return {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}
 
 
+def own_contents(store: Path) -> dict[str, bytes]:
+    """The bytes of a store's files, but for those that a repair makes: its folders, and a lock."""
+    held = contents(store)
+    return {name: held[name] for name in held if not name.startswith("rocketspec-repair-") and name != "lock"}
+
+
 def put(directory: Path, name: str, data: bytes) -> Path:
     """Writes a file below `directory`, with the folders on the way."""
     path = directory / name

@@ -19,7 +19,7 @@ from rocket_columnar.report import audit
 from rocket_columnar.store import read_broker_conf
 from rocket_golden import open_store
 from rocket_spec.errors import UsageError
-from store_bytes import overwrite
+from store_bytes import overwrite, own_contents
 
 INDEX = "index/20261121132606390"
 ORDERS = f"consumequeue/Orders/0/{0:020}"
@@ -174,26 +174,20 @@ def start_broker(store: Path) -> str:
     return str(path)
 
 
-def parts(store: Path) -> dict[str, bytes]:
-    """The store's files without those of a repair; a folder that was made before the first move is no change."""
-    found = {name: data for name, data in content(store).items() if data is not None}
-    return {name: data for name, data in found.items() if not name.startswith("rocketspec-repair-")}
-
-
 def is_as_before_or_refused(store: Path, before: dict[str, bytes | None], steps: int) -> bool:
     """After a kill, undo takes the repair back, and refuses if a broker has written since. Returns whether it was killed."""
-    files = parts(store)
+    files = own_contents(store)
     ended = killed(store, steps)
     assert ended in (0, -signal.SIGKILL)
     if ended and list(store.glob("rocketspec-repair-*/repair.json")):
         for work in (repair, plan_repair):
             with pytest.raises(UsageError, match="interrupted"):
                 work(Target(store))
-        moved = parts(store) != files
+        moved = own_contents(store) != files
         copy = store.with_name("copy")
         shutil.copytree(store, copy)
         written = start_broker(copy)
-        found = parts(copy)
+        found = own_contents(copy)
         if moved:
             for _ in range(2):
                 with pytest.raises(UsageError, match="has been written since the repair") as refused:
@@ -201,12 +195,12 @@ def is_as_before_or_refused(store: Path, before: dict[str, bytes | None], steps:
                 assert str(refused.value).startswith((written, str(copy / "index")))
         else:
             undo(copy)
-        assert parts(copy) == found
+        assert own_contents(copy) == found
         shutil.rmtree(copy)
         assert killed(store, steps % 7, "undo") in (0, -signal.SIGKILL)
     if list(store.glob("rocketspec-repair-*/repair.json")):
         undo(store)
-    assert parts(store) == files
+    assert own_contents(store) == files
     assert (repair(Target(store)).after.found, undo(store)[:18]) == (0, "rocketspec-repair-")
     assert content(store) == before
     return bool(ended)
@@ -276,26 +270,13 @@ def test_a_second_repair_at_once_is_refused(store: Path) -> None:
     assert content(store) == before
 
 
-def test_of_two_repairs_at_once_one_is_done(store: Path) -> None:
-    before = content(store)
-    command = [sys.executable, "-c", CHILD, str(store), "1000"]
-    both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    errors = [process.communicate()[1] for process in both]
-    assert any(process.returncode == 0 for process in both), errors
-    assert all("another repair is running" in error for error in errors if error)
-    assert len(list(store.glob("rocketspec-repair-*"))) == 1
-    assert [found.code for found in audit(store) if found.severity != "note"] == []
-    undo(store)
-    assert content(store) == before
-
-
-@pytest.mark.parametrize("work", [plan_repair, repair])
-def test_a_store_in_use_is_refused(work: object, store: Path) -> None:
+def test_a_store_in_use_is_refused(store: Path) -> None:
     """The lock is that which a broker holds while it runs, byte 0 (`DefaultMessageStore.start` 221)."""
     with broker_lock(store) as holder:
         before = content(store)
-        with pytest.raises(UsageError, match=f"process {holder} holds its lock"):
-            (plan_repair if work is plan_repair else repair)(Target(store))
+        for work in (plan_repair, repair):
+            with pytest.raises(UsageError, match=f"process {holder} holds its lock"):
+                work(Target(store))
         assert content(store) == before
 
 
