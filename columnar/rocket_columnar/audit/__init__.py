@@ -19,7 +19,6 @@ A range begins at the first record that verifies at or after its first byte, and
 begins. `findings` sees to it that neighbours agree on that; where they don't, it checks the range again.
 """
 
-from rocket_columnar.audit.fault_runs import ReadAhead
 from rocket_columnar.audit.file_check import planned
 from rocket_columnar.audit.file_survey import Surveys, Targets, survey_file, survey_index
 from rocket_columnar.audit.range_check import check_range, entries_of, read_frames
@@ -30,6 +29,7 @@ from rocket_columnar.audit.ranges import (
     Plan,
     Range,
     RangeResult,
+    ReadAhead,
     plan_audit,
     ranges_of,
 )

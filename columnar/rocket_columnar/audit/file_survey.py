@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import INDEX_HEADER, PRE_BLANK_SIZE, QUEUE_UNIT, Geometry
 
-from rocket_columnar.audit.fault_runs import MOST, Marks, ReadAhead, runs_of, values_at
 from rocket_columnar.audit.index_check import Replay, check_content, reached_count, unreached, used_count
-from rocket_columnar.audit.ranges import Frames
+from rocket_columnar.audit.ranges import MOST, Frames, Marks, ReadAhead, runs_of, values_at
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.formats import ENTRY_DTYPE, UNIT_DTYPE

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import INDEX_HEADER, Geometry
 
-from rocket_columnar.audit.fault_runs import MOST, runs_of
 from rocket_columnar.audit.file_check import empty_file
+from rocket_columnar.audit.ranges import MOST, runs_of
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.index import EntryWindows, IndexState, entry_position, slot_position
 from rocket_columnar.store import StoreFile

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT, RECORD_MAGICS
 
-from rocket_columnar.audit.fault_runs import MOST
 from rocket_columnar.audit.file_survey import Rows
 from rocket_columnar.audit.missing import files_now
-from rocket_columnar.audit.ranges import AFTER, Frames, Range, RangeResult, UnitRun
+from rocket_columnar.audit.ranges import AFTER, MOST, Frames, Range, RangeResult, UnitRun
 from rocket_columnar.facts import Store
 from rocket_columnar.formats import LONG_MAX, SCHEDULE_TOPIC, UNIT_DTYPE, hash_key, string_hash, tag_key
 from rocket_columnar.log import Requests, StoredRecords, batch_copies, goes_to

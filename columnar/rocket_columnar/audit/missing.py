@@ -13,9 +13,19 @@ from numpy.typing import NDArray
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
-from rocket_columnar.audit.fault_runs import MOST, Marks, runs_of
 from rocket_columnar.audit.log_check import lag_finding
-from rocket_columnar.audit.ranges import AFTER, BEFORE, NEWEST, Frames, KeyRun, RangeResult, UnitRun
+from rocket_columnar.audit.ranges import (
+    AFTER,
+    BEFORE,
+    MOST,
+    NEWEST,
+    Frames,
+    KeyRun,
+    Marks,
+    RangeResult,
+    UnitRun,
+    runs_of,
+)
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.formats import UNIT_DTYPE

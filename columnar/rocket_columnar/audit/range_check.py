@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_columnar.audit.fault_runs import MOST, Marks, ReadAhead, values_at
 from rocket_columnar.audit.file_survey import Rows, Surveys, Targets
 from rocket_columnar.audit.matching import (
     DOUBLE,
@@ -36,7 +35,7 @@ from rocket_columnar.audit.matching import (
     without_tag_entries,
 )
 from rocket_columnar.audit.missing import check_missing, files_now
-from rocket_columnar.audit.ranges import Frames, Plan, Range, RangeResult
+from rocket_columnar.audit.ranges import MOST, Frames, Marks, Plan, Range, RangeResult, ReadAhead, values_at
 from rocket_columnar.facts import Store
 from rocket_columnar.formats import LAST_ADDRESS, LONG_MIN, SCHEDULE_TOPIC, tags_code
 from rocket_columnar.log import Requests, RequestScan, StoredRecords, TopicNames

@@ -14,11 +14,10 @@ from typing import Any, Final, TypeAlias
 
 from rocket_spec.deviations import Audited, AuditFinding
 
-from rocket_columnar.audit.fault_runs import ReadAhead
 from rocket_columnar.audit.file_check import check_batches
 from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey, Surveys, survey_file
 from rocket_columnar.audit.range_check import check_range
-from rocket_columnar.audit.ranges import Level, Plan, Range, RangeResult, plan_audit
+from rocket_columnar.audit.ranges import Level, Plan, Range, RangeResult, ReadAhead, plan_audit
 from rocket_columnar.audit.report import findings, quick_findings
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding

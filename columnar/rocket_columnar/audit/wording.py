@@ -7,9 +7,8 @@ from typing import Final, NamedTuple
 from rocket_spec.deviations import Deviation
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_columnar.audit.fault_runs import Mark
 from rocket_columnar.audit.file_survey import IndexSurvey
-from rocket_columnar.audit.ranges import KeyRun, UnitRun
+from rocket_columnar.audit.ranges import KeyRun, Mark, UnitRun
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, Severity, finding
 from rocket_columnar.formats import SCHEDULE_TOPIC, tags_code

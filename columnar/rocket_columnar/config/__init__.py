@@ -1,6 +1,5 @@
 """The broker's configuration in `config/*.json`: consumer offsets, delay offsets, topics, groups, filters."""
 
-from rocket_columnar.config.config_files import ConfigFile, LoadedConfig, Row, load_config, table_rows
-from rocket_columnar.config.lenient_json import parse
+from rocket_columnar.config.config_files import ConfigFile, LoadedConfig, Row, load_config, parse, table_rows
 
 __all__ = ["ConfigFile", "LoadedConfig", "Row", "load_config", "parse", "table_rows"]

@@ -1,6 +1,6 @@
 """Files to tables: record batches, filters, and writers."""
 
-from rocket_columnar.decode.filters import Skip, Where
+from rocket_columnar.decode.log_rows import Skip, Where
 from rocket_columnar.decode.tables import TABLE_KINDS, ExtUnits, decode
 from rocket_columnar.decode.unit_rows import unit_count
 from rocket_columnar.decode.writers import (

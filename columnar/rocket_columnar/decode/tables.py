@@ -16,8 +16,7 @@ from rocket_spec.tables import TABLES
 
 from rocket_columnar import arrow
 from rocket_columnar.arrow import SCHEMAS, Array, Columns, values
-from rocket_columnar.decode.filters import WHOLE_LOG, RowChoice, Skip, Where
-from rocket_columnar.decode.log_rows import LogState, Topics, log_columns
+from rocket_columnar.decode.log_rows import WHOLE_LOG, LogState, RowChoice, Skip, Topics, Where, log_columns
 from rocket_columnar.decode.unit_rows import (
     checkpoint_columns,
     config_columns,

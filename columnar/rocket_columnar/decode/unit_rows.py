@@ -31,8 +31,7 @@ from rocket_spec.tables import TABLES
 from rocket_columnar import arrow
 from rocket_columnar.arrow import Columns
 from rocket_columnar.config import table_rows
-from rocket_columnar.decode.filters import RowChoice, Where
-from rocket_columnar.decode.log_rows import Topics
+from rocket_columnar.decode.log_rows import RowChoice, Topics, Where
 from rocket_columnar.formats import ENTRY_DTYPE, LONG_MIN, dtype_of, to_i64
 from rocket_columnar.index import read_header
 from rocket_columnar.store import Reader, StoreFile, in_order

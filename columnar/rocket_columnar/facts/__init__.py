@@ -1,9 +1,9 @@
 """The one object that stands for a store: what its broker would know of it."""
 
 from rocket_columnar.facts.files import State
-from rocket_columnar.facts.refusals import Refusal
 from rocket_columnar.facts.store import (
     NOT_LISTED,
+    Refusal,
     Store,
     any_store,
     as_store,

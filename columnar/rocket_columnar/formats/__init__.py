@@ -3,22 +3,23 @@
 from rocket_columnar.formats.java import (
     LONG_MAX,
     LONG_MIN,
-    decode_utf8,
-    iso,
-    parse_int,
-    parse_long,
-    show_times_in,
-    string_hash,
-    to_i32,
-    to_i64,
-)
-from rocket_columnar.formats.key_hashes import hash_key, hash_keys, index_key, tag_key
-from rocket_columnar.formats.message_ids import (
     OffsetId,
     UniqueKey,
+    decode_utf8,
+    hash_key,
+    hash_keys,
+    index_key,
+    iso,
     make_offset_id,
+    parse_int,
+    parse_long,
     parse_offset_id,
     parse_unique_key,
+    show_times_in,
+    string_hash,
+    tag_key,
+    to_i32,
+    to_i64,
 )
 from rocket_columnar.formats.records import (
     DELAYS,

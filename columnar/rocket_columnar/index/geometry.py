@@ -15,14 +15,12 @@ from typing import Final, Literal
 from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
-from rocket_columnar.index.geometry_agreement import (
+from rocket_columnar.index.geometry_search import (
     SAMPLE,
     Agreement,
     agreement,
-    ends_agree,
-)
-from rocket_columnar.index.geometry_search import (
     count_of_size,
+    ends_agree,
     geometries_of_size,
     last_entry_guess,
     search,

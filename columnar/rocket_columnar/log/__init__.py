@@ -1,15 +1,18 @@
 """The commit log: frames, gaps, dispatch requests, multi-dispatch, and where the log ends."""
 
 from rocket_columnar.log.frame_walk import NARROW, Gap, StoredRecord, StoredRecords, Tail, Walk, log_tail
-from rocket_columnar.log.lives import (
+from rocket_columnar.log.queues import (
     FileLives,
     Life,
     Lives,
+    batch_copies,
+    dispatch_stop,
     ends_of_lives,
+    goes_to,
+    has_light_queues,
     life_begins,
     of_earlier_life,
 )
-from rocket_columnar.log.multi_dispatch import batch_copies, dispatch_stop, goes_to, has_light_queues
 from rocket_columnar.log.requests import (
     RULES_4_9_3,
     Dispatch,

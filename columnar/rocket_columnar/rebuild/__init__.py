@@ -12,8 +12,7 @@ from rocket_columnar.rebuild.dispatched_columns import (
     dispatch_log,
     log_holes,
 )
-from rocket_columnar.rebuild.index_writer import LogKeys, keys_of, name_indexes, write_index
-from rocket_columnar.rebuild.output import FOLDERS, MANIFEST
+from rocket_columnar.rebuild.output import FOLDERS, MANIFEST, LogKeys, keys_of, name_indexes, write_index
 from rocket_columnar.rebuild.plan import (
     IndexPlan,
     RebuildPlan,

@@ -28,8 +28,7 @@ from rocket_columnar.rebuild.dispatched_columns import (
     left_out_findings,
     log_holes,
 )
-from rocket_columnar.rebuild.index_writer import keys_of, name_indexes, write_index
-from rocket_columnar.rebuild.output import commit, prepare, staged
+from rocket_columnar.rebuild.output import commit, keys_of, name_indexes, prepare, staged, write_index
 from rocket_columnar.rebuild.plan import RebuildPlan, drop_unchanged, plan_indexes, plan_rebuild
 from rocket_columnar.rebuild.queue_writer import in_bucket, write_queues
 from rocket_columnar.store import WorkDone

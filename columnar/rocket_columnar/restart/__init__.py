@@ -1,6 +1,5 @@
 """Predicts what a start of a 4.9.3 broker would delete, and what would be lost."""
 
-from rocket_columnar.restart.dledger import entry_log
 from rocket_columnar.restart.prediction import (
     LostKey,
     LostKeys,
@@ -13,4 +12,4 @@ from rocket_columnar.restart.prediction import (
     rows_of,
 )
 from rocket_columnar.restart.queues import LostUnits, each_units, max_after_start
-from rocket_columnar.restart.recovery import Deletion
+from rocket_columnar.restart.recovery import Deletion, entry_log

@@ -25,7 +25,6 @@ from rocket_columnar.audit import (
 from rocket_columnar.facts import Store, as_store, first_record, recovery_start
 from rocket_columnar.formats import hash_key, index_key
 from rocket_columnar.log import StoredRecord, StoredRecords
-from rocket_columnar.restart.dledger import entry_log
 from rocket_columnar.restart.queues import (
     LostUnits,
     QueueStart,
@@ -38,6 +37,7 @@ from rocket_columnar.restart.recovery import (
     Deletion,
     deleted_indexes,
     deleted_logs,
+    entry_log,
     missing_bytes,
     passed_gap,
     refusal,

@@ -1,23 +1,291 @@
-"""What a start of 4.9.3 does to a store's files, read off its files beforehand.
+"""The recovery of a start, of 4.9.3 alone and in DLedger mode: its effect on the log and the index files."""
 
-Read beside `DefaultMessageStore.load` 192-228, `IndexService.load` 57-90, `CommitLog.recoverNormally` 206-272 and
-`recoverAbnormally` 465-549.
-"""
-
+import os
+import re
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, Literal
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
 from zlib import crc32
 
 import numpy as np
-from rocket_spec.layout import RECORD_FIXED_V4, RECORD_MAGICS
+from rocket_spec.errors import MalformedError
+from rocket_spec.layout import (
+    ENTRY,
+    ENTRY_BLANK_MAGIC,
+    ENTRY_INDEX_FILE_SIZE,
+    ENTRY_INDEX_UNIT,
+    ENTRY_MAGIC,
+    RECORD_FIXED_V4,
+    RECORD_MAGICS,
+)
 
 from rocket_columnar.facts import Store
-from rocket_columnar.formats import Record, iso
+from rocket_columnar.formats import Record, iso, parse_long
 from rocket_columnar.index import IndexHeader
 from rocket_columnar.log import NARROW, RequestScan, TopicNames, Walk
-from rocket_columnar.store import Reader, StoreFile, WorkDone, read_at, size_of, usual_size
+from rocket_columnar.store import (
+    Reader,
+    StoreFile,
+    WorkDone,
+    open_reader,
+    read_at,
+    shown_name,
+    size_of,
+    usual_size,
+)
+
+# Predicts what a start of 4.9.3 in DLedger mode does to the log.
+#
+# Read beside `DLedgerCommitLog.recover` 262-313 and `DLedgerMmapFileStore.recover` 119-304, which look at the headers of entries
+# and never at their records. DLedger's own index of entries decides in which file the walk begins, and is rewritten where it
+# differs. What the leader of a group does to a member later does not follow from a member's files.
+
+
+# DLedger's own index of entries and its checkpoint, as far as they decide how a start goes (DLG-6, DLG-11).
+#
+# Read beside `MmapFileList.load` 283-312 and `checkSelf` 54-72, and `DLedgerMmapFileStore.recover` 155-171 and 291-301.
+
+
+_UNIT: Final = struct.Struct(ENTRY_INDEX_UNIT.struct_format)
+_COMMITTED: Final = "committedIndex"
+
+_LONGEST: Final = 1 << 20
+"""Bytes of a checkpoint of DLedger, which writes two lines."""
+
+
+class EntryIndex:
+    """The files of a member's index of entries.
+
+    Attributes:
+        unfit: why DLedger would not start on them, or None.
+    """
+
+    def __init__(self, member: Path) -> None:
+        self._member = member
+        self._files: dict[int, Path] = {}
+        folder = member / "index"
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name) if folder.is_dir() else []
+        self.unfit = self._listed(entries, f"{member.name}/index")
+
+    def _listed(self, entries: Sequence[os.DirEntry[str]], folder: str) -> str | None:
+        places: list[tuple[int, str]] = []
+        for entry in entries:
+            size, start = entry.stat().st_size, parse_long(entry.name)
+            name = f"{folder}/{shown_name(entry.name)}"
+            if size != ENTRY_INDEX_FILE_SIZE:
+                found = "a directory" if entry.is_dir() else f"{size:,} bytes"
+                return f"{name}: found {found}, expected {ENTRY_INDEX_FILE_SIZE:,} bytes: DLedger ends its process"
+            if start is None:
+                return f"{name}: a file whose name is not a number: the store does not load"
+            self._files[start] = Path(entry.path)
+            places.append((start, name))
+        for (before, earlier), (start, name) in pairwise(places):
+            if start - before != ENTRY_INDEX_FILE_SIZE:
+                return f"{name}: does not follow on {earlier}: DLedger accepts no gap between its files"
+        return None
+
+    def fits(self, number: int, *, term: int, pos: int, size: int) -> bool:
+        """Whether the unit of an entry holds what its header does."""
+        path = self._files.get(_file_of(number))
+        if path is None:
+            return False
+        with open_reader(path) as reader:
+            unit = _UNIT.unpack(
+                reader.read(number * _UNIT.size % ENTRY_INDEX_FILE_SIZE, _UNIT.size).tobytes()
+            )
+        return unit == (ENTRY_MAGIC, pos, size, number, term)
+
+    def committed_unfit(self, first: int, begin: int, end: int) -> str | None:
+        """Why the store would not load with the committed index of DLedger's checkpoint, or None (DLG-19).
+
+        Args:
+            first: number of the first entry of the walk.
+            begin: number that the first entry of the log claims.
+            end: number of the last entry.
+
+        Raises:
+            MalformedError: the checkpoint is longer than 1 MiB.
+            OSError: it cannot be read.
+        """
+        text = _committed_text(self._member)
+        committed = parse_long(text)
+        found = f"{self._member.name}/checkpoint: found {_COMMITTED}={text[:80]!r}"
+        if committed is None:
+            return f"{found}, expected a number: the store does not load" if text else None
+        if end == -1 or committed < max(begin, 1):  # entry 0 is found in any file
+            return None
+        unit_file, walked = (_file_of(number) for number in (min(committed, end), first))
+        kept = walked in self._files or (
+            first * _UNIT.size == walked and walked - ENTRY_INDEX_FILE_SIZE in self._files
+        )
+        found_again = unit_file >= walked or (kept and unit_file in self._files)
+        if found_again and end >= begin:
+            return None
+        return f"{found}, whose unit a start does not find in the index of entries: the store does not load"
+
+
+def has_place(number: int) -> bool:
+    """Whether a start makes a file of the index for an entry's unit, whose place is a Java long (DLG-17)."""
+    place = (number * _UNIT.size + (1 << 63)) % (1 << 64) - (1 << 63)
+    if place < 0:
+        return place % ENTRY_INDEX_FILE_SIZE == 0  # a file with a negative name is made for it
+    return place < (1 << 63) - 1 - ENTRY_INDEX_FILE_SIZE + place % ENTRY_INDEX_FILE_SIZE
+
+
+def _file_of(number: int) -> int:
+    """Start of the file that has the unit of an entry."""
+    return number * _UNIT.size // ENTRY_INDEX_FILE_SIZE * ENTRY_INDEX_FILE_SIZE
+
+
+def _committed_text(member: Path) -> str:
+    """The committed index in DLedger's checkpoint; empty if there is none."""
+    try:
+        with open_reader(member / "checkpoint") as reader:
+            if reader.size > _LONGEST:
+                raise MalformedError(
+                    file=reader.name,
+                    found=f"{reader.size:,} bytes",
+                    expected=f"at most {_LONGEST:,}",
+                    clause="DLG-11",
+                )
+            text = reader.read(0, reader.size).tobytes().decode("latin-1")
+    except FileNotFoundError:
+        return ""
+    found = re.findall(rf"^[ \t\f]*{_COMMITTED}[ \t\f]*[=:](.*)$", text, re.MULTILINE)
+    return found[-1].strip() if found else ""
+
+
+_HEADER: Final = struct.Struct(ENTRY.struct_format)
+_FILES: Final = 3  # the walk begins at the third file from the end
+_TOO_SHORT: Final = 44  # a walk accepts a size of more, though a header alone has 48 bytes
+
+
+class EntryLog(NamedTuple):
+    """The log as a start finds it.
+
+    Attributes:
+        begin: position from which the walk over the entries begins.
+        end: position at which it ends, and so the log.
+        refused: why DLedger would not start, or None.
+    """
+
+    begin: int
+    end: int
+    refused: str | None
+
+
+class _Last(NamedTuple):
+    """The entry before: its number, its term and its size; -1 before the first."""
+
+    number: int = -1
+    term: int = -1
+    size: int = -1
+
+
+def entry_log(files: Sequence[StoreFile], size: int) -> EntryLog:
+    """Where a start's walk over the files of DLedger mode begins and ends.
+
+    Args:
+        files: in the order of their offsets, at least one.
+        size: bytes of each.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    member = files[0].path.parent.parent
+    index = EntryIndex(member)
+    if index.unfit is not None:
+        return EntryLog(files[0].base_offset, files[0].base_offset, index.unfit)
+    for before, file in pairwise(files):
+        if file.base_offset - before.base_offset != size:
+            unfit = f"{file.name}: does not follow on {before.name}: DLedger accepts no gap between its files"
+            return EntryLog(before.base_offset, before.base_offset, unfit)
+    first = next(
+        (
+            number
+            for number in range(max(len(files) - _FILES, 0), -1, -1)
+            if _begins_well(files[number], index)
+        ),
+        0,
+    )
+    end, last = files[first].base_offset, _Last()
+    for file in files[first:]:
+        end, last, rolls = _walk(file, last)
+        if not rolls:
+            break
+    refused = index.committed_unfit(_number(files[first]), _number(files[0]), last.number)
+    if last.number < -1 or (last.number != -1 and files[0].base_offset % size):
+        refused = f"the last entry, number {last.number:,} at {end - last.size:,}, is not found again: the log does not load"
+    if _TOO_SHORT < last.size < ENTRY.size:
+        refused = (
+            f"the last entry, at {end - last.size:,}, claims {last.size} bytes, fewer than its header has: "
+            "the log does not load"
+        )
+    if files[-1].base_offset - end > size:
+        refused = (
+            f"the entries end at {end:,}, more than a file before {files[-1].name}: DLedger ends its process"
+        )
+    last_file = next(
+        (file for file in reversed(files) if file.base_offset <= end < file.base_offset + size), None
+    )
+    if last_file is not None:
+        end = last_file.base_offset + end % size  # MmapFileList.truncateOffset; DLG-18
+    return EntryLog(files[first].base_offset, end, refused)
+
+
+def _number(file: StoreFile) -> int:
+    """The number that the first entry of a file claims."""
+    with file.open() as reader:
+        return int.from_bytes(reader.read(8, min(8, max(reader.size - 8, 0))).tobytes(), signed=True)
+
+
+def _begins_well(file: StoreFile, index: EntryIndex) -> bool:
+    """Whether a walk can begin in a file: its first entry is sound, and is the one in the index of entries."""
+    with file.open() as reader:
+        found = _entry(reader, 0, file.base_offset, _Last())
+    if found is None:
+        return False
+    size, last = found
+    return index.fits(last.number, term=last.term, pos=file.base_offset, size=size)
+
+
+def _walk(file: StoreFile, last: _Last) -> tuple[int, _Last, bool]:
+    """Where the entries of a file end, the last of them, and whether a blank leads on to the next file."""
+    position = 0
+    with file.open() as reader:
+        while position + 4 <= reader.size:
+            if int.from_bytes(reader.read(position, 4).tobytes(), signed=True) == ENTRY_BLANK_MAGIC:
+                return file.base_offset + reader.size, last, True
+            found = _entry(reader, position, file.base_offset, last)
+            if found is None:
+                break
+            length, last = found
+            position += length
+    return file.base_offset + position, last, False
+
+
+def _entry(reader: Reader, at: int, base: int, last: _Last) -> tuple[int, _Last] | None:
+    """Length of the entry here, and the entry itself as the last one; None for one that a recovery does not accept."""
+    if at + ENTRY.size > reader.size:
+        return None
+    magic, size, index, term, pos, _, _, _, body_size = _HEADER.unpack(reader.read(at, ENTRY.size).tobytes())
+    sound = magic == ENTRY_MAGIC and pos == base + at and size == ENTRY.size + body_size
+    follows = (has_place(index) if last.number == -1 else last.number == index - 1) and term >= last.term
+    return (
+        (size, _Last(index, term, size))
+        if sound and follows and _TOO_SHORT < size <= reader.size - at
+        else None
+    )
+
+
+# What a start of 4.9.3 does to a store's files, read off its files beforehand.
+#
+# Read beside `DefaultMessageStore.load` 192-228, `IndexService.load` 57-90, `CommitLog.recoverNormally` 206-272 and
+# `recoverAbnormally` 465-549.
+
 
 _LONGEST_ARRAY: Final = (1 << 31) - 3  # bytes, of a JVM's arrays
 

@@ -1,23 +1,23 @@
 """The files of a store: finding them, detecting their kind, reading parts of them."""
 
-from rocket_columnar.store.broker_conf import (
+from rocket_columnar.store.broker import (
     DELETE_WHEN,
     RESERVED_HOURS,
     BrokerConf,
+    Sign,
+    folder_signs,
+    hold_lock,
+    later_line,
+    later_signs,
+    lock_holder,
+    lock_text,
     logs_of,
     read_broker_conf,
     same_place,
-)
-from rocket_columnar.store.later_release import (
-    Sign,
-    folder_signs,
-    later_line,
-    later_signs,
     signs_at,
     topics_in_rocksdb,
 )
 from rocket_columnar.store.listing import DIRECTORY, NO_ENTRY, NO_NUMBER, find_files
-from rocket_columnar.store.lock import hold_lock, lock_holder, lock_text
 from rocket_columnar.store.places import (
     REPAIRS,
     entry_position,
