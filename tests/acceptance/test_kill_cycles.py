@@ -37,7 +37,7 @@ CONFIG: Final = {
 
 def cycles() -> Iterator[tuple[int, bool, list[str]]]:
     """Messages a second, messageIndexSafe, and the steps."""
-    choose = random.Random(SEED)  # noqa: S311 - moments that can be chosen again
+    choose = random.Random(SEED)
     for number in range(CYCLES):
         slow = number % 4 == 0  # so that an index file begins long before what is dispatched again
         seed = choose.randrange(1 << 30)

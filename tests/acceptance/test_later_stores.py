@@ -3,7 +3,7 @@
 `later/` is written by `python tests/support/later_stores.py`: per topic 60 messages or batches, half of the timers due in an hour.
 """
 
-import zipfile
+import shutil
 import zlib
 from pathlib import Path
 
@@ -22,8 +22,7 @@ _NAME = b"__CRC32#\1"
 
 @pytest.fixture(params=FEATURES)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    with zipfile.ZipFile(FOLDER / f"{request.param}.zip") as packed:
-        packed.extractall(tmp_path)
+    shutil.unpack_archive(FOLDER / f"{request.param}.zip", tmp_path)
     return tmp_path / "store"
 
 

@@ -46,7 +46,7 @@ class Decoder:
 
     def __init__(self, text: str) -> None:
         self.module: dict[str, Any] = {"__name__": "decoder"}
-        exec(text, self.module)  # noqa: S102 - our own source
+        exec(text, self.module)
 
     def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
         answer: dict[str, Any] | None = self.module["handle"](message)

@@ -139,7 +139,7 @@ def test_a_case_keeps_its_clause_in_every_form(folder: Path, page: str) -> None:
         assert {item["clause"] for item in line.divergence} == {line.clauses[0]}
         replay = json.loads((folder / str(line.replay)).read_bytes())
         assert {item["clause"] for item in replay["divergence"]} == {line.clauses[0]}
-    for element in ET.fromstring(render_junit(report)).iter("testcase"):  # noqa: S314 - our own
+    for element in ET.fromstring(render_junit(report)).iter("testcase"):
         for failure in element.iter("failure"):
             line = failed[f"{element.attrib['classname']}/{element.attrib['name']}"]
             assert failure.attrib["message"] == describe_divergence(line.divergence)[0]

@@ -1,7 +1,7 @@
 """Release profiles: each difference is known to the suite, explains what the survey found, and is what the real jars do."""
 
 import base64
-import zipfile
+import shutil
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -102,8 +102,9 @@ def test_tags_are_keys_since_5_4_0(tmp_path: Path) -> None:
 @pytest.fixture
 def later(tmp_path: Path) -> Path:
     """A store of a broker of 5.5.0: see `tests/columnar/report/test_later_release.py`."""
-    with zipfile.ZipFile(Path(__file__).parents[1] / "columnar" / "report" / "store-5.5.0.zip") as packed:
-        packed.extractall(tmp_path / "later")
+    shutil.unpack_archive(
+        Path(__file__).parents[1] / "columnar" / "report" / "store-5.5.0.zip", tmp_path / "later"
+    )
     return tmp_path / "later"
 
 
@@ -173,8 +174,7 @@ def test_the_properties_of_a_batch_follow_as_its_release_writes_them(
 
 def test_batch_queues_are_not_judged(tmp_path: Path) -> None:
     """Their records count up by the messages of a batch, and their units are not in `consumequeue/` (BCQ-2, BCQ-3)."""
-    with zipfile.ZipFile(Path(__file__).parents[1] / "spec" / "later" / "store.zip") as packed:
-        packed.extractall(tmp_path)
+    shutil.unpack_archive(Path(__file__).parents[1] / "spec" / "later" / "store.zip", tmp_path)
     found = judged(tmp_path, "5.5.1").observations
     assert found.broken == {}
     assert found.notes["not judged: the batch queues of Batched, which audit checks"] == 1

@@ -80,7 +80,7 @@ def test_a_diverging_list_shrinks_to_what_matters_and_its_replay_file_shows_it(t
 
 def test_a_long_replay_file_leaves_out_the_bytes_that_were_found(tmp_path: Path) -> None:
     """Bytes that do not compress: 100 KB in a file that must not be touched."""
-    noise = bytes(random.Random(1).randbytes(100_000))  # noqa: S311 - test data
+    noise = bytes(random.Random(1).randbytes(100_000))
     case = Case("IDX-FILE-1/any", ("IDX-FILE-1",), ({"op": "index.flush"},))
     actual = Observation(({},), {"20260101000000000": image_of(noise)})
     trial = Trial(case, Observation(({},), {})).observe(actual)

@@ -135,7 +135,7 @@ def test_the_real_store_passes_both_runners(
     recorded = len([*vectors(), *vectors(store=True)])
     for name, number in (("RealStoreTest", recorded + 1), ("RealStore4Test", recorded)):
         report = tmp_path / "target" / "surefire-reports" / f"TEST-rocketspec.adapter.{name}.xml"
-        suite = ET.parse(report).getroot()  # noqa: S314 - Maven wrote it
+        suite = ET.parse(report).getroot()
         counts = {key: int(suite.attrib[key]) for key in ("tests", "failures", "errors", "skipped")}
         assert counts == {"tests": number, "failures": 0, "errors": 0, "skipped": 0}
 

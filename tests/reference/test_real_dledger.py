@@ -36,7 +36,7 @@ class Member:
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder = folder
-        self.draw = random.Random(seed)  # noqa: S311 - no secret
+        self.draw = random.Random(seed)
         self.files: list[bytearray] = []
         self.entries: list[tuple[int, int]] = []
         self.units: dict[int, bytes] = {}

@@ -27,7 +27,7 @@ class ExtHistory:
     TAGS = (0, 1, -1, java.I32_MIN, java.I32_MIN - 1, java.I64_MIN, java.I64_MIN + 28, T0)
 
     def __init__(self, seed: int, directory: Path) -> None:
-        self.choose = random.Random(seed)  # noqa: S311 - reproducible inputs
+        self.choose = random.Random(seed)
         self.directory = directory
         self.root = directory
         self.lines: list[str] = []

@@ -74,7 +74,7 @@ def test_queues_of_multi_dispatch(real_classes: RealClasses, tmp_path: Path) -> 
     """Two starts each, the second after a crash that left what was written meanwhile undispatched."""
     lines = []
     for number in range(STORES):
-        choose = random.Random(number)  # noqa: S311 - reproducible inputs
+        choose = random.Random(number)
         light = number % 3 != 0
         queue_size = choose.choice((40, 100, 400))
         log = Log(choose, light=light)

@@ -49,7 +49,7 @@ def test_a_whole_store(s3: Far, uploaded: str, store: Path) -> None:
     assert facts(files) == facts(find_local(store))
     expected = rows(find_local(store))
     assert rows(files) == expected
-    assert rows(pickle.loads(pickle.dumps(files))) == expected  # noqa: S301
+    assert rows(pickle.loads(pickle.dumps(files))) == expected
 
 
 def test_a_store_of_dledger_mode(s3: Far, tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_store_under_any_uri_of_fsspec(store: Path) -> None:
     memory.put(str(store), "/fleet/store", recursive=True)
     files = find_files("memory://fleet/store")
     assert facts(files) == facts(find_local(store))
-    assert rows(pickle.loads(pickle.dumps(files))) == rows(find_local(store))  # noqa: S301
+    assert rows(pickle.loads(pickle.dumps(files))) == rows(find_local(store))
 
 
 def test_the_system_s_own_credentials_are_those_of_google_and_azure() -> None:

@@ -36,7 +36,7 @@ def files(place: Far) -> dict[str, bytes]:
 
 def write(output: Output, text: str) -> str:
     """Writes a tree of one file, as a task does in another process; its name."""
-    folder = pickle.loads(pickle.dumps(output.folder))  # noqa: S301
+    folder = pickle.loads(pickle.dumps(output.folder))
     with attempt(folder, "part") as path:
         path.mkdir()
         (path / "table").write_text(text)

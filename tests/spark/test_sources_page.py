@@ -36,7 +36,7 @@ def test_the_examples_run(
         code = block.replace("/data/", f"{tmp_path}/").replace(
             "http://127.0.0.1:9000", s3.options["s3.endpoint"]
         )
-        exec(code, names)  # noqa: S102 - our own page
+        exec(code, names)
         for said in re.findall(r"^# (.+)$", block, re.MULTILINE):
             assert said in capsys.readouterr().out
     assert (

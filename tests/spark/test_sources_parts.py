@@ -56,8 +56,8 @@ class Read:
         self.partitions = self.reader.partitions()
 
     def rows(self) -> list[Row]:
-        reader = pickle.loads(pickle.dumps(self.reader))  # noqa: S301
-        sent = pickle.loads(pickle.dumps(self.partitions))  # noqa: S301
+        reader = pickle.loads(pickle.dumps(self.reader))
+        sent = pickle.loads(pickle.dumps(self.partitions))
         rows = [row for part in sent for batch in reader.read(part) for row in batch.to_pylist()]
         self.stores = list(dict.fromkeys(row.pop("store", None) for row in rows))
         return rows

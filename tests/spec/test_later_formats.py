@@ -1,8 +1,8 @@
 """Files of 5.x as classes of 5.5.1 wrote them (`later/`), in the schemas and tables, against what the same classes read there."""
 
 import hashlib
+import shutil
 import struct
-import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -28,8 +28,7 @@ BEGIN: Final = 1_700_000_000_000
 @pytest.fixture
 def opened(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A store of 5.5.1 by its name: `files`, `store` or `crc`."""
-    with zipfile.ZipFile(LATER / f"{request.param}.zip") as packed:
-        packed.extractall(tmp_path)
+    shutil.unpack_archive(LATER / f"{request.param}.zip", tmp_path)
     return tmp_path
 
 

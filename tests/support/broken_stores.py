@@ -113,7 +113,7 @@ def of_catalogue(kind: Kind, base: str) -> Incident:
 
     def damage(store: Path) -> None:
         slots = manifest().stores[base].geometry[0]
-        kind(Store(store, slots, random.Random(f"{base} {kind.__name__}")))  # noqa: S311 - reproducible places
+        kind(Store(store, slots, random.Random(f"{base} {kind.__name__}")))
 
     text = (kind.__doc__ or "").split("\n")[0].rstrip(".").split(". ")[0]
     return Incident(text if base == "mixed" else f"{text} (DLedger)", damage, base)

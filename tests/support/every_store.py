@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import random
 import shutil
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -284,6 +283,7 @@ def _cut_queues(root: Path) -> None:
             left -= count - kept
 
 
+_applies: Final = cache(applies)
 _CRASHES: Final[dict[str, Sequence[Callable[[Path], None]]]] = {
     "killed": (_kill,),
     "topic deleted": (_remove_topic,),
@@ -302,7 +302,7 @@ def _damaged(base: str, draws: tuple[str, ...], folder: Path) -> Path:
         for step in _CRASHES.get(draw, ()):
             step(root)
         with suppress(IndexError):  # what it damages is gone
-            _KINDS.get(draw, lambda _: None)(Damaged(root, slots, random.Random(f"{base} {draws}")))  # noqa: S311
+            _KINDS.get(draw, lambda _: None)(Damaged(root, slots, random.Random(f"{base} {draws}")))
     return root
 
 
@@ -315,18 +315,17 @@ def _incident(incident: Incident, folder: Path) -> Path:
 
 
 def _later(version: str, folder: Path) -> Path:
-    with zipfile.ZipFile(FOLDER / f"{version}.zip") as packed:
-        packed.extractall(folder)
+    shutil.unpack_archive(FOLDER / f"{version}.zip", folder)
     return folder / "store"
 
 
 def _drawn() -> Iterator[StoreKind]:
     """Two things at once, damage or crashes."""
-    rng = random.Random(4900)  # noqa: S311
+    rng = random.Random(4900)
     bases = ("mixed", "small-roll", "ipv6", "lmq", "expired", "transactions", "replica", "killed")
     for _ in range(_DRAWN):
         base = rng.choice(bases)
-        kinds = [kind.__name__ for kind in KINDS if applies(kind, base) and kind.__name__ != _ENDLESS]
+        kinds = [kind.__name__ for kind in KINDS if _applies(kind, base) and kind.__name__ != _ENDLESS]
         first, second = rng.choice([*kinds, *_CRASHES]), rng.choice([*_CRASHES, *kinds])
         if first != second and not (first in _CRASHES and second not in _CRASHES):
             yield _of_damage(base, first, second)
@@ -341,7 +340,7 @@ DAMAGED: Final = (
         _of_damage(base, kind.__name__)
         for base in ("mixed", "small-roll", "killed", "lmq", "ipv6")
         for kind in KINDS
-        if applies(kind, base) and kind.__name__ != _ENDLESS
+        if _applies(kind, base) and kind.__name__ != _ENDLESS
     ),
     *(_of_damage("dledger", kind.__name__) for kind in DLEDGER),
     *(_of_damage(base, crash) for base in ("mixed", "expired", "transactions") for crash in _CRASHES),

@@ -128,7 +128,7 @@ class LiveWriter:
         self.done += 1
 
     def _run(self) -> None:
-        rng = random.Random(self.done)  # noqa: S311
+        rng = random.Random(self.done)
         for step in self._todo[self.done :]:
             self._do(step)
             if rng.random() < 0.05:

@@ -118,7 +118,7 @@ class Scenario(RealBroker):
         self._recent = 0
         self._client: Client | None = None
         self._open = ExitStack()
-        self._choose = random.Random(1)  # noqa: S311 - samples that can be chosen again
+        self._choose = random.Random(1)
 
     def __exit__(self, *ended: object) -> None:
         self._open.close()

@@ -43,7 +43,7 @@ def first(reader: StoreStreamReader) -> dict[str, int]:
 def trigger_all(reader: StoreStreamReader, start: Offsets) -> tuple[Offsets, list[Row]]:
     """One micro-batch, with everything going through what Spark keeps or sends."""
     end = json.loads(json.dumps(reader.latestOffset(start, reader.getDefaultReadLimit())))
-    partitions = pickle.loads(pickle.dumps(reader.partitions(start, end)))  # noqa: S301
+    partitions = pickle.loads(pickle.dumps(reader.partitions(start, end)))
     return end, [row for part in partitions for batch in reader.read(part) for row in batch.to_pylist()]
 
 

@@ -10,7 +10,6 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -185,7 +184,6 @@ _NEEDS: Final[dict[str, dict[str, int]]] = {
 """Kinds that need several index files, segments, or files of one queue."""
 
 
-@cache
 def applies(kind: Kind, name: str) -> bool:
     """Whether a golden store has what a kind of damage needs."""
     files = list(manifest().stores[name].files)

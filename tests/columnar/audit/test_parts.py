@@ -30,7 +30,7 @@ def in_parts(store: Path, size: int) -> list[Finding]:
     """Everything that goes from part to part is pickled on the way."""
 
     def sent(value: Any) -> Any:
-        return pickle.loads(pickle.dumps(value))  # noqa: S301
+        return pickle.loads(pickle.dumps(value))
 
     plan = sent(plan_audit(store, "deep", range_size=size))
     surveys = sent(

@@ -212,7 +212,7 @@ def test_a_lone_surrogate_is_replaced(text: str, tmp_path: Path) -> None:
 
 
 def test_offsets_of_a_seed(as_java: Loads) -> None:
-    choose = random.Random(5)  # noqa: S311 - reproducible inputs
+    choose = random.Random(5)
     given = []
     for _ in range(300):
         topics = {

@@ -78,7 +78,7 @@ def test_file_is_one_dictionary_for_all_batches(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("columns", [None, ["slot"], ["store_timestamp", "file"]])
 def test_rows_of_several_threads_are_those_of_one(tmp_path: Path, columns: list[str] | None) -> None:
-    dice = random.Random(1)  # noqa: S311
+    dice = random.Random(1)
     data = bytearray(index_file(7, 320, [Entry(1, number, 5) for number in range(300)]))
     data[40 + 28 + 20 :] = dice.randbytes(len(data) - 88)  # any hash, sign and time diff
     path = put(tmp_path, "index/20260101000000000", bytes(data))

@@ -92,7 +92,7 @@ def reads_of(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def varied(count: int, seed: int = 7) -> bytes:
     """Records of many shapes in a row."""
-    dice = random.Random(seed)  # noqa: S311
+    dice = random.Random(seed)
     made = bytearray()
     for number in range(count):
         sys_flag = dice.choice([0, 0, 16, 32, 48])
@@ -135,7 +135,7 @@ def test_record_longer_than_the_window(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_damaged_logs(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dice = random.Random(seed)  # noqa: S311
+    dice = random.Random(seed)
     reads_of(1 << 13, monkeypatch)
     original = varied(60, seed) + blank(40)
     for _ in range(8):
@@ -166,7 +166,7 @@ def placed(items: list[bytes]) -> Places:
 
 
 def test_many_distinct_strings_of_any_length(form: PlainLog) -> None:
-    dice = random.Random(5)  # noqa: S311
+    dice = random.Random(5)
     items = [dice.randbytes(dice.randrange(40)) for _ in range(4000)]
     items += dice.choices(items, k=4000)
     numbers = {item: number for number, item in enumerate(dict.fromkeys(items))}

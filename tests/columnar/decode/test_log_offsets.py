@@ -45,7 +45,7 @@ def test_rows_and_gaps_are_those_of_the_whole_log(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log, "NARROW", 1 << 9)
-    dice = random.Random(seed)  # noqa: S311
+    dice = random.Random(seed)
     for _ in range(6):
         data = bytearray(records(0, dice.choices([1, 30, 200, 3000], k=60)))
         for _ in range(dice.choice([0, 1, 4])):

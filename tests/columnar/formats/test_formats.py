@@ -39,7 +39,7 @@ def by_definition(key: str) -> int:
 
 
 def keys(alphabet: str, count: int) -> list[str]:
-    source = random.Random(1)  # noqa: S311 - a sample
+    source = random.Random(1)
     return ["".join(source.choices(alphabet, k=source.choice((0, 1, 9, 63, 64, 200)))) for _ in range(count)]
 
 

@@ -17,7 +17,7 @@ DEFAULT = Geometry(5_000_000, 20_000_000)
 
 def entries(count: int, seed: int = 1, start: int = 1000) -> list[Entry]:
     """Puts of random key hashes, 100 bytes and a tenth of a second apart."""
-    dice = random.Random(seed)  # noqa: S311
+    dice = random.Random(seed)
     return [Entry(dice.getrandbits(31), start + 100 * n, n // 10) for n in range(count)]
 
 
@@ -37,7 +37,7 @@ def test_inferred_from_one_file(tmp_path: Path, slots: int, count: int) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_inferred_from_one_file_of_any_shape(tmp_path: Path, seed: int) -> None:
-    dice = random.Random(seed)  # noqa: S311
+    dice = random.Random(seed)
     slots, capacity = dice.choice([1, 3, 7, 10, 100, 5000]), dice.randint(2, 3000)
     count = dice.choice([1, 2, 3, capacity - 1, dice.randint(1, capacity - 1)])
     puts = entries(min(count, capacity - 1), seed, start=dice.choice([0, 123_456]))

@@ -58,7 +58,7 @@ NAME = "20260101000000000"
 def test_zeros_are_read_after_the_end_of_a_short_file(tmp_path: Path, size: int) -> None:
     """In the slots, in the entries, and inside one; what a broker appends after the opening is not read."""
     path, geometry = tmp_path / NAME, Geometry(60, 120)
-    dice = random.Random(size)  # noqa: S311
+    dice = random.Random(size)
     with IndexFile(path, *geometry, end_timestamp=T) as file:
         for number in range(110):
             file.put(f"T#{dice.randrange(30)}", dice.randrange(1 << 50), T + 1000 * number)

@@ -44,7 +44,7 @@ def put_by_reference(root: Path, offsets: Sequence[int]) -> dict[str, bytes]:
 
 def random_offsets(seed: int) -> list[int]:
     """Mostly steps of one; repeats, steps back and zeros between; at most one jump, since two contradict each other."""
-    dice = random.Random(seed)  # noqa: S311
+    dice = random.Random(seed)
     offsets = [dice.choice([0, 1, 7, 12])]
     for _ in range(30):
         offsets.append(max(offsets[-1] + dice.choice([1] * 9 + [0, -1, -4]), 0))

@@ -2,7 +2,6 @@
 
 import random
 import shutil
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -108,8 +107,7 @@ def test_golden_stores(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", [path.stem for path in sorted(FOLDER.glob("*.zip"))])
 def test_stores_of_5(version: str, tmp_path: Path) -> None:
-    with zipfile.ZipFile(FOLDER / f"{version}.zip") as packed:
-        packed.extractall(tmp_path)
+    shutil.unpack_archive(FOLDER / f"{version}.zip", tmp_path)
     store = Store(tmp_path / "store")
     assert store.geometry is not None
     config = StoreConfig(
@@ -167,7 +165,7 @@ def drawn_log(rng: random.Random) -> Iterator[bytes]:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_drawn_stores(seed: int, tmp_path: Path) -> None:
-    rng = random.Random(seed)  # noqa: S311
+    rng = random.Random(seed)
     store = tmp_path / "store"
     logs = [
         put(store, f"commitlog/{number * LOG_FILE:020}", data) for number, data in enumerate(drawn_log(rng))

@@ -1,7 +1,7 @@
 """Batch queues of a store of 5.5.1 (`tests/spec/later/`): healthy, with damaged units, rebuilt beside them."""
 
+import shutil
 import struct
-import zipfile
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +18,7 @@ QUEUE: Final = f"batchconsumequeue/Batched/0/{460:020}"
 
 @pytest.fixture(params=["store", "crc"])
 def healthy(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    with zipfile.ZipFile(LATER / f"{request.param}.zip") as packed:
-        packed.extractall(tmp_path / "store")
+    shutil.unpack_archive(LATER / f"{request.param}.zip", tmp_path / "store")
     return tmp_path / "store"
 
 
@@ -118,8 +117,7 @@ def test_a_rebuild_leaves_batch_queues(healthy: Path, tmp_path: Path) -> None:
 
 def test_a_checksum_of_properties_is_verified(tmp_path: Path) -> None:
     """LOG-PROP-8: the flag of a record is changed, which no checksum of the body covers; then its body."""
-    with zipfile.ZipFile(LATER / "crc.zip") as packed:
-        packed.extractall(tmp_path)
+    shutil.unpack_archive(LATER / "crc.zip", tmp_path)
     log = tmp_path / "commitlog" / f"{0:020}"
     assert list(audit(tmp_path, "deep")) == []
     overwrite(log, 16, b"\1")

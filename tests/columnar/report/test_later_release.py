@@ -7,18 +7,18 @@
 
 import shlex
 import shutil
-import zipfile
 import zlib
 from pathlib import Path
 
 import pytest
 import rocket_golden
+from release_run import content
 from rocket_columnar.describe import byte_at
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import Report, audit
 from rocket_columnar.store import find_files
 from rocket_spec.layout import Geometry
-from store_bytes import contents, overwrite, put, record
+from store_bytes import overwrite, put, record
 from table_rows import rows_of
 from verb_run import Run, runner
 
@@ -30,8 +30,7 @@ LARGE = f"commitlog/{65536:020}"
 
 @pytest.fixture
 def later(tmp_path: Path) -> Path:
-    with zipfile.ZipFile(LATER) as packed:
-        packed.extractall(tmp_path / "later")
+    shutil.unpack_archive(LATER, tmp_path / "later")
     return tmp_path / "later"
 
 
@@ -166,11 +165,6 @@ def test_a_damaged_magic_is_damage_even_if_it_is_the_later_one(store: Path) -> N
     report = audit(store)
     assert report.signs == ()
     assert "log.length" in {finding.code for finding in report}
-
-
-def content(folder: Path) -> tuple[dict[str, bytes], list[bytes]]:
-    """The files of a store's queues, and of its index in the order of their names, which are clock times."""
-    return contents(folder / "consumequeue"), [data for _, data in sorted(contents(folder / "index").items())]
 
 
 def test_a_rebuild_of_a_store_of_5_5_0_gives_its_files(later: Path, tmp_path: Path) -> None:

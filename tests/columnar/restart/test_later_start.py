@@ -5,7 +5,6 @@ a few records each, so that a start has files to choose from.
 """
 
 import shutil
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -32,8 +31,7 @@ def lengths(raw: bytes) -> list[int]:
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     """The same records in files of 4,096 bytes, each ended by a blank; units still point to the old offsets below the log's new end."""
-    with zipfile.ZipFile(LATER) as packed:
-        packed.extractall(tmp_path / "later")
+    shutil.unpack_archive(LATER, tmp_path / "later")
     folder = tmp_path / "later" / "commitlog"
     (whole,) = folder.iterdir()
     raw = whole.read_bytes()

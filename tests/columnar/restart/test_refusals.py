@@ -1,7 +1,7 @@
 """What keeps a broker from starting beside the files' lengths and content: permissions, timer wheel and timer log of 5.x."""
 
 import os
-import zipfile
+import shutil
 from pathlib import Path
 
 import pytest
@@ -91,8 +91,7 @@ def test_a_user_that_does_not_exist(store: Path) -> None:
 )
 def test_timer_wheel_and_timer_log(tmp_path: Path, files: dict[str, int], refused: str) -> None:
     """`TimerWheel` 63-81 of 5.5.0 throws for another length than its own; `MappedFileQueue.doLoad` refuses a file, or its name."""
-    with zipfile.ZipFile(LATER) as packed:
-        packed.extractall(tmp_path / "later")
+    shutil.unpack_archive(LATER, tmp_path / "later")
     for name, size in files.items():
         path = tmp_path / "later" / name
         path.parent.mkdir(exist_ok=True)

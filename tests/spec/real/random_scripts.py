@@ -14,7 +14,7 @@ def random_scripts(count: int, seed: int = 0) -> dict[str, Script]:
 
 def random_script(seed: int) -> Script:
     """A store, a load and up to two runs of dispatch from drawn positions."""
-    draw = random.Random(seed)  # noqa: S311 - no secret
+    draw = random.Random(seed)
     more: dict[str, Any] = {}
     if draw.random() < 0.5:
         more = {"enableMultiDispatch": True, "enableLmq": draw.random() < 0.7}
