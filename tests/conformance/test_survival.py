@@ -10,17 +10,23 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Generator, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import psutil
 import pytest
 from adapter_code import GOOD, WRONG, AdapterMaker, hash_trials
 from rocket_conformance.files import scratch
+from rocket_conformance.judging import Trial
+from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.report import Report, conclusion
 from rocket_conformance.running import Options, run
 from rocket_conformance.transport import (
     InterruptedBySignal,
+    Transport,
     open_command,
+    open_handler,
     stop_on_signals,
 )
 from rocket_spec.data import find_data
@@ -151,6 +157,46 @@ def test_a_port_whose_selects_hang_runs_to_the_end(tmp_path: Path) -> None:
         ops = json.loads((tmp_path / "out" / str(item.replay)).read_bytes())["ops"]
         [place] = re.findall(r"operation (\d+) \(index\.select\): no answer", item.detail)
         assert "/prop-" not in item.id or int(place) == len(ops) - 1
+
+
+class HangingSelects:
+    """A transport whose selects hang as soon as they find something."""
+
+    gave_up = None
+
+    def __init__(self, real: Transport) -> None:
+        self.hello = real.hello
+        self.hangs = 0
+        self._real = real
+
+    def run(self, trials: Iterable[Trial]) -> Generator[Trial]:
+        for trial in trials:
+            answers = trial.expected.results[: len(trial.case.ops)]
+            if any(answer.get("offsets") for answer in answers):
+                self.hangs += 1
+                yield trial.fail("timeout", "no answer", ended=True)
+            else:
+                yield from self._real.run([trial])
+
+    def side_by_side(self, _count: int, /) -> AbstractContextManager[Transport]:
+        return nullcontext(self)
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_case_that_uses_what_hung_hangs_once() -> None:
+    with open_handler(ReferenceAdapter()) as real:
+        transport = HangingSelects(real)
+        report = run(transport, Options(select=["IDX-[HPS]*"], examples=1))
+    hung = [item for item in report.cases if item.verdict == "timeout"]
+    directed = [item for item in hung if "/prop-" not in item.id]
+    assert len(directed) > 100
+    assert all(
+        re.search(r"operation \d+ \((index\.select|service\.query)\): no answer", item.detail)
+        for item in hung
+    )
+    assert transport.hangs <= len(directed) + 3 * (len(hung) - len(directed)) + 20
 
 
 def test_fail_fast_ends_at_the_first_failure(adapter: AdapterMaker) -> None:

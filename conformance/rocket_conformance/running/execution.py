@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -80,14 +80,16 @@ class Options:
 
 
 _PATIENT: Final = 3
-"""Number of hangs that may each take as long as the transport allows."""
+"""Number of hangs after which the operation of each is looked for, and cases run side by side."""
+_DOUBTFUL_SECONDS: Final = 2.0
+"""Minimum time limit of a case after the first hang, which may take as long as the transport allows."""
 _SIDE_BY_SIDE: Final = 4
 """Number of processes that run the remaining cases: they mostly wait."""
 _TIMES_AS_LONG: Final = 100
 _HANG_SECONDS: Final = 0.5
 
-SHORT_SECONDS: Final = 0.25
-"""Minimum time limit of a hanging list while it is made smaller, and while its operation is looked for."""
+SHORT_SECONDS: Final = 0.1
+"""Minimum time limit of what uses an operation that hung: it is cut there, or made smaller."""
 
 _LARGE: Final = 1 << 20
 """Size of the files from which a case may take as long as the transport allows."""
@@ -100,6 +102,7 @@ class Execution:
     Attributes:
         disputed: what the oracle disagrees on, by case id and producer.
         in_flight: the states of the trials that were sent and not yet judged, by token.
+        hanging: by id, the place of the operation at which a case hangs, as far as it was looked for.
         triples: by family of operations, the triples of moves that were sent.
     """
 
@@ -108,13 +111,15 @@ class Execution:
         self.options = options
         self.disputed: dict[tuple[str, str], str] = {}
         self.in_flight: dict[str, CaseState] = {}
+        self.hanging: dict[str, int] = {}
         self.triples: dict[str, set[tuple[str, ...]]] = {family: set() for family in MOVES}
         self._root = root
         self._tokens = 0
         self._last_answer = 0.0
         self._answered = False
         self._ends: Counter[str] = Counter()
-        self._hangs = 0
+        self._hangs = self._unnamed = 0
+        self._kinds: set[str] = set()
         self._took: defaultdict[str, list[float]] = defaultdict(list)
 
     def directory(self) -> Path:
@@ -153,6 +158,8 @@ class Execution:
 
     def _trials(self, states: Sequence[CaseState]) -> Iterator[Trial]:
         for state in states:
+            if state.drawn:  # its beginning hung
+                continue
             for trial in self._trials_of(state):
                 yield trial
                 if state.verdict in _GIVE_UP:  # one death is enough of a property
@@ -164,24 +171,35 @@ class Execution:
     def _trials_of(self, state: CaseState) -> Iterator[Trial]:
         if self.obstacle(state.family) is not None:
             return
+        for case, expected in self._specified(state):
+            for name, seen in self.triples.items():
+                seen.update(triples_in(name, case.ops))
+            trial = self.trial(case, expected, self._limit(case, expected))
+            self.in_flight[trial.token] = state
+            yield trial
+            if self.obstacle(state.family) is not None:
+                return
+
+    def _limit(self, case: Case, expected: Observation) -> float | None:
+        """Time limit of a case: that of the transport until the first hang, and on large files."""
+        if not self._hangs or _is_large(expected):
+            return None
+        family = case.clauses[0].rpartition("-")[0]
+        if self._kinds & case.op_names:
+            return self.hang_seconds(family, least=SHORT_SECONDS)
+        return self.hang_seconds(family, least=_DOUBTFUL_SECONDS if self._hangs < _PATIENT else _HANG_SECONDS)
+
+    def _specified(self, state: CaseState) -> Iterator[tuple[Case, Observation]]:
+        """What is sent of a case or property, and what the reference makes of it."""
         options, hello = self.options, self.transport.hello
         for drawn in state.planned.instances(
             seed=options.seed, count=options.examples, hello=hello, level=options.level
         ):
             case, expected = specified(drawn, self.private(), self.options.rules)
-            if limit_broken(case, expected.results, hello.features) is not None:
-                continue
-            if self._is_disputed(state, case, expected):
-                continue
-            for name, seen in self.triples.items():
-                seen.update(triples_in(name, case.ops))
-            is_large = any(image.size > _LARGE for image in expected.files.values())
-            patient = self._hangs < _PATIENT or is_large
-            trial = self.trial(case, expected, None if patient else self.hang_seconds(state.family))
-            self.in_flight[trial.token] = state
-            yield trial
-            if self.obstacle(state.family) is not None:
-                return
+            if limit_broken(case, expected.results, hello.features) is None and not self._is_disputed(
+                state, case, expected
+            ):
+                yield case, expected
 
     def trial(self, case: Case, expected: Observation, seconds: float | None = None) -> Trial:
         """A case on its way, in a directory of its own; what is expected is fitted to the adapter."""
@@ -203,29 +221,67 @@ class Execution:
         What could not be run to its end is yielded as skipped, with the reason.
         """
         open_states = {state.id: state for state in states}
-        trials = self._trials(states)
-        for answered in (self.transport.run(self._until_it_hangs(trials)), self._side_by_side(trials)):
-            with closing(answered):
-                for trial in answered:
-                    self._add(trial)
-                    if len(open_states) > 1:
-                        yield from self._finished(open_states)
+        with closing(self._replies(states)) as answered:
+            for trial in answered:
+                self._add(trial)
+                if len(open_states) > 1:
+                    yield from self._finished(open_states)
         for state in open_states.values():
             yield self._over(state)
 
+    def _replies(self, states: Sequence[CaseState]) -> Generator[Trial]:
+        """Everything that is sent; after the third hang in several processes, and of suspects their beginnings first."""
+        trials = self._trials(states)
+        yield from self.transport.run(self._until_it_hangs(trials))
+        if self._unnamed >= _PATIENT:
+            with self.transport.side_by_side(_SIDE_BY_SIDE) as transport:
+                while self._unnamed >= _PATIENT:
+                    yield from self._suspected(states, transport)
+                    yield from transport.run(self._until_it_hangs(trials))
+
     def _until_it_hangs(self, trials: Iterator[Trial]) -> Iterator[Trial]:
         """The trials as long as few of them hang; the others stay where they come from."""
-        while self._hangs < _PATIENT:
+        while self._unnamed < _PATIENT:
             trial = next(trials, None)
             if trial is None:
                 return
             yield trial
 
-    def _side_by_side(self, trials: Iterator[Trial]) -> Generator[Trial]:
-        """Runs the remaining trials in several processes."""
-        if self._hangs >= _PATIENT:
-            with self.transport.side_by_side(_SIDE_BY_SIDE) as transport:
-                yield from transport.run(trials)
+    def _suspected(self, states: Sequence[CaseState], transport: Transport) -> Generator[Trial]:
+        """The cases that hang at an operation of a kind that hung before: a beginning that ends with it shows that, and its place."""
+        self._unnamed = 0
+        named = {state.id: state.shown.case for state in states if state.verdict == "timeout"}
+        self._name_hangs(states, transport)
+        kinds = {named[name].ops[place]["op"] for name, place in self.hanging.items() if name in named}
+        fresh, self._kinds = kinds - self._kinds, kinds
+        whole = {
+            state.id: (state, case, expected)
+            for state in states
+            if fresh & state.planned.ops and not (state.drawn or state.planned.is_property)
+            if self.obstacle(state.family) is None
+            for case, expected in self._specified(state)
+            if not _is_large(expected)
+        }
+        lengths = {
+            name: sorted(
+                {
+                    length
+                    for place, op in enumerate(case.ops)
+                    if op["op"] in fresh
+                    for length in (place, place + 1)
+                }
+                - {0}
+            )
+            for name, (_, case, _) in whole.items()
+        }
+        for name, trial in self._hanging_starts(list(whole.values()), lengths, transport):
+            state, case, expected = whole[name]
+            place = len(trial.case.ops) - 1
+            if case.ops[place]["op"] in fresh:
+                self.hanging[name] = place
+                self.in_flight[trial.token] = state
+                state.drawn = state.whole = True
+                yield replace(trial, case=case, expected=expected)
 
     def _add(self, trial: Trial) -> None:
         state, now = self.in_flight.pop(trial.token), time.monotonic()
@@ -233,6 +289,7 @@ class Execution:
         if trial.ended:
             is_hang = trial.verdict == "timeout"
             self._hangs += is_hang
+            self._unnamed += is_hang and state.id not in self.hanging
             if not (is_hang and self._answered):  # hangs are short by then, and nothing is skipped for them
                 self._ends[state.family] += 1
         else:
@@ -275,24 +332,44 @@ class Execution:
         is_beyond = beyond_must(trial.case, trial.expected, self.private()) is not None
         return trial.fail("pass", "") if is_beyond else trial
 
-    def hanging_operations(self, hung: Sequence[CaseState]) -> dict[str, int]:
-        """By id, the place of the operation at which a case hangs: the last of its shortest beginning that does."""
-        found: dict[str, int] = {}
-        if not hung:
-            return found
-        cases = {state.id: state.shown.case for state in hung}
-        with self.transport.side_by_side(min(_SIDE_BY_SIDE, len(cases))) as transport:
-            for place in range(max(len(case.ops) for case in cases.values())):
-                left = [state for state in hung if state.id not in found and place < len(cases[state.id].ops)]
-                trials = {state.id: self._start_of(state, place + 1) for state in left}
-                names = {trial.token: name for name, trial in trials.items()}
-                for trial in transport.run(iter(trials.values())):
-                    remove_tree(trial.directory)
-                    if trial.verdict == "timeout":
-                        found[names[trial.token]] = place
-        return found
+    def name_hangs(self, states: Sequence[CaseState]) -> None:
+        """Finds the operation at which each case hangs, the last of its shortest beginning that does."""
+        if any(state.verdict == "timeout" and state.id not in self.hanging for state in states):
+            with self.transport.side_by_side(_SIDE_BY_SIDE) as transport:
+                self._name_hangs(states, transport)
 
-    def _start_of(self, state: CaseState, length: int) -> Trial:
-        case = state.shown.case
-        start = replace(case, ops=case.ops[:length])
-        return self.trial(start, state.shown.expected, self.hang_seconds(state.family, least=SHORT_SECONDS))
+    def _name_hangs(self, states: Sequence[CaseState], transport: Transport) -> None:
+        whole = [
+            (state, state.shown.case, state.shown.expected)
+            for state in states
+            if state.verdict == "timeout" and not state.planned.is_property and state.id not in self.hanging
+        ]
+        lengths = {state.id: range(1, len(case.ops) + 1) for state, case, _ in whole}
+        for name, trial in self._hanging_starts(whole, lengths, transport):
+            self.hanging[name] = len(trial.case.ops) - 1
+
+    def _hanging_starts(
+        self,
+        whole: Sequence[tuple[CaseState, Case, Observation]],
+        lengths: Mapping[str, Sequence[int]],
+        transport: Transport,
+    ) -> Generator[tuple[str, Trial]]:
+        """By id, the first beginning that hangs, of these lengths in their order; each step runs all cases side by side."""
+        found: set[str] = set()
+        for step in range(max(map(len, lengths.values()), default=0)):
+            trials: dict[str, tuple[str, Trial]] = {}
+            for state, case, expected in whole:
+                if state.id not in found and step < len(lengths[state.id]):
+                    start = replace(case, ops=case.ops[: lengths[state.id][step]])
+                    trial = self.trial(start, expected, self.hang_seconds(state.family, least=SHORT_SECONDS))
+                    trials[trial.token] = state.id, trial
+            for trial in transport.run(trial for _, trial in trials.values()):
+                remove_tree(trial.directory)
+                if trial.verdict == "timeout":
+                    name, _ = trials[trial.token]
+                    found.add(name)
+                    yield name, trial
+
+
+def _is_large(expected: Observation) -> bool:
+    return any(image.size > _LARGE for image in expected.files.values())

@@ -83,7 +83,6 @@ class Concluder:
         self._most_runs = MOST_RUNS
         self._small: set[str | None] = set()
         self._smallest_known: set[str] = set()
-        self._hangs: dict[str, int] = {}
         self.causes: list[dict[str, Any]] = []
         self.examples: dict[str, str] = {}
         self.elsewhere: dict[str, list[str]] = {}
@@ -109,10 +108,10 @@ class Concluder:
             states: what failed.
             passed: what passed, the evidence against a cause.
         """
+        hanging = self._execution.hanging
         if self._naming:
-            hung = [state for state in states if state.verdict == "timeout" and not state.planned.is_property]
-            self._hangs = self._execution.hanging_operations(hung)
-            died = (state for state in states if state.verdict in _DIED and state not in hung)
+            self._execution.name_hangs(states)
+            died = (state for state in states if state.verdict in _DIED and state.id not in hanging)
             self._naming += 2 * sum(state.millis for state in died) / 1000
         # what was drawn from a seed comes last: it stays as it is where a smaller case fails at the same place
         for state in sorted(
@@ -212,8 +211,9 @@ class Concluder:
 
     def _smallest(self, planned: Planned, failing: Trial) -> Trial:
         """The failing case made small, unless it was written by hand; of a crash or hang the operation is named."""
-        if planned.id in self._hangs:
-            return _named(failing, failing.case, self._hangs[planned.id])
+        if (place := self._execution.hanging.get(planned.id)) is not None:
+            self._small.add(f"{failing.verdict} {failing.case.ops[place]['op']}")
+            return _named(failing, failing.case, place)
         if failing.verdict in _DIED:
             return self._with_operation(failing, keep=planned.is_directed) if self._naming > 0 else failing
         if self._seconds <= 0 or failing.verdict not in _SHRUNK:
@@ -234,7 +234,8 @@ class Concluder:
     def _with_operation(self, failing: Trial, *, keep: bool) -> Trial:
         """A crash or hang with the operation at which it happens: the last one of the shortest beginning that shows it.
 
-        A list is made smaller with a short limit of time, and what comes of it has to hang for as long as any case may.
+        A list is made smaller with a short limit of time, and what comes of it has to hang for as long as any case may,
+        unless a smaller case is known that ends so in the same operation.
 
         Args:
             failing: the case.
@@ -243,14 +244,16 @@ class Concluder:
         family = failing.case.clauses[0].rpartition("-")[0]
         limit = self._execution.hang_seconds(family)
         start, left = time.monotonic(), self._seconds
-        smaller = failing
+        smaller, is_known = failing, False
         if not keep and left > 0:
             short = self._execution.hang_seconds(family, least=SHORT_SECONDS)
             smaller = self._shortest_start(failing, short) or failing
             kind = f"{failing.verdict} {smaller.case.ops[-1]['op']}"
-            smaller = self._shrunk(smaller, short, values=kind not in self._small)
+            is_known = smaller is not failing and kind in self._small
+            if not is_known:
+                smaller = self._shrunk(smaller, short, values=True)
             self._small.add(kind)
-        found = self._shortest_start(smaller, limit)
+        found = smaller if is_known else self._shortest_start(smaller, limit)
         if found is None and smaller is not failing:
             found = self._shortest_start(failing, limit)
         self._naming -= time.monotonic() - start - (left - self._seconds)

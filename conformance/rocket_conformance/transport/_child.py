@@ -43,8 +43,11 @@ _FRESH: Final = 4
 _A_TICK: Final = 0.005
 """Seconds of processor time below which a process has not computed: the systems count in hundredths."""
 
-_SHORTEST_LOOK: Final = 0.25
+_SHORTEST_LOOK: Final = 0.1
 """Seconds between two looks at a process that is late."""
+
+_IDLE_LOOKS: Final = 5
+"""Looks in a row that find a process idle before it hangs: what was sent, or its answer, may still be on its way."""
 
 MOST_FAILED_STARTS: Final = 3
 """An adapter that does not start again this many times in a row is given up."""
@@ -296,8 +299,8 @@ class ChildTransport:
     def _wait(self, oldest: Trial, process: Process) -> tuple[bytes | Event, str]:
         """The next line, and the time that passed without one, in words.
 
-        A trial with a limit of its own hangs when the process has computed for so long, or neither computes nor reads a
-        disk: on a busy machine it gets more time. In a fresh process it may take a few times as long as the start took.
+        A trial with a limit of its own hangs when the process has computed for so long, or is found idle several times: on
+        a busy machine it gets more time. In a fresh process it may take a few times as long as the start took.
         """
         limit, until = oldest.seconds, self._clock + self._case_timeout
         if limit is not None and self._served <= self.hello.max_in_flight:
@@ -305,12 +308,13 @@ class ChildTransport:
         if limit is None or limit >= self._case_timeout:
             line = self._patiently(process, until - time.monotonic(), f"case {oldest.case.id}")
             return line, f"{self._case_timeout:g} s"
-        step, used = self._clock + limit - time.monotonic(), self._computed
+        step, used, idle = self._clock + limit - time.monotonic(), self._computed, 0
         while (line := process.receive(step)) is Event.SILENCE:
             before, used = used, process.computed()
             if used - self._computed >= limit:
                 return line, f"{limit:.1f} s of processor time"
-            if (used - before < _A_TICK and process.waits()) or time.monotonic() >= until:
+            idle = idle + 1 if used - before < _A_TICK and process.waits() else 0
+            if idle == _IDLE_LOOKS or time.monotonic() >= until:
                 break
             step = min(max(limit / 2, _SHORTEST_LOOK), until - time.monotonic())
         return line, f"{time.monotonic() - self._clock:.1f} s"
