@@ -86,16 +86,26 @@ def _query(key: str) -> Op:
     return _select() | {"op": "service.query", "topic": "T", "key": key}
 
 
+def _open_service(hash_slot_num: int, index_num: int) -> Op:
+    geometry = {"hash_slot_num": hash_slot_num, "index_num": index_num}
+    return {"op": "service.open", **geometry, "last_exit_ok": True, "index_msg_timestamp": "0"}
+
+
+def _many_keys() -> list[Op]:
+    """One message with more keys than an answer has offsets: all are indexed."""
+    keys = [f"k{number}" for number in range(100)]
+    return [_open_service(7, 120), _build(" ".join(keys), 100), *map(_query, keys[::33])]
+
+
 def _keys_in_two_files() -> list[Op]:
     """Files of three entries: of the second message the first key still goes into the first."""
-    opening = {
-        "op": "service.open",
-        "hash_slot_num": 7,
-        "index_num": 4,
-        "last_exit_ok": True,
-        "index_msg_timestamp": "0",
-    }
-    return [opening, _build("a b", 100), _build("c d", 200), *map(_query, "abcd"), {"op": "service.settle"}]
+    return [
+        _open_service(7, 4),
+        _build("a b", 100),
+        _build("c d", 200),
+        *map(_query, "abcd"),
+        {"op": "service.settle"},
+    ]
 
 
 def _long_topic() -> FileImage:
@@ -106,6 +116,55 @@ def _long_topic() -> FileImage:
     at = record.index(b"body") + len(b"body")
     data = head + record[len(head) : at] + b"\0" + record[at:]
     return FileImage(len(data), {0: data})
+
+
+def _service_cases() -> list[Case]:
+    return [
+        _case(
+            "IDX-SVC-2/100-keys",
+            _many_keys(),
+            description=(
+                "Catches a limit on the number of a message's keys. "
+                "Cost: a message is not found under its last keys."
+            ),
+        ),
+        _case("IDX-SVC-3/keys-in-two-files", _keys_in_two_files()),
+        _case(
+            "IDX-SVC-4/named-by-the-clock",
+            [_open_service(7, 4), _build("a", 1)],
+            description=(
+                "Catches a file named by the message's time, by a number, or with other than 17 digits. "
+                "Cost: the broker loads the files in the order of their names, and takes puts into the wrong one."
+            ),
+        ),
+        _case(
+            "IDX-SVC-4/next-file-named-by-the-clock",
+            _keys_in_two_files(),
+            description=(
+                "Catches a file after a full one named by the offset or the time that it begins with. "
+                "Cost: the broker loads the files in the order of their names, and takes puts into the wrong one."
+            ),
+        ),
+        _case(
+            "IDX-SVC-8/earlier-time",
+            [
+                _open_service(7, 12),
+                _build("a", 100),
+                _build("a", 200) | {"store_timestamp": str(_NOON - 5_000)},
+                _query("a"),
+            ],
+            description=(
+                "Catches messages left out by their time. Cost: after a change of the clock messages are not found."
+            ),
+        ),
+        _case(
+            "IDX-SVC-11/across-files",
+            [_open_service(7, 4), _build("a a", 100), _build("a a a", 200), _query("a") | {"max_num": 4}],
+            description=(
+                "Catches a maximum that holds for each file. Cost: an answer has more messages than were asked for."
+            ),
+        ),
+    ]
 
 
 def own_cases() -> list[Case]:
@@ -135,23 +194,7 @@ def own_cases() -> list[Case]:
                 _select(),
             ],
         ),
-        _case("IDX-SVC-3/keys-in-two-files", _keys_in_two_files()),
-        _case(
-            "IDX-SVC-4/named-by-the-clock",
-            [_keys_in_two_files()[0], _build("a", 1)],
-            description=(
-                "Catches a file named by the message's time, by a number, or with other than 17 digits. "
-                "Cost: the broker loads the files in the order of their names, and takes puts into the wrong one."
-            ),
-        ),
-        _case(
-            "IDX-SVC-4/next-file-named-by-the-clock",
-            _keys_in_two_files(),
-            description=(
-                "Catches a file after a full one named by the offset or the time that it begins with. "
-                "Cost: the broker loads the files in the order of their names, and takes puts into the wrong one."
-            ),
-        ),
+        *_service_cases(),
         _case(
             "LOG-DSP-6/magic-of-5-1-0",
             [{"op": "log.dispatch", "file": "log", "check_crc": True}],
