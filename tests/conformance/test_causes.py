@@ -142,6 +142,9 @@ def test_a_clause_that_no_case_shows_first_may_follow() -> None:
         "may follow from the above, by clause and cases: IDX-SEL-9 (1)",
     ]
     assert [item.kind for item in account_of(report).items] == ["clause", "follows"]
+    assert [item.kind for item in account_of(Report(report.header, report.cases[1:], footer)).items] == [
+        "clause"
+    ]
 
 
 def test_a_single_case_has_a_cause_if_nothing_else_comes_to_the_same() -> None:

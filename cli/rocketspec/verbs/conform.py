@@ -126,6 +126,7 @@ def conform(
       7 reference and real jar disagree
       130 interrupted
     """
+    from rocket_conformance.planning import plan
     from rocket_conformance.report import Baseline, read_baseline
     from rocket_conformance.running import Options
     from rocket_conformance.transport import open_jar, stop_on_signals
@@ -165,6 +166,7 @@ def conform(
         settings = read_settings(store, commitlog, geometry, broker_conf)
         result, summary = _judge(settings, workload, options, report)
         _finish(result, options, write_baseline, report, as_json=as_json, summary=summary)
+    plan(select=options.select, level=options.level)  # read, and refused, before an adapter starts
     with stop_on_signals(), adapter_errors(), contextlib.ExitStack() as stack:
         opened = stack.enter_context(
             open_implementation(

@@ -1,7 +1,7 @@
 """The conclusion of a report: what to mend in the order in which to mend it, counts by family, and the last lines of a run."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple
 
 from rocket_spec.clauses import clauses
@@ -375,7 +375,7 @@ def account_of(report: Report, *, named: bool = True) -> Account:
     clauses = [*_clause_items(failing_clauses(report), left)]
     own = [item for item in clauses if item.kind == "clause"]
     if not items and not own:  # then they follow from nothing
-        own, clauses = clauses, []
+        own, clauses = [replace(item, kind="clause") for item in clauses], []
     return Account(
         [*items, *own, *(item for item in clauses if item.kind == "follows")],
         conclusions(report, named=named),
