@@ -186,6 +186,14 @@ def test_a_file_that_is_left_in_the_folder_of_a_repair_is_removed_with_it(
     assert not list(store.glob("rocketspec-repair-*"))
 
 
+def test_a_folder_of_a_repair_with_its_journal_alone_is_removed(run: Run, store: Path) -> None:
+    folder = plant(store, journal())
+    for part in ("new", "old"):
+        (folder / part).rmdir()
+    assert run(store, "--undo").code == 0
+    assert not folder.exists()
+
+
 def test_a_thousand_folders_inside_one_another_are_one_line(run: Run, store: Path) -> None:
     first = path = plant(store, journal(), done=True) / "new" / "d"
     for _ in range(1100):
@@ -198,21 +206,14 @@ def test_a_thousand_folders_inside_one_another_are_one_line(run: Run, store: Pat
 
 def _leads_out(store: Path, name: str) -> None:
     """Puts a link to the documents, or to one of them, in a place of the store; what was there is gone."""
-    path = store / name
-    target = store.parent / "docs"
+    path, lead = store / name, store.parent / "docs"
     if path.is_dir():
         shutil.rmtree(path)
-    else:
-        if path.is_file():
-            path.unlink()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        is_file = path.parent.name in ("0", "commitlog", "index", "config") or name in (
-            "lock",
-            "abort",
-            "checkpoint",
-        )
-        target = target / ".bashrc" if is_file else target
-    path.symlink_to(target)
+    elif path.is_file():
+        path.unlink()
+        lead /= ".bashrc"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(lead)
 
 
 LINKS: Final = (

@@ -20,7 +20,6 @@ from rocket_conformance.counterexamples import read_replay
 from rocket_conformance.protocol import (
     Op,
     ProtocolError,
-    check_operation,
     check_path,
     decode_line,
     parse_answer,
@@ -154,15 +153,6 @@ def _lenient(data: bytes, _: Path) -> str:
     return found
 
 
-def _operation(data: bytes, _: Path) -> str:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return "no JSON"
-    check_operation(value)
-    return "accepted"
-
-
 def _path(data: bytes, _: Path) -> str:
     """A path of a case file; what is accepted stays inside its directory on any system."""
     found = check_path(_text(data))
@@ -230,7 +220,6 @@ def _targets() -> dict[str, Target]:
         b"20260131T120000Z",
     )
     options = (_json(_OPTIONS), _json({"paths": '["/a", "/b"]', "filters": "[]"}))
-    ops = tuple(map(_json, (*_CASE_OPS, *_QUEUE_OPS)))
     return {
         "case file": _target(partial(_file, read=read_replay), *cases),
         "baseline": _target(partial(_file, read=read_baseline), baseline),
@@ -244,7 +233,6 @@ def _targets() -> dict[str, Target]:
         ),
         "configuration in JSON": _target(_lenient, *CONFIG.values(), _ESCAPED),
         "broker configuration": _target(_configuration, *_CONF, errors=usage),
-        "operation of a case": _target(_operation, *ops, errors=(ValueError,)),
         "path of a case file": _target(_path, b"a/b", b"index/20260101000000000", b"consumequeue/T/0/000", errors=(ValueError,)),
         "option --geometry": _target(lambda data, _: parse_geometry(_text(data)), b"5000000,20000000", b"7,20", errors=usage),
         "Spark options": _target(_options, *options, errors=usage),

@@ -20,7 +20,6 @@ from typing import Any, Final
 
 import fuzz_agreement
 import fuzz_parsers
-import fuzz_repair
 import fuzz_verbs
 import psutil
 from fuzz_inputs import Target, keep
@@ -30,7 +29,6 @@ from time_limit import limited
 TARGETS: Final[dict[str, Target]] = {
     **fuzz_agreement.TARGETS,
     **fuzz_parsers.TARGETS,
-    **fuzz_repair.TARGETS,
     **fuzz_verbs.TARGETS,
 }
 _SLOW: Final = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)

@@ -55,6 +55,7 @@ class RepairFolder:
                 root.make_folder(folder._at(part))
             folder.write(Journal())
         except BaseException:
+            root.remove(folder._at(_JOURNAL))
             folder.remove_empty()
             raise
         return folder
@@ -198,7 +199,8 @@ class RepairFolder:
                 with suppress(OSError):  # something else is in it
                     root.remove_folder(folder)
             self._sync_places(journal)
-            root.move(self._at("new"), self._at("undone"))
+            if root.status(self._at("new")) is not None:
+                root.move(self._at("new"), self._at("undone"))
         self._remove(journal)
 
     def _waits(self, place: str) -> bool:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,23 @@ def test_a_full_disk_leaves_the_store_as_it_was(
 
     monkeypatch.setattr(os, "rename", full)
     with pytest.raises(OSError, match="No space left"):
+        repair(Target(store))
+    assert content(store) == before
+
+
+@pytest.mark.parametrize("moment", [1, 2, 3, 4])
+def test_an_interrupt_while_the_first_journal_is_written_leaves_nothing(
+    moment: int, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, calls, sync = content(store), count(1), os.fsync
+
+    def interrupted(descriptor: int) -> None:
+        if next(calls) == moment:
+            raise KeyboardInterrupt
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
         repair(Target(store))
     assert content(store) == before
 
