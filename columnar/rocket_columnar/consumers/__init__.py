@@ -17,4 +17,12 @@ from rocket_columnar.consumers.faults import (
     moved_offsets,
     unlisted_topics,
 )
-from rocket_columnar.consumers.standing import DelayLevel, Failed, GroupLag, OpenHalf, Progress, progress
+from rocket_columnar.consumers.standing import (
+    DelayLevel,
+    Failed,
+    GroupLag,
+    OpenHalf,
+    Progress,
+    Timers,
+    progress,
+)

@@ -7,18 +7,18 @@ minimum and maximum offsets from the queues.
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from rocket_columnar.consumers.by_offset import real_tags, units
-from rocket_columnar.decode import ExtUnits
+from rocket_columnar.decode import ExtUnits, decode
 from rocket_columnar.describe import QueueView, queue_views
 from rocket_columnar.facts import Store
 from rocket_columnar.query import CommitLog
-from rocket_columnar.store import by_queue
+from rocket_columnar.store import StoreFile, by_queue, open_reader
 
 SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 HALF: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
@@ -26,6 +26,9 @@ OP: Final = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
 
 CHECKER: Final = "CID_RMQ_SYS_TRANS"
 """The group in whose name the broker itself reads the queues of transactions."""
+
+_PRECISION: Final = 1000
+"""Ms of a slot of the timer wheel: the default of timerPrecisionMs, which no file records."""
 
 _RETRY: Final = "%RETRY%"
 _DEAD: Final = "%DLQ%"
@@ -88,6 +91,23 @@ class DelayLevel:
 
 
 @dataclass(frozen=True, slots=True)
+class Timers:
+    """The messages of a broker of 5.x with a delivery time of their own, as its timer wheel has them (TIM-1).
+
+    Attributes:
+        messages: number of those that wait.
+        overdue: of these, how many were due before now.
+        next_due: when the first of them is due, or enqueued again (TIM-3), ms; None without one.
+        last_due: when the last of them is, ms; None without one.
+    """
+
+    messages: int
+    overdue: int
+    next_due: int | None
+    last_due: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class OpenHalf:
     """A half message that was neither committed nor rolled back.
 
@@ -134,6 +154,7 @@ class Progress:
     Attributes:
         groups: by group, topic and queue.
         delays: the levels that ever had a message.
+        timers: messages with a delivery time of their own; None without a timer wheel.
         halves: open half messages, the oldest first; the first 1,000 of them.
         open_halves: number of all of them.
         failed: groups with a retry or dead-letter topic.
@@ -141,6 +162,7 @@ class Progress:
 
     groups: tuple[GroupLag, ...]
     delays: tuple[DelayLevel, ...]
+    timers: Timers | None
     halves: tuple[OpenHalf, ...]
     open_halves: int
     failed: tuple[Failed, ...]
@@ -151,7 +173,8 @@ class Progress:
             name: [asdict(item) for item in getattr(self, name)]
             for name in ("groups", "delays", "halves", "failed")
         }
-        return lists | {"open_halves": self.open_halves}
+        timers = None if self.timers is None else asdict(self.timers)
+        return lists | {"timers": timers, "open_halves": self.open_halves}
 
 
 def progress(store: Store, *, sizes: bool = False) -> Progress:
@@ -185,7 +208,33 @@ def _progress(store: Store, *, sizes: bool) -> Progress:
         )
         shown = tuple(reading.half(*half) for half in halves[:_HALVES])
         failed = tuple(_failed(store.once(queue_views), groups))
-        return Progress(groups, tuple(delays), shown, len(halves), failed)
+        return Progress(groups, tuple(delays), _timers(store), shown, len(halves), failed)
+
+
+def _timers(store: Store) -> Timers | None:
+    """The slots that the broker has not read, of those with messages.
+
+    Source: `TimerMessageStore.recover` 339 and `getAllNum` 1883, `TimerCheckpoint` 62 (5.5.0).
+    """
+    wheel = None if store.path is None else store.path / "timerwheel"
+    if wheel is None or not wheel.is_file():
+        return None
+    read = 0
+    with suppress(FileNotFoundError), open_reader(wheel.parent / "config" / "timercheck") as reader:
+        read = int.from_bytes(reader.read(0, min(reader.size, 8)).tobytes(), signed=True)
+    times, counts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for _, rows in decode([StoreFile("timer_wheel", wheel, wheel.name)], tables=["timer_wheel"]):
+        time_ms = rows["delayed_time"].to_numpy() * _PRECISION
+        waiting = (time_ms >= read) & (rows["num"].to_numpy() > 0)
+        times.append(time_ms[waiting])
+        counts.append(rows["num"].to_numpy()[waiting].astype(np.int64))
+    due, count = np.concatenate(times), np.concatenate(counts)
+    return Timers(
+        messages=int(count.sum()),
+        overdue=int(count[due <= time.time_ns() // 1_000_000].sum()),
+        next_due=int(due.min()) if due.size else None,
+        last_due=int(due.max()) if due.size else None,
+    )
 
 
 class _Reading:

@@ -229,7 +229,8 @@ def summary(seen: Progress) -> str:
             f"{late} of {len(behind):,} behind, {printable(last)} by {counted(behind[last], 'message')}"
         )
     waiting, overdue = (
-        sum(getattr(level, name) for level in seen.delays) for name in ("messages", "overdue")
+        sum(getattr(level, name) for level in (*seen.delays, *filter(None, [seen.timers])))
+        for name in ("messages", "overdue")
     )
     if waiting:
         parts.append(f"{waiting:,} delayed ({overdue:,} overdue)")
@@ -253,6 +254,7 @@ def chosen(seen: Progress, group: str | None, topic: str | None) -> dict[str, An
     row["halves"] = [half for half in row["halves"] if fnmatchcase(half["topic"] or "", topic or "*")]
     if topic is not None:
         row["delays"] = row["failed"] = []
+        row["timers"] = None
     row["failed"] = [failed for failed in row["failed"] if fnmatchcase(failed["group"], group or "*")]
     return row
 
@@ -309,13 +311,13 @@ def _groups(row: dict[str, Any]) -> _Table:
 def _delays(row: dict[str, Any]) -> _Table:
     rows = [
         (
-            str(level["delay_level"]),
+            str(level.get("delay_level", "timer")),
             f"{level['messages']:,}",
             f"{level['overdue']:,}",
             _time(level["next_due"]),
             _time(level["last_due"]),
         )
-        for level in row["delays"]
+        for level in (*row["delays"], *filter(None, [row["timers"]]))
     ]
     return _Table([("level", "waiting", "overdue", "next due", "last due"), *rows], (0, 1, 2))
 
