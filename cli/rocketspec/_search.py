@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_columnar.formats import make_offset_id, parse_offset_id, parse_unique_key
-from rocket_columnar.query import Answer, OpenStore, find_by_offset_id, find_by_unique_key, scan
+from rocket_columnar.query import OpenStore, QueryAnswer, find_by_offset_id, find_by_unique_key, scan
 from rocket_columnar.query import explain as explain_walk
 from rocket_spec.errors import InvalidError, UsageError
 
@@ -73,7 +73,7 @@ class SearchArguments:
                     raise UsageError(f"{name} cannot be combined with --offset-id, which names one message")
 
 
-def answer(store: OpenStore, asked: SearchArguments) -> Answer:
+def answer(store: OpenStore, asked: SearchArguments) -> QueryAnswer:
     """The messages; raises what the searches raise."""
     window = (-(1 << 63) if asked.begin is None else asked.begin, _last(asked, (1 << 63) - 1))
     if asked.offset_id is not None:
@@ -93,7 +93,7 @@ def answer(store: OpenStore, asked: SearchArguments) -> Answer:
     return ask(topic, wanted, **_limits(asked))
 
 
-def explained(store: OpenStore, asked: SearchArguments) -> tuple[Answer, Explanation]:
+def explained(store: OpenStore, asked: SearchArguments) -> tuple[QueryAnswer, Explanation]:
     """The messages, and the path of a broker to the key.
 
     A chain on which a broker would never answer gives no messages, and is explained.
@@ -101,7 +101,7 @@ def explained(store: OpenStore, asked: SearchArguments) -> tuple[Answer, Explana
     try:
         found = answer(store, asked)
     except InvalidError:
-        found = Answer((), (), 0, 0, truncated=False)
+        found = QueryAnswer((), (), 0, 0, truncated=False)
     wanted = asked.key if asked.key is not None else asked.unique_key or ""
     return found, explain_walk(store, asked.topic or "", wanted, exact=asked.exact, **_limits(asked))
 
@@ -130,7 +130,7 @@ def find(
     scan: bool = False,
     geometry: Geometry | None = None,
     commitlog: Sequence[str] = (),
-) -> Answer:
+) -> QueryAnswer:
     """Every message with a key or ID, without a broker's limit.
 
     Args:

@@ -22,7 +22,7 @@ _NAMED: Final = 20  # topics in a message
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class StoreOptions:
     """The place of a store, and the form of its files.
 
     Attributes:
@@ -66,7 +66,7 @@ class Settings:
 
 def read_settings(
     store: Path | None, commitlog: Sequence[str] | None, geometry: str | None, broker_conf: Path | None
-) -> Settings:
+) -> StoreOptions:
     """The settings that the options and the configuration give; an option overrides the configuration.
 
     The configuration's geometry is only taken if that of the files cannot be inferred. A directory of the
@@ -83,7 +83,7 @@ def read_settings(
     if broker_conf is None:
         if store is None:
             raise UsageError("name the directory of a store, or give --broker-conf FILE")
-        return Settings(store, tuple(map(Path, commitlog or ())), given, None, tuple(options))
+        return StoreOptions(store, tuple(map(Path, commitlog or ())), given, None, tuple(options))
 
     from rocket_columnar.report import log_folders
     from rocket_columnar.store import read_broker_conf
@@ -99,10 +99,10 @@ def read_settings(
         if commitlog
         else tuple(log_folders(path, conf, lambda text: note(f"WARNING: {text}")))
     )
-    return Settings(path, folders, given, conf, tuple(options))
+    return StoreOptions(path, folders, given, conf, tuple(options))
 
 
-def warn(settings: Settings, store: Store | None = None) -> None:
+def warn(settings: StoreOptions, store: Store | None = None) -> None:
     """Notes the signs of 5.x, and how files differ from the broker's configuration, for a verb that reports no findings."""
     from rocket_columnar.report import mismatches
     from rocket_columnar.store import later_line

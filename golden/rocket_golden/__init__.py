@@ -3,7 +3,7 @@
 
 from rocket_golden._archive import open_store
 from rocket_golden._damaged import Damaged, Patch, damaged, open_damaged
-from rocket_golden._manifest import FileEntry, Manifest, Packed, Producer, StoreEntry, manifest, stores
+from rocket_golden._manifest import FileEntry, GoldenManifest, Packed, Producer, StoreEntry, manifest, stores
 from rocket_golden._read import truth, vectors
 from rocket_golden._verify import verify
 from rocket_golden._zstd import zstd

@@ -113,7 +113,7 @@ class StoreEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class GoldenManifest:
     """All golden data.
 
     Attributes:
@@ -139,7 +139,7 @@ def _store(name: str, data: Mapping[str, Any]) -> StoreEntry:
     return StoreEntry(name=name, **{**data, **lists})
 
 
-def manifest() -> Manifest:
+def manifest() -> GoldenManifest:
     """Reads `manifest.json`.
 
     Raises:
@@ -150,12 +150,12 @@ def manifest() -> Manifest:
 
 
 @lru_cache(maxsize=1)
-def _parsed(text: bytes) -> Manifest:
+def _parsed(text: bytes) -> GoldenManifest:
     try:
         data: dict[str, Any] = json.loads(text)
         if data["rocketspec_golden"] != FORMAT:
             raise DamagedError(_NAME, f"format {data['rocketspec_golden']!r}", f"{FORMAT}")
-        return Manifest(
+        return GoldenManifest(
             producers={name: Producer(**producer) for name, producer in data["producers"].items()},
             stores={name: _store(name, store) for name, store in data["stores"].items()},
             vectors=tuple(Packed(**file) for file in data["vectors"]) if "vectors" in data else None,

@@ -7,7 +7,7 @@ from typing import IO
 
 from rocket_golden._archive import members, packed_bytes
 from rocket_golden._damaged import damaged
-from rocket_golden._manifest import ROOT, Manifest, StoreEntry, manifest
+from rocket_golden._manifest import ROOT, GoldenManifest, StoreEntry, manifest
 from rocket_golden._read import truth, vector_files
 from rocket_golden.errors import DamagedError
 
@@ -48,7 +48,7 @@ def verify() -> list[str]:
     return problems
 
 
-def _damaged_problems(found: Manifest) -> Iterator[str]:
+def _damaged_problems(found: GoldenManifest) -> Iterator[str]:
     """Problems of the damaged variants; that their bytes fit the stores shows when one is opened."""
     try:
         variants = damaged()

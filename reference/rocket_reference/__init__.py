@@ -46,7 +46,7 @@ from rocket_reference.record_bytes import body_checksum, encode_record, host_tex
 from rocket_reference.reput import Reput
 from rocket_reference.rules import RULES_4_9_3, Rules
 from rocket_reference.store_checkpoint import StoreCheckpoint
-from rocket_reference.store_start import Store, StoreConfig
+from rocket_reference.store_start import MessageStore, StoreConfig
 
 __all__ = [
     "DELAY_LEVELS",
@@ -66,6 +66,7 @@ __all__ = [
     "JavaFatalError",
     "MappedFile",
     "MappedFileQueue",
+    "MessageStore",
     "OffsetResult",
     "QueueBounds",
     "QueueTable",
@@ -74,7 +75,6 @@ __all__ = [
     "Reput",
     "Rules",
     "RunningFlags",
-    "Store",
     "StoreCheckpoint",
     "StoreConfig",
     "UnspecifiedError",

@@ -72,7 +72,7 @@ class StoreConfig:
     read_only_paths: tuple[str, ...] = ()
 
 
-class Store:
+class MessageStore:
     """A store in its directory: load, start, shutdown, in this order.
 
     Args:

@@ -16,7 +16,7 @@ from rocket_spark.rebuild import plan_rebuilds, rebuild_stores, run_rebuild
 from rocket_spark.schema import count_times_out_of_range, kafka_rows
 from rocket_spark.session import SparkUnavailableError, open_session
 from rocket_spark.sources import SOURCES, register
-from rocket_spark.stores import Place, Store, find_places, split_name
+from rocket_spark.stores import JobStore, RequestedStore, find_places, split_name
 from rocket_spark.tasks import JobError
 
 __all__ = [
@@ -27,9 +27,9 @@ __all__ = [
     "DecodeSummary",
     "Increment",
     "JobError",
-    "Place",
+    "JobStore",
+    "RequestedStore",
     "SparkUnavailableError",
-    "Store",
     "StoreStatus",
     "TableSummary",
     "audit_stores",

@@ -17,7 +17,7 @@ from rocket_columnar.describe import FileDigest, digest, look_at, store_digest
 from rocket_columnar.facts import Store
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.query import OpenStore, Row, find_all, find_by_unique_key, keys_of, scan
-from rocket_columnar.report import Report, Shell, audit, report_on
+from rocket_columnar.report import AuditReport, Shell, audit, report_on
 from rocket_columnar.restart import predicted, rows_of
 from rocket_columnar.store import StoreFile
 from rocket_spec.errors import FormatError, UsageError
@@ -47,7 +47,7 @@ def audit_stores(
     *,
     release: str | None = None,
     **options: Unpack[JobOptions],
-) -> dict[str, Report]:
+) -> dict[str, AuditReport]:
     """Findings of stores: the report of `rocket_columnar.report.audit` on each, by name.
 
     Arguments and errors as of `query_stores`; `level` is "quick", "default" or "deep", `release` the one that wrote the stores, by
@@ -58,7 +58,7 @@ def audit_stores(
     return job.each(spark, partial(audit_task, level, release, threads=threads))
 
 
-def audit_task(level: Level, release: str | None, task: StoreTask, *, threads: int = 1) -> Report:
+def audit_task(level: Level, release: str | None, task: StoreTask, *, threads: int = 1) -> AuditReport:
     """In a task: the report on one store."""
     with near(task) as (path, folders):
         store = Store(path, geometry=task.geometry, commitlog=folders, conf=task.conf, release=release)
@@ -336,7 +336,7 @@ def _summary_rows(task: StoreTask, _level: Level) -> Iterator[dict[str, Any]]:
 
 
 @dataclass
-class _Reader(DataSourceReader):
+class _FleetReader(DataSourceReader):
     tasks: list[StoreTask]
     rows: Callable[[StoreTask, Level], Iterator[dict[str, Any]]]
     level: Level
@@ -372,7 +372,7 @@ class _FleetSource(DataSource):
         kept = json.dumps(dict(self.options)).replace("\\", "\\\\").replace("'", "\\'")
         return self.columns.replace("store string", f"store string COMMENT '{kept}'", 1)
 
-    def reader(self, schema: StructType) -> _Reader:
+    def reader(self, schema: StructType) -> _FleetReader:
         options = given_options(self.options, schema)
         for name in options:
             if name.lower() not in {"path", "paths", *map(str.lower, FLEET_OPTIONS)} and not is_ignored(name):
@@ -384,7 +384,7 @@ class _FleetSource(DataSource):
         recursive = flag(options, "recursiveFileLookup")
         tasks = store_tasks(given, geometry, dict(options), recursive=recursive)
         rows = _finding_rows if self.format_name == FindingsSource.format_name else _summary_rows
-        return _Reader(tasks, rows, level, schema.fieldNames())
+        return _FleetReader(tasks, rows, level, schema.fieldNames())
 
 
 class FindingsSource(_FleetSource):

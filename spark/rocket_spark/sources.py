@@ -175,11 +175,11 @@ def format_of(table: str) -> str:
 
 
 def _source(of: str) -> type[_StoreSource]:
-    class Source(_StoreSource):
+    class StoreSource(_StoreSource):
         format_name = format_of(of)
         table = of
 
-    return Source
+    return StoreSource
 
 
 SOURCES: Final[tuple[type[_StoreSource], ...]] = tuple(map(_source, TABLE_KINDS))

@@ -47,7 +47,7 @@ _PART: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class JobStore:
     """One store of a job, with what is known of it beside its files.
 
     Attributes:
@@ -79,15 +79,15 @@ class Store:
         return {**(storage or {}), **({COMMITLOG: ",".join(folders)} if folders else {})}
 
 
-StorePath = str | Path | Store
-"""A path, a URI (`s3://`, `hdfs://`) as a string, or a `Store`; with `NAME=` before it, or a glob."""
+StorePath = str | Path | JobStore
+"""A path, a URI (`s3://`, `hdfs://`) as a string, or a `JobStore`; with `NAME=` before it, or a glob."""
 
 
 class JobOptions(TypedDict, total=False):
     """Options of every job on whole stores.
 
     Attributes:
-        geometry: of the index files; else that of each `Store`, else it is inferred, store by store.
+        geometry: of the index files; else that of each `JobStore`, else it is inferred, store by store.
         storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
         failed: receives the error of each store that cannot be read, instead of raising it; a job on a single store raises
             it in any case.
@@ -116,7 +116,7 @@ def canonical(path: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RequestedStore:
     """One store that was asked for.
 
     Attributes:
@@ -153,7 +153,7 @@ class Place:
 
 def find_places(
     text: str, storage: Mapping[str, str] | None = None, *, recursive: bool = False
-) -> list[Place]:
+) -> list[RequestedStore]:
     """The stores that a path, a URI or a glob stands for, with `NAME=` before it or without, in order.
 
     Raises:
@@ -169,7 +169,7 @@ def find_places(
     paths = list(dict.fromkeys(map(canonical, found)))
     if name is not None and len(paths) > 1:
         raise UsageError(f"{text}: stands for {len(paths):,} stores; one name is for one store")
-    return [Place(name or _root(path, storage), path, matched) for path in paths]
+    return [RequestedStore(name or _root(path, storage), path, matched) for path in paths]
 
 
 def _root(path: str, storage: Mapping[str, str] | None) -> str:
@@ -192,15 +192,15 @@ def name_stores(
     storage: Mapping[str, str] | None = None,
     *,
     recursive: bool = False,
-) -> dict[str, Store]:
+) -> dict[str, JobStore]:
     """Stores, each with its canonical path, by name.
 
     Raises:
         UsageError: no store, one named twice, two of one name, or one inside another.
         OSError: a glob cannot be expanded.
     """
-    given = [stores] if isinstance(stores, str | Path | Store) else list(stores)
-    each = [store if isinstance(store, Store) else Store(store) for store in given]
+    given = [stores] if isinstance(stores, str | Path | JobStore) else list(stores)
+    each = [store if isinstance(store, JobStore) else JobStore(store) for store in given]
     found = [
         (place, replace(store, path=place.path))
         for store in each
@@ -214,7 +214,7 @@ def name_stores(
             raise UsageError(f"{'/'.join(after)}: named twice")
         if after[: len(before)] == before:
             raise UsageError(f"{'/'.join(after)}: overlaps {'/'.join(before)}")
-    named: dict[str, Store] = {}
+    named: dict[str, JobStore] = {}
     for place, store in found:
         if place.name in named:
             raise UsageError(
@@ -245,7 +245,9 @@ class StoreTask:
     ) -> list[StoreFile]:
         """The files of the store; arguments and errors as of `rocket_spark.files.find_files`."""
         try:
-            return Place(self.store, self.path).files(kinds=kinds, options=self.storage, on_skip=on_skip)
+            return RequestedStore(self.store, self.path).files(
+                kinds=kinds, options=self.storage, on_skip=on_skip
+            )
         except UsageError as error:
             raise UsageError(error.problem) from error  # without the hint: jobs have no such option
 

@@ -28,6 +28,7 @@ from rocket_golden import manifest, open_store
 from rocket_reference import (
     DispatchRequest,
     IndexService,
+    MessageStore,
     QueueTable,
     StoreCheckpoint,
     StoreConfig,
@@ -35,7 +36,6 @@ from rocket_reference import (
     encode_record,
     key_hash,
 )
-from rocket_reference import Store as ReferenceStore
 from rocket_spec.layout import Geometry
 from store_bytes import overwrite, put
 
@@ -301,7 +301,7 @@ def test_a_start_dispatches_to_the_queues_of_the_configuration(settings: str, tm
     look = partial(Store, conf=read_broker_conf(conf))
     after = Path(shutil.copytree(before, tmp_path / "after"))
     config = StoreConfig(4096, 100, None, 7, 9, multi_dispatch="Multi" in settings, lmq="Lmq" in settings)
-    started = ReferenceStore(after, config, new_index_name=names())
+    started = MessageStore(after, config, new_index_name=names())
     assert started.load()
     started.start()
     assert started.shutdown()

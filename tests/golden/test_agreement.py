@@ -14,7 +14,7 @@ from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
 
 
 @dataclass(frozen=True)
-class Store:
+class JavaAnswers:
     """A golden store laid out, and what Java said of each of its files: by the line's type, then the file."""
 
     root: Path
@@ -28,7 +28,7 @@ class Store:
 
 
 @pytest.fixture(scope="module", params=rocket_golden.stores())
-def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Store:
+def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> JavaAnswers:
     name: str = request.param
     truth: dict[str, dict[str, list[Row]]] = {kind: defaultdict(list) for kind in FIELDS}
     geometry: Geometry | None = None
@@ -38,7 +38,7 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         if line["type"] == "index_header":
             geometry = Geometry(line["hash_slot_num"], line["index_num"])
     assert geometry is not None
-    return Store(rocket_golden.open_store(name, tmp_path_factory.mktemp(name)), geometry, truth)
+    return JavaAnswers(rocket_golden.open_store(name, tmp_path_factory.mktemp(name)), geometry, truth)
 
 
 def from_json(line: Row) -> Row:
@@ -51,7 +51,7 @@ def from_json(line: Row) -> Row:
 
 @pytest.mark.parametrize("kind", FIELDS)
 @pytest.mark.parametrize("reader", READERS)
-def test_every_row_is_what_java_read(store: Store, kind: str, reader: str) -> None:
+def test_every_row_is_what_java_read(store: JavaAnswers, kind: str, reader: str) -> None:
     count = 0
     for path, expected in store.files(kind):
         rows = [
@@ -64,7 +64,7 @@ def test_every_row_is_what_java_read(store: Store, kind: str, reader: str) -> No
     assert kind != "ext_unit" or (count > 0) == (store.root / "consumequeue_ext").is_dir()
 
 
-def test_index_slots_hold_the_newest_entry_of_their_chain(store: Store) -> None:
+def test_index_slots_hold_the_newest_entry_of_their_chain(store: JavaAnswers) -> None:
     for path, entries in store.files("index_entry"):
         newest = {row["slot"]: row["entry"] for row in entries}
         readers = (
@@ -74,7 +74,7 @@ def test_index_slots_hold_the_newest_entry_of_their_chain(store: Store) -> None:
             assert slots(reader, path, store.geometry) == newest, f"{path}: {reader}"
 
 
-def test_index_entries_times_are_those_that_the_broker_computes(store: Store) -> None:
+def test_index_entries_times_are_those_that_the_broker_computes(store: JavaAnswers) -> None:
     headers = {path: rows[0] for path, rows in store.files("index_header")}
     for path, entries in store.files("index_entry"):
         begin = headers[path]["begin_timestamp"]
@@ -84,7 +84,7 @@ def test_index_entries_times_are_those_that_the_broker_computes(store: Store) ->
             assert [row["store_timestamp"] for row in rows] == expected, f"{path}: {name}"
 
 
-def test_commit_logs_meaning(store: Store) -> None:
+def test_commit_logs_meaning(store: JavaAnswers) -> None:
     """Keys, unique key, tags, tags code and CRC, which the reference computes by Java's rules."""
     for path, expected in store.files("log_record"):
         for row, truth in zip(
@@ -93,7 +93,7 @@ def test_commit_logs_meaning(store: Store) -> None:
             assert {field: row[field] for field in MEANT} == {field: truth[field] for field in MEANT}
 
 
-def test_construct_builds_the_bytes_that_it_reads(store: Store) -> None:
+def test_construct_builds_the_bytes_that_it_reads(store: JavaAnswers) -> None:
     """Every file but those of the default geometry, which are too large for it."""
     schemas = {
         "index_header": construct.index_file(store.geometry),
@@ -108,7 +108,7 @@ def test_construct_builds_the_bytes_that_it_reads(store: Store) -> None:
                 assert schema.build(schema.parse(path.read_bytes())) == path.read_bytes(), path
 
 
-def test_every_file_is_held_against_java(store: Store) -> None:
+def test_every_file_is_held_against_java(store: JavaAnswers) -> None:
     """No file escapes: each is named by Java's rows, or starts with zeros and so holds none."""
     named = {path for kind in FIELDS for path, _ in store.files(kind)}
     there = {path for path in store.root.rglob("*") if path.is_file() and path.name.isdigit()}

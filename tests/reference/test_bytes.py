@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from rocket_reference import (
     IndexEntry,
+    MessageStore,
     QueueUnit,
-    Store,
     StoreConfig,
     address_of,
     encode_ext_unit,
@@ -114,7 +114,7 @@ def test_qry_1_three_rounds_each_ending_at_the_lowest_hit(tmp_path: Path) -> Non
         (made + struct.pack(">iI", 400 - 294, 0xCBD43194)).ljust(400, b"\0")
     )
     config = StoreConfig(commit_log_file_size=400, queue_file_size=100, hash_slot_num=7, index_num=50)
-    store = Store(tmp_path, config, new_index_name=lambda: str(next(names)))
+    store = MessageStore(tmp_path, config, new_index_name=lambda: str(next(names)))
     assert store.load()
     store.start()
     for place in (0, 98, 196):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import rocket_golden
 from reference_starts import bit_maps_of, config_of, names
-from rocket_reference import DispatchRequest, Store
+from rocket_reference import DispatchRequest, MessageStore
 from rocket_reference.query_message import query_message
 
 # The stores that are whole: what their files hold follows from their commit log. Not among them:
@@ -40,7 +40,9 @@ def differing(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
 def test_the_commit_log_alone_gives_every_queue_and_index_file(name: str, tmp_path: Path) -> None:
     golden = rocket_golden.open_store(name, tmp_path / "golden")
     shutil.copytree(golden / "commitlog", tmp_path / "made/commitlog")
-    made = Store(tmp_path / "made", config_of(name), new_index_name=names(), bit_map=bit_maps_of(golden))
+    made = MessageStore(
+        tmp_path / "made", config_of(name), new_index_name=names(), bit_map=bit_maps_of(golden)
+    )
     assert made.load()
     made.start()
     assert made.shutdown()
@@ -54,7 +56,7 @@ def test_the_start_of_the_killed_store(tmp_path: Path) -> None:
     truth = [line for line in rocket_golden.truth("killed-restarted") if line.get("start") == 2]
     before = {path.relative_to(killed).as_posix() for path in killed.rglob("*") if path.is_file()}
     dispatched: list[DispatchRequest] = []
-    store = Store(killed, config_of("killed"), new_index_name=names(), on_dispatch=dispatched.append)
+    store = MessageStore(killed, config_of("killed"), new_index_name=names(), on_dispatch=dispatched.append)
     assert store.load()
     store.start()
     assert store.shutdown()
@@ -77,7 +79,7 @@ def told(request: DispatchRequest) -> tuple[int, int, int, int]:
 @pytest.mark.parametrize("name", [*WHOLE, "expired", "killed-restarted", "killed", "live-copy"])
 def test_every_recorded_query(name: str, tmp_path: Path) -> None:
     """A start would delete index files of the last two first: log and index are mapped, and nothing is recovered."""
-    store = Store(rocket_golden.open_store(name, tmp_path), config_of(name), new_index_name=names())
+    store = MessageStore(rocket_golden.open_store(name, tmp_path), config_of(name), new_index_name=names())
     if name in {"killed", "live-copy"}:
         assert store.log.load()
         assert store.index.load(last_exit_ok=True)
@@ -96,7 +98,7 @@ def recorded(line: dict[str, Any]) -> dict[str, Any]:
     return {name: line[name] for name in (*names, *extra)}
 
 
-def answered(store: Store, line: dict[str, Any]) -> dict[str, Any]:
+def answered(store: MessageStore, line: dict[str, Any]) -> dict[str, Any]:
     asked = (line["topic"], line["key"], line["max_num"], line["begin"], line["end"])
     found = store.index.query(*asked)
     result = query_message(store.index, store.log, *asked)

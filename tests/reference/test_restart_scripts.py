@@ -22,8 +22,8 @@ from rocket_reference import (
     JavaError,
     JavaFatalError,
     MappedFile,
+    MessageStore,
     Reput,
-    Store,
     StoreCheckpoint,
     StoreConfig,
     UnspecifiedError,
@@ -70,7 +70,7 @@ class Life:
     def __init__(self, root: Path, script: dict[str, Any]) -> None:
         self.root = root
         self.config = script["config"]
-        self.store: Store | None = None
+        self.store: MessageStore | None = None
         self.held: MappedFile | None = None
         self.shut_down = False
         self.milliseconds = 0
@@ -80,7 +80,7 @@ class Life:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(bytes.fromhex(data))
 
-    def opened(self) -> Store:
+    def opened(self) -> MessageStore:
         if self.store is not None:
             self.store.close()
         config = self.config
@@ -91,7 +91,7 @@ class Life:
             )
 
         ext = config["mappedFileSizeConsumeQueueExt"] if config.get("enableConsumeQueueExt") else None
-        self.store = Store(
+        self.store = MessageStore(
             self.root,
             StoreConfig(
                 commit_log_file_size=config["mappedFileSizeCommitLog"],
@@ -131,7 +131,7 @@ class Life:
     def load(self) -> bool:
         return self.opened().load()
 
-    def reput(self, store: Store, start: int) -> int:
+    def reput(self, store: MessageStore, start: int) -> int:
         store.reput.reput_from_offset = start
         store.reput.reput()
         return store.reput.reput_from_offset
@@ -146,7 +146,7 @@ class Life:
         assert self.store is not None
         return self._done(step, self.store, self.store.log.files.mapped_files)
 
-    def _done(self, step: Step, store: Store, logs: list[MappedFile]) -> Any:  # noqa: C901, PLR0912 - one branch a step
+    def _done(self, step: Step, store: MessageStore, logs: list[MappedFile]) -> Any:  # noqa: C901, PLR0912 - one branch a step
         match step["do"]:
             case "start":
                 store.start()
@@ -226,7 +226,7 @@ class Life:
         return None
 
     @staticmethod
-    def query(step: Step, store: Store) -> Step:
+    def query(step: Step, store: MessageStore) -> Step:
         asked = (step[name] for name in ("topic", "key", "max_num", "begin", "end"))
         found = query_message(store.index, store.log, *asked)
         return {
@@ -250,7 +250,7 @@ class Life:
         return state
 
     @staticmethod
-    def state(store: Store) -> Step:
+    def state(store: MessageStore) -> Step:
         queues: dict[str, str] = {}
         for queue in store.queues:
             bounds = queue.bounds()
@@ -286,7 +286,7 @@ class Life:
 class Page:
     """A store as the blocks of SPEC.md see it. Records are parsed and queues kept by the reference."""
 
-    def __init__(self, store: Store, *, is_master: bool = True, position: int = 0) -> None:
+    def __init__(self, store: MessageStore, *, is_master: bool = True, position: int = 0) -> None:
         self.store = store
         self.log = self
         self.position: int = position
@@ -400,7 +400,7 @@ class ByThePage(Life):
         )
         block["recover_log"](page, clean_exit)
 
-    def reput(self, store: Store, start: int) -> int:
+    def reput(self, store: MessageStore, start: int) -> int:
         page = Page(store, is_master=self.config["brokerId"] == 0, position=start)
         code("Dispatch, step by step", changes=self.changes)["dispatch"](page)
         return page.position

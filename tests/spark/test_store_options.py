@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 from rocket_golden import open_store
-from rocket_spark import JobError, Store, plan_rebuilds
+from rocket_spark import JobError, JobStore, plan_rebuilds
 from rocket_spec.layout import Geometry
 from verb_run import Outcome, runner
 
-Planned = tuple[list[Store], "Outcome"]
+Planned = tuple[list[JobStore], "Outcome"]
 
 
 @pytest.fixture
 def planned(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Planned]:
     """The stores that a verb hands to its job, which ends there."""
-    seen: list[list[Store]] = []
+    seen: list[list[JobStore]] = []
 
-    def plan(stores: list[Store], *_arguments: Any, **_options: Any) -> None:
+    def plan(stores: list[JobStore], *_arguments: Any, **_options: Any) -> None:
         seen.append(stores)
         raise JobError("a job that a test ends here")
 
@@ -62,7 +62,7 @@ def test_one_configuration_for_all_stores(
 ) -> None:
     conf = conf_of(tmp_path / "broker.conf", "/srv/rmq/store")
     stores, ended = planned("decode", *two, "--broker-conf", conf)
-    assert stores == [Store(str(store), folders(store)) for store in two]
+    assert stores == [JobStore(str(store), folders(store)) for store in two]
     assert ended.code == 3
 
 
@@ -74,7 +74,7 @@ def test_a_directory_outside_of_the_store_belongs_to_one_store(
     check_refused(planned("decode", *two, "--broker-conf", conf), said)
     ((first, second), _) = planned("decode", *two, "--broker-conf", f"{two[0]}={conf}")
     assert first.commitlog == (*folders(two[0]), str(tmp_path))
-    assert second == Store(str(two[1]))
+    assert second == JobStore(str(two[1]))
 
 
 def test_directories_named_by_store(two: list[Path], planned: Callable[..., Planned]) -> None:
@@ -82,7 +82,7 @@ def test_directories_named_by_store(two: list[Path], planned: Callable[..., Plan
     check_refused(planned("decode", *two, "--commitlog", two[0]), said)
     options = [part for folder in folders(two[1]) for part in ("--commitlog", f"{two[1]}={folder}")]
     stores, _ = planned("rebuild", *two, *options)
-    assert stores == [Store(str(two[0])), Store(str(two[1]), folders(two[1]))]
+    assert stores == [JobStore(str(two[0])), JobStore(str(two[1]), folders(two[1]))]
 
 
 def test_a_configuration_of_one_store_comes_before_that_of_all(
@@ -103,13 +103,13 @@ def test_a_configuration_of_one_store_comes_before_that_of_all(
 def test_stores_and_directories_with_an_equals_sign_in_their_path(planned: Callable[..., Planned]) -> None:
     """`/data/a` and `/data/a=b` are both stores: the longest is meant, as with a slash at the end of either."""
     stores, _ = planned("decode", "/data/a", "/data/a=b", "--commitlog", "/data/a=b=/log/x=y")
-    assert stores == [Store("/data/a"), Store("/data/a=b", ("/log/x=y",))]
+    assert stores == [JobStore("/data/a"), JobStore("/data/a=b", ("/log/x=y",))]
     stores, _ = planned(
         "decode", "/data/a/", "/data/b", "--commitlog", "/data/a=/x", "--commitlog", "/data/b/=/y"
     )
-    assert stores == [Store("/data/a", ("/x",)), Store("/data/b", ("/y",))]
+    assert stores == [JobStore("/data/a", ("/x",)), JobStore("/data/b", ("/y",))]
     stores, _ = planned("decode", "/data/a", "--commitlog", "/log/x=y")
-    assert stores == [Store("/data/a", ("/log/x=y",))]
+    assert stores == [JobStore("/data/a", ("/log/x=y",))]
     check_refused(planned("decode", "/data/a", "/data/b", "--commitlog", "/data/a="), "expected a path")
 
 
@@ -118,12 +118,12 @@ def test_a_store_with_a_name_of_its_own(two: list[Path], planned: Callable[..., 
     for key in ("broker-a", two[0]):
         options = [part for folder in folders(two[0]) for part in ("--commitlog", f"{key}={folder}")]
         stores, _ = planned("decode", f"broker-a={two[0]}", two[1], *options)
-        assert stores == [Store(f"broker-a={two[0]}", folders(two[0])), Store(str(two[1]))]
+        assert stores == [JobStore(f"broker-a={two[0]}", folders(two[0])), JobStore(str(two[1]))]
 
 
 def test_stores_of_a_glob(two: list[Path], tmp_path: Path, planned: Callable[..., Planned]) -> None:
     stores, _ = planned("decode", f"{tmp_path}/*")
-    assert stores == [Store(str(store)) for store in two]
+    assert stores == [JobStore(str(store)) for store in two]
 
 
 def test_a_relative_directory_of_the_log_is_the_driver_s(
@@ -131,7 +131,7 @@ def test_a_relative_directory_of_the_log_is_the_driver_s(
 ) -> None:
     """Workers of a cluster run elsewhere."""
     monkeypatch.chdir(tmp_path)
-    assert Store("store", ("logs/a/", "/b")).options({}) == {"commitlog": f"{tmp_path}/logs/a,/b"}
+    assert JobStore("store", ("logs/a/", "/b")).options({}) == {"commitlog": f"{tmp_path}/logs/a,/b"}
 
 
 def test_a_store_given_as_a_file_url(
@@ -139,14 +139,14 @@ def test_a_store_given_as_a_file_url(
 ) -> None:
     conf = conf_of(tmp_path / "broker.conf", "/srv/rmq/store")
     stores, _ = planned("decode", f"file://{two[0]}", "--broker-conf", conf)
-    assert stores == [Store(str(two[0]), folders(two[0]))]
+    assert stores == [JobStore(str(two[0]), folders(two[0]))]
 
 
 def test_the_store_of_the_configuration(
     two: list[Path], tmp_path: Path, planned: Callable[..., Planned]
 ) -> None:
     conf = conf_of(tmp_path / "broker.conf", str(two[0]))
-    assert planned("decode", "--broker-conf", conf)[0] == [Store(str(two[0]), folders(two[0]))]
+    assert planned("decode", "--broker-conf", conf)[0] == [JobStore(str(two[0]), folders(two[0]))]
     check_refused(planned("decode"), "name the directory of a store")
 
 
@@ -168,4 +168,4 @@ def test_directories_of_a_copy_far_away(tmp_path: Path, planned: Callable[..., P
     conf = conf_of(tmp_path / "broker.conf", "/srv/rmq/store")
     store = "s3://backups/a/store"
     (stores, _) = planned("decode", store, "--broker-conf", conf)
-    assert stores == [Store(store, tuple(f"{store}/commitlog-{letter}" for letter in "abc"))]
+    assert stores == [JobStore(store, tuple(f"{store}/commitlog-{letter}" for letter in "abc"))]

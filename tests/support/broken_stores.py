@@ -23,7 +23,7 @@ from store_bytes import overwrite
 sys.path.insert(0, str(Path(__file__).parents[2] / "golden"))
 
 from generator.damage.catalogue import DLEDGER, KINDS
-from generator.damage.store import Store
+from generator.damage.store import DamagedCopy
 
 _SAME: Final = (
     "index_directory_removed",
@@ -113,7 +113,7 @@ def of_catalogue(kind: Kind, base: str) -> Incident:
 
     def damage(store: Path) -> None:
         slots = manifest().stores[base].geometry[0]
-        kind(Store(store, slots, random.Random(f"{base} {kind.__name__}")))
+        kind(DamagedCopy(store, slots, random.Random(f"{base} {kind.__name__}")))
 
     text = (kind.__doc__ or "").split("\n")[0].rstrip(".").split(". ")[0]
     return Incident(text if base == "mixed" else f"{text} (DLedger)", damage, base)

@@ -14,8 +14,7 @@ from typing import Final, NamedTuple
 
 from broken_stores import INCIDENTS, Incident
 from generator.damage.catalogue import DLEDGER, KINDS
-from generator.damage.store import Store as Damaged
-from generator.damage.store import applies
+from generator.damage.store import DamagedCopy, applies
 from golden_logs import SEVERAL
 from incident_run import stage
 from later_stores import FOLDER
@@ -25,13 +24,13 @@ from rocket_columnar.decode import decode
 from rocket_columnar.facts import Store
 from rocket_columnar.formats import hash_key
 from rocket_columnar.repair import RepairPlan, Target, plan_repair, repair, undo
-from rocket_columnar.report import Report, audit
+from rocket_columnar.report import AuditReport, audit
 from rocket_columnar.restart import Restart, predicted
 from rocket_columnar.store import BrokerConf, read_broker_conf
 from rocket_conformance.store_verdict import Observations, StoreVerdict, judge_store
 from rocket_golden import manifest, open_store, stores
 from rocket_reference import JavaError, JavaFatalError, UnspecifiedError
-from rocket_reference import Store as Started
+from rocket_reference import MessageStore as Started
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.profiles import GROUND, profile
 from table_rows import Row
@@ -119,7 +118,7 @@ class Subject:
         return self.look()
 
     @cached_property
-    def report(self) -> Report:
+    def report(self) -> AuditReport:
         return audit(self.look(), "deep")
 
     @cached_property
@@ -302,7 +301,7 @@ def _damaged(base: str, draws: tuple[str, ...], folder: Path) -> Path:
         for step in _CRASHES.get(draw, ()):
             step(root)
         with suppress(IndexError):  # what it damages is gone
-            _KINDS.get(draw, lambda _: None)(Damaged(root, slots, random.Random(f"{base} {draws}")))
+            _KINDS.get(draw, lambda _: None)(DamagedCopy(root, slots, random.Random(f"{base} {draws}")))
     return root
 
 

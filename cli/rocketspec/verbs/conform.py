@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from rocketspec import _options as option
-from rocketspec._settings import Settings, read_settings, warn
+from rocketspec._settings import StoreOptions, read_settings, warn
 from rocketspec._terminal import note, progress, say
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def _refuse_outputs(
 
 
 def _judge(
-    settings: Settings, workload: Path | None, options: Options, folder: Path | None
+    settings: StoreOptions, workload: Path | None, options: Options, folder: Path | None
 ) -> tuple[Report, list[str]]:
     """The verdict on a store: its report, which is written to `folder` if one is given, and its summary in lines."""
     from rocket_columnar.audit import audited

@@ -17,7 +17,7 @@ from rocketspec._terminal import progress, say
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rocket_columnar.describe import ConfigDifference, Difference, StoreDifference
+    from rocket_columnar.describe import ConfigDifference, FieldDifference, StoreDifference
 
 
 _SHOWN: Final = 60  # characters of a value
@@ -32,7 +32,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
-def _line(found: Difference) -> str:
+def _line(found: FieldDifference) -> str:
     number = "" if found.number is None else f" {found.number:,}"
     place = "" if found.offset is None else f" (byte {found.offset:,})"
     return f"{found.part}{number} {found.field}{place}: {_short(found.first)} | {_short(found.second)}"
@@ -82,7 +82,7 @@ def _value(value: Any, column: str | None) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _shown(found: ConfigDifference | Difference | StoreDifference, stores: tuple[Path, Path]) -> str:
+def _shown(found: ConfigDifference | FieldDifference | StoreDifference, stores: tuple[Path, Path]) -> str:
     from rocket_columnar.describe import ConfigDifference, StoreDifference
 
     if isinstance(found, StoreDifference):
@@ -128,7 +128,7 @@ def diff(
         if stores and value is not None:
             raise UsageError(f"{first}: is a directory; {name} requires two files")
     with progress("comparing", unit="bytes") as step:
-        differences: Iterable[ConfigDifference | Difference | StoreDifference]
+        differences: Iterable[ConfigDifference | FieldDifference | StoreDifference]
         if stores:
             pair = as_store(first), as_store(second)
             differences = chain(compare_stores(*pair, on_progress=step), compare_configurations(*pair))

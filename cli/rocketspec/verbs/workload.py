@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rocketspec import _options as option
-from rocketspec._settings import Settings, read_settings
+from rocketspec._settings import StoreOptions, read_settings
 from rocketspec._terminal import note
 
 if TYPE_CHECKING:
@@ -145,6 +145,6 @@ def _show(manifest: Manifest, output: Path) -> None:
     typer.echo(f"manifest: {output}")
 
 
-def _look(settings: Settings, path: Path, *, release: str | None) -> Store:
+def _look(settings: StoreOptions, path: Path, *, release: str | None) -> Store:
     """A store, or a copy of it."""
     return replace(settings, store=path).open(release)

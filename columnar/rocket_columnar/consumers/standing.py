@@ -193,7 +193,7 @@ def progress(store: Store, *, sizes: bool = False) -> Progress:
 def _progress(store: Store, *, sizes: bool) -> Progress:
     offsets = store.config("consumer_offsets").rows
     with ExitStack() as stack:
-        reading = _Reading(store, CommitLog(store, stack), sizes=sizes)
+        reading = _StoreReading(store, CommitLog(store, stack), sizes=sizes)
         groups = tuple(
             reading.lag(row["group"], row["topic"], row["queue_id"], row["offset"])
             for row in sorted(offsets, key=lambda row: (row["group"], row["topic"], row["queue_id"]))
@@ -237,7 +237,7 @@ def _timers(store: Store) -> Timers | None:
     )
 
 
-class _Reading:
+class _StoreReading:
     """The queues and the log of a store while they are read."""
 
     def __init__(self, store: Store, log: CommitLog, *, sizes: bool) -> None:

@@ -59,7 +59,7 @@ TABLE_KINDS: Final[dict[str, Kind]] = {
 """The kind of file that each table is decoded from, in the order in which tables come."""
 
 
-class _Numbers:
+class _StringNumbers:
     """Distinct strings and their numbers: the dictionary that all batches of a table share."""
 
     def __init__(self, values: Iterable[str | None]) -> None:
@@ -111,8 +111,8 @@ class TableDecoder:
         self._lone = len(files) == 1
         self._geometries = geometries
         self._reports = reports
-        self._names = _Numbers(file.name for file in self.files)
-        self._topic_names = _Numbers(file.topic for file in self.files)
+        self._names = _StringNumbers(file.name for file in self.files)
+        self._topic_names = _StringNumbers(file.topic for file in self.files)
         self._log = LogState(choice)
         self._config_topics = Topics()
 

@@ -3,7 +3,7 @@
 from rocket_columnar.describe.byte_meaning import ByteMeaning, FieldValue, byte_at
 from rocket_columnar.describe.differences import (
     ConfigDifference,
-    Difference,
+    FieldDifference,
     StoreDifference,
     compare_configurations,
     compare_stores,

@@ -298,7 +298,7 @@ _BORN_V6: Final = 16  # of sys_flag (LOG-REC-2)
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FieldDifference:
     """One field that differs.
 
     Attributes:
@@ -326,7 +326,7 @@ def diff(
     kind: str | None = None,
     geometry: Geometry | None = None,
     on_progress: Callable[[int, int], None] | None = None,
-) -> Iterator[Difference]:
+) -> Iterator[FieldDifference]:
     """The fields in which two files differ, in file order; topic, queue and file name come from the path and are ignored.
 
     Args:
@@ -381,7 +381,7 @@ def _one(path: Path, kind: str | None) -> StoreFile:
 
 def _differences(
     pair: tuple[StoreFile, StoreFile], geometry: Geometry | None, on_progress: _Progress
-) -> Iterator[Difference]:
+) -> Iterator[FieldDifference]:
     """The fields that differ; if none does but bytes do, the first such byte."""
     same = True
     for difference in _fields(pair, geometry, on_progress):
@@ -391,23 +391,23 @@ def _differences(
         yield from _first_byte(pair)
 
 
-def _first_byte(pair: tuple[StoreFile, StoreFile]) -> Iterator[Difference]:
+def _first_byte(pair: tuple[StoreFile, StoreFile]) -> Iterator[FieldDifference]:
     with open_reader(pair[0].path) as one, open_reader(pair[1].path) as other:
         for start, count in one.held_by_either(other, 0, min(one.size, other.size)):
             first, second = (reader.read(start, count) for reader in (one, other))
             places = np.flatnonzero(first != second)
             if places.size:
                 at = int(places[0])
-                yield Difference("byte", None, "byte", start + at, int(first[at]), int(second[at]))
+                yield FieldDifference("byte", None, "byte", start + at, int(first[at]), int(second[at]))
                 return
 
 
 def _fields(
     pair: tuple[StoreFile, StoreFile], geometry: Geometry | None, on_progress: _Progress
-) -> Iterator[Difference]:
+) -> Iterator[FieldDifference]:
     sizes = [file.path.stat().st_size for file in pair]
     if sizes[0] != sizes[1]:
-        yield Difference("size", None, "size", None, *sizes)
+        yield FieldDifference("size", None, "size", None, *sizes)
     if geometry is not None:
         yield from _rows(pair, "index_headers", "header", None, geometry)
         yield from _slots(pair, geometry)
@@ -418,7 +418,7 @@ def _fields(
         yield from _rows(pair, table, part, key, None, on_progress)
 
 
-def _slots(pair: tuple[StoreFile, StoreFile], geometry: Geometry) -> Iterator[Difference]:
+def _slots(pair: tuple[StoreFile, StoreFile], geometry: Geometry) -> Iterator[FieldDifference]:
     with open_reader(pair[0].path) as one, open_reader(pair[1].path) as other:
         begin = INDEX_HEADER.size
         there = (min(one.size, other.size) - begin) // INDEX_SLOT.size
@@ -426,7 +426,7 @@ def _slots(pair: tuple[StoreFile, StoreFile], geometry: Geometry) -> Iterator[Di
         for offset, count in one.held_by_either(other, begin, end):
             first, second = (reader.read(offset, count).view(">i4") for reader in (one, other))
             for number in np.flatnonzero(first != second).tolist():
-                yield Difference(
+                yield FieldDifference(
                     "slot",
                     (offset - begin) // INDEX_SLOT.size + number,
                     "entry",
@@ -491,7 +491,7 @@ def _rows(
     key: str | None,
     geometry: Geometry | None,
     on_progress: _Progress = None,
-) -> Iterator[Difference]:
+) -> Iterator[FieldDifference]:
     """Compares rows with the same key; a row that only one file has is one difference."""
     names = [column.name for column in TABLES[table] if column.name not in _DERIVED.get(part, {"file"})]
     one, other = (
@@ -504,14 +504,14 @@ def _rows(
         at = None if key is None else int(row[key])
         if first is None or second is None:
             shown = (_ABSENT if side is None else "there" for side in (first, second))
-            yield Difference(part, at, part, _start(part, at, base, geometry), *shown)
+            yield FieldDifference(part, at, part, _start(part, at, base, geometry), *shown)
             continue
         for name in names:
             if name != key and first[name] != second[name]:
                 offset = _offset(part, at, name, base, geometry)
                 if part == "record" and offset is None and at is not None:
                     offset = _varying(first, name, at - base)
-                yield Difference(part, at, name, offset, first[name], second[name])
+                yield FieldDifference(part, at, name, offset, first[name], second[name])
 
 
 def _start(part: str, number: int | None, base: int, geometry: Geometry | None) -> int | None:

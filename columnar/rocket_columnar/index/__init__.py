@@ -15,4 +15,4 @@ from rocket_columnar.index.geometry import (
     resolve_each,
     resolve_some,
 )
-from rocket_columnar.index.index_file import Entry, IndexFile, IndexHeader, RejectedError, read_header
+from rocket_columnar.index.index_file import EntryFields, IndexFile, IndexHeader, RejectedError, read_header

@@ -36,16 +36,18 @@ def plain(geometry: Geometry) -> bool:
     return geometry.hash_slot_num > 0 and geometry.index_num >= 0 and geometry.file_size <= _INT_MAX
 
 
-class Puts(NamedTuple):
+class HashedPuts(NamedTuple):
     """Entries to put: key hashes, physical offsets in bytes, store timestamps in ms, of equal length."""
 
     hashes: NDArray[np.int32]
     phy_offsets: NDArray[np.int64]
     store_timestamps: NDArray[np.int64]
 
-    def part(self, start: int, stop: int) -> Puts:
+    def part(self, start: int, stop: int) -> HashedPuts:
         """Those from number `start` up to `stop`."""
-        return Puts(self.hashes[start:stop], self.phy_offsets[start:stop], self.store_timestamps[start:stop])
+        return HashedPuts(
+            self.hashes[start:stop], self.phy_offsets[start:stop], self.store_timestamps[start:stop]
+        )
 
 
 class NewIndex:
@@ -81,7 +83,7 @@ class NewIndex:
         """Whether no further put is accepted (IDX-FULL-1)."""
         return self.header.index_count >= self.geometry.index_num
 
-    def put(self, puts: Puts) -> int:
+    def put(self, puts: HashedPuts) -> int:
         """Puts as many as fit, and returns their number."""
         accepted = min(len(puts.hashes), self.geometry.index_num - self.header.index_count)
         for start in range(0, accepted, _RUN):
@@ -121,7 +123,7 @@ class NewIndex:
             view = view[self._file.write(view) :]
 
 
-def _after(header: IndexHeader, puts: Puts, used: int) -> IndexHeader:
+def _after(header: IndexHeader, puts: HashedPuts, used: int) -> IndexHeader:
     """The header after `puts`, of which `used` found their slot empty."""
     _, phy_offsets, store_timestamps = puts
     changed = replace(
@@ -138,7 +140,7 @@ def _after(header: IndexHeader, puts: Puts, used: int) -> IndexHeader:
 
 
 def put_entries(
-    slots: NDArray[np.uint32], entries: NDArray[np.uint32], puts: Puts, count: int, begin: int
+    slots: NDArray[np.uint32], entries: NDArray[np.uint32], puts: HashedPuts, count: int, begin: int
 ) -> int:
     """Puts entries from number `count` on (IDX-PUT-2 .. IDX-PUT-8).
 
@@ -278,10 +280,10 @@ class IndexBuilder:
         done = 0
         for hashes in _hashed(keys, topic):
             stop = done + len(hashes)
-            self._put(Puts(hashes, offsets[done:stop], times[done:stop]))
+            self._put(HashedPuts(hashes, offsets[done:stop], times[done:stop]))
             done = stop
 
-    def _put(self, puts: Puts) -> None:
+    def _put(self, puts: HashedPuts) -> None:
         done, number = 0, len(puts.hashes)
         while done < number:
             if self._file is None or self._file.full():

@@ -64,7 +64,7 @@ def map_file(path: Path, size: int) -> Mapping:
         os.close(handle)
 
 
-class FileImage:
+class FilePrefix:
     """The first bytes of a file in memory, read when they are asked for; where the file ends early, zeros follow.
 
     That is what a broker sees after it has extended a short file, without touching it. The file itself is not mapped: one
@@ -148,7 +148,7 @@ _FIELDS: Final = [
 """The fields of the header: for each the attribute that holds it in memory, its form and its place."""
 
 
-class Entry(NamedTuple):
+class EntryFields(NamedTuple):
     """An entry's four fields (IDX-ENT-1): offset in bytes, time diff in seconds."""
 
     key_hash: int
@@ -218,7 +218,7 @@ class MappedIndex:
         self._entries = to_i32(_HEADER_SIZE + _SLOT_SIZE * hash_slot_num)
         self._size = to_i32(self._entries + ENTRY_SIZE * index_num)
         self._take(IndexHeader())
-        self._image = FileImage(path, self._size) if read_only else None
+        self._image = FilePrefix(path, self._size) if read_only else None
         self._mapping: Mapping = map_file(path, self._size) if self._image is None else self._image.memory
         try:
             for seed, names in (
@@ -337,13 +337,13 @@ class MappedIndex:
         """Byte position of an entry, wrapped as a Java int (IDX-ENT-1)."""
         return to_i32(self._entries + ENTRY_SIZE * number)
 
-    def entry(self, number: int) -> Entry | None:
+    def entry(self, number: int) -> EntryFields | None:
         """An entry by its number, or None if it is outside the mapping."""
         position = self.entry_position(number)
         if not 0 <= position <= self._size - ENTRY_SIZE:
             return None
         self._fetch(position, ENTRY_SIZE)
-        return Entry._make(ENTRY.unpack_from(self._mapping, position))
+        return EntryFields._make(ENTRY.unpack_from(self._mapping, position))
 
     def _read_int(self, position: int) -> tuple[int]:
         """The int at a position, as `unpack` gives it; struct counts a negative one from the end, Java throws."""
@@ -469,7 +469,7 @@ class IndexFile(MappedIndex):
             if time < begin:
                 return
 
-    def chain(self, key_hash: int) -> Iterator[tuple[int, Entry]]:
+    def chain(self, key_hash: int) -> Iterator[tuple[int, EntryFields]]:
         """The entries of a hash's chain and their numbers, newest first; without end if the chain is a cycle.
 
         Source: IDX-SEL-1, IDX-SEL-6, IDX-SEL-8.

@@ -1,6 +1,6 @@
 """The commit log: frames, gaps, dispatch requests, multi-dispatch, and where the log ends."""
 
-from rocket_columnar.log.frame_walk import NARROW, Gap, StoredRecord, StoredRecords, Tail, Walk, log_tail
+from rocket_columnar.log.frame_walk import NARROW, Gap, StoredRecords, Tail, VerifiedRecord, Walk, log_tail
 from rocket_columnar.log.queues import (
     FileLives,
     Life,

@@ -436,7 +436,7 @@ def _end(file: StoreFile) -> tuple[int, int] | None:
 # Records of the log by physical offset, one here and one there.
 
 
-class StoredRecord(NamedTuple):
+class VerifiedRecord(NamedTuple):
     """A record that verifies, without its body: its fixed fields, its topic, and the pairs of its properties."""
 
     fixed: FixedFields
@@ -465,7 +465,7 @@ class StoredRecords:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def at(self, phy_offset: int) -> StoredRecord | None:
+    def at(self, phy_offset: int) -> VerifiedRecord | None:
         """The record that begins at a physical offset; None if none verifies there. An OSError if its file cannot be read."""
         file = file_at(self._files, phy_offset)
         if file is None:
@@ -479,4 +479,4 @@ class StoredRecords:
             return None
         topic = window[record.topic :][: record.topic_length].tobytes()
         pairs = parse_properties(window[record.properties :][: record.properties_length].tobytes())
-        return StoredRecord(record.fixed, clean_utf8(topic).decode(), pairs)
+        return VerifiedRecord(record.fixed, clean_utf8(topic).decode(), pairs)

@@ -1,8 +1,8 @@
 """Queries by key: as a broker answers them, beyond that, and explained."""
 
 from rocket_columnar.query.broker_query import (
-    Answer,
     OpenStore,
+    QueryAnswer,
     Step,
     find_all,
     find_by_offset_id,

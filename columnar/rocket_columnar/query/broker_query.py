@@ -369,7 +369,7 @@ class OffsetAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QueryAnswer:
     """A broker's answer to a query by key.
 
     Attributes:
@@ -435,7 +435,7 @@ class OpenStore(OpenFiles):
         newest = self.indexes.files[-1][1].header()
         return OffsetAnswer(tuple(offsets), newest.end_timestamp, newest.end_phy_offset)
 
-    def query(self, topic: str, key: str, *, max_num: int, begin: int, end: int) -> Answer:
+    def query(self, topic: str, key: str, *, max_num: int, begin: int, end: int) -> QueryAnswer:
         """The broker's answer; arguments and errors as `query_offset`.
 
         Up to three rounds, each with a window that ends at the store time of the lowest hit before; the
@@ -464,7 +464,7 @@ class OpenStore(OpenFiles):
             if messages or last_end < begin:
                 break
         truncated = self._more(index_key(topic, key), len(first.offsets), _limit(max_num), begin, end)
-        return Answer(first.offsets, tuple(messages), *updated, truncated)
+        return QueryAnswer(first.offsets, tuple(messages), *updated, truncated)
 
     def _more(self, key: str, hits: int, limit: int, begin: int, end: int) -> bool:
         """Whether there is a hit beyond the limit."""
@@ -475,7 +475,7 @@ class OpenStore(OpenFiles):
         except InvalidError:  # a cycle after the last hit; the broker doesn't get there
             return False
 
-    def query_exact(self, topic: str, key: str, *, max_num: int, begin: int, end: int) -> Answer:
+    def query_exact(self, topic: str, key: str, *, max_num: int, begin: int, end: int) -> QueryAnswer:
         """As `query`, with hits of other keys dropped before the limit, and each message counted once.
 
         A hit counts if the record at its offset decodes and has the requested topic and key.
@@ -493,18 +493,20 @@ class OpenStore(OpenFiles):
         answer = self.answer_of([found[offset] for offset in sorted(found)])
         return replace(answer, offsets=tuple(found), truncated=truncated)
 
-    def query_all(self, topic: str, key: str, *, begin: int | None = None, end: int | None = None) -> Answer:
+    def query_all(
+        self, topic: str, key: str, *, begin: int | None = None, end: int | None = None
+    ) -> QueryAnswer:
         """Every message with a topic and key, whatever a broker's limits; see `rocket_columnar.query.find_all`."""
         window = (LONG_MIN if begin is None else begin, LONG_MAX if end is None else end)
         return self.answer_of(find_all(self, topic, key, window=window))
 
-    def answer_of(self, rows: Sequence[Row]) -> Answer:
+    def answer_of(self, rows: Sequence[Row]) -> QueryAnswer:
         """An answer from rows that were not found in a broker's way."""
         updated = (0, 0)
         if rows and self.indexes.files:
             newest = self.indexes.files[-1][1].header()
             updated = (newest.end_timestamp, newest.end_phy_offset)
-        return Answer(tuple(row["phy_offset"] for row in rows), tuple(rows), *updated, truncated=False)
+        return QueryAnswer(tuple(row["phy_offset"] for row in rows), tuple(rows), *updated, truncated=False)
 
     def _distinct_hits(self, key_hash: int, begin: int, end: int) -> Iterator[int]:
         seen: set[int] = set()
@@ -536,7 +538,7 @@ def query(
     exact: bool = False,
     geometry: Geometry | None = None,
     commitlog: Sequence[Path | str] = (),
-) -> Answer:
+) -> QueryAnswer:
     """Queries a store once.
 
     Args:

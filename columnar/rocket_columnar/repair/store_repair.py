@@ -32,7 +32,7 @@ from rocket_columnar.repair.folder import RepairFolder
 from rocket_columnar.repair.journal import can_move
 from rocket_columnar.repair.root import Root
 from rocket_columnar.repair.target import Outlook, Target
-from rocket_columnar.report import REPAIRED, REPAIRED_LATER, Report, audit
+from rocket_columnar.report import REPAIRED, REPAIRED_LATER, AuditReport, audit
 from rocket_columnar.restart import predicted
 from rocket_columnar.store import hold_lock, links_in, lock_holder
 
@@ -185,7 +185,7 @@ def _is_linked(target: Target, file: str) -> bool:
     return file.startswith(_LOG) and (target.store / _LOG).is_symlink()
 
 
-def _outlook(target: Target, store: Store, report: Report) -> Outlook:
+def _outlook(target: Target, store: Store, report: AuditReport) -> Outlook:
     """The prediction for a store; for one of 5.x there may be none."""
     try:
         found = predicted(store)

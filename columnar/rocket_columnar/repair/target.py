@@ -10,7 +10,7 @@ import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, Geometry
 
 from rocket_columnar.facts import Store
-from rocket_columnar.report import Report, messages_in
+from rocket_columnar.report import AuditReport, messages_in
 from rocket_columnar.restart import Restart, each_units
 from rocket_columnar.store import BrokerConf
 
@@ -71,12 +71,12 @@ class Outlook:
     predicted: bool = True
 
     @classmethod
-    def unpredicted(cls, report: Report) -> Outlook:
+    def unpredicted(cls, report: AuditReport) -> Outlook:
         """The outlook of a store of which no start is predicted."""
         return cls(None, 0, 0, *_counts(report), predicted=False)
 
     @classmethod
-    def of(cls, store: Store, start: Restart, report: Report) -> Outlook:
+    def of(cls, store: Store, start: Restart, report: AuditReport) -> Outlook:
         """The outlook of a store with this prediction and this audit; an OSError if a queue file cannot be read."""
         if start.refused is not None:
             return cls(start.refused, 0, start.log_end, *_counts(report))
@@ -116,7 +116,7 @@ class Outlook:
         return ""
 
 
-def _counts(report: Report) -> tuple[int, int]:
+def _counts(report: AuditReport) -> tuple[int, int]:
     """The number of errors and warnings, and of those on files."""
     codes = [one.code for one in report.findings if one.severity != "note"]
     return len(codes), sum(not code.startswith(_COMPARED) for code in codes)

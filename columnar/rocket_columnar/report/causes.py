@@ -27,7 +27,7 @@ _Roots = Callable[[Sequence[Finding], "Store | None"], list[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class FindingGroup:
     """Findings with one cause.
 
     Attributes:
@@ -65,11 +65,11 @@ class Cause:
         """Number of consequences by code."""
         return Counter(finding.code for finding in self.consequences)
 
-    def cured_by(self, remedies: Sequence[str] | None) -> Cause:
+    def cured_by(self, remedies: Sequence[str] | None) -> FindingGroup:
         """This cause; without a cure if that is not one of these remedies, of which None are all."""
         if remedies is None or all(root.remedy in remedies and not root.foreign for root in self.roots):
             return self
-        return Cause(self.title, self.roots, self.consequences, "")
+        return FindingGroup(self.title, self.roots, self.consequences, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class _Rule:
     commands: Callable[[Cures, Sequence[Finding]], tuple[str, ...]] = lambda cures, _: cures.repaired()
     otherwise: Callable[[Cures, Sequence[Finding]], tuple[str, tuple[str, ...]]] = lambda _cures, _: ("", ())
 
-    def find(self, left: Sequence[Finding], store: Store | None, cures: Cures) -> Cause | None:
+    def find(self, left: Sequence[Finding], store: Store | None, cures: Cures) -> FindingGroup | None:
         """The cause, if these findings show it."""
         roots = self.roots(left, store)
         if not roots:
@@ -100,10 +100,12 @@ class _Rule:
         ids = set(map(id, roots))
         rest = tuple(one for one in left if id(one) not in ids and self.follows(one, roots))
         commands = self.commands(cures, roots)
-        return Cause(self.title, tuple(roots), rest, self.cure, commands, *self.otherwise(cures, roots))
+        return FindingGroup(
+            self.title, tuple(roots), rest, self.cure, commands, *self.otherwise(cures, roots)
+        )
 
 
-def find_causes(findings: Iterable[Finding], shell: Shell, store: Store | None) -> list[Cause]:
+def find_causes(findings: Iterable[Finding], shell: Shell, store: Store | None) -> list[FindingGroup]:
     """The causes of an audit's findings, worst first; each finding is in exactly one.
 
     Args:
@@ -113,7 +115,7 @@ def find_causes(findings: Iterable[Finding], shell: Shell, store: Store | None) 
     """
     left = sorted(findings, key=lambda finding: _GRAVITY[finding.severity])
     cures = Cures(shell, store)
-    causes: list[Cause] = []
+    causes: list[FindingGroup] = []
     for rule in _RULES:
         cause = rule.find(left, store, cures)
         if cause is not None:
@@ -123,7 +125,9 @@ def find_causes(findings: Iterable[Finding], shell: Shell, store: Store | None) 
     groups: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in left:
         groups.setdefault((finding.code, finding.severity, finding.remedy), []).append(finding)
-    causes += [Cause("", tuple(group), (), group[0].cure, cures.alone(group)) for group in groups.values()]
+    causes += [
+        FindingGroup("", tuple(group), (), group[0].cure, cures.alone(group)) for group in groups.values()
+    ]
     return sorted(causes, key=lambda cause: _GRAVITY[cause.severity])
 
 

@@ -16,7 +16,7 @@ from rocket_columnar.audit import audit as engine
 from rocket_columnar.consumers import config_findings
 from rocket_columnar.facts import Store, as_store
 from rocket_columnar.findings import Finding, finding
-from rocket_columnar.report.causes import Cause, find_causes
+from rocket_columnar.report.causes import FindingGroup, find_causes
 from rocket_columnar.report.configured import mismatches
 from rocket_columnar.report.cures import REPAIRED_LATER
 from rocket_columnar.report.shell import Shell
@@ -32,7 +32,7 @@ from rocket_columnar.store import (
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class AuditReport:
     """The findings of an audit of a store; iterating gives them, the worst first.
 
     Attributes:
@@ -41,7 +41,7 @@ class Report:
         signs: that 5.x wrote to the store; then only index files and queues have a cure, and nothing if a file cannot be read.
     """
 
-    causes: tuple[Cause, ...]
+    causes: tuple[FindingGroup, ...]
     unchecked: tuple[str, ...] = ()
     signs: tuple[Sign, ...] = ()
 
@@ -70,7 +70,7 @@ def audit(
     options: Sequence[str] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     **known: Any,
-) -> Report:
+) -> AuditReport:
     """The report on a store; it has no findings for a healthy one.
 
     Args:
@@ -162,7 +162,7 @@ def _is_whole(found: Sequence[Finding]) -> bool:
 
 def report_on(
     findings: Iterable[Finding], shell: Shell, store: Store | None, signs: Iterable[Sign] = ()
-) -> Report:
+) -> AuditReport:
     """The report on a store's findings.
 
     Args:
@@ -175,7 +175,7 @@ def report_on(
     blind = store is None or any(one.code == "store.unreadable" and one.severity != "note" for one in found)
     cured = () if blind else REPAIRED_LATER if known else None
     causes = find_causes(found, shell, store) if found else []
-    return Report(tuple(cause.cured_by(cured) for cause in causes), (), known)
+    return AuditReport(tuple(cause.cured_by(cured) for cause in causes), (), known)
 
 
 def _options(store: Store) -> list[str]:

@@ -24,7 +24,7 @@ from rocket_columnar.audit import (
 )
 from rocket_columnar.facts import Store, as_store, first_record, recovery_start
 from rocket_columnar.formats import hash_key, index_key
-from rocket_columnar.log import StoredRecord, StoredRecords
+from rocket_columnar.log import StoredRecords, VerifiedRecord
 from rocket_columnar.restart.queues import (
     LostUnits,
     QueueStart,
@@ -107,7 +107,7 @@ class LostKeys:
                 yield LostKey(topic, text, offset, key_hash)
 
 
-def _keys_of(record: StoredRecord | None) -> tuple[str, list[str]]:
+def _keys_of(record: VerifiedRecord | None) -> tuple[str, list[str]]:
     """Topic and keys of a record."""
     if record is None:
         return "", []

@@ -306,7 +306,7 @@ def dispatched_again(
     Raises:
         OSError: the log cannot be read.
     """
-    puts = _Puts(position if recovered_from is None else recovered_from)
+    puts = _RecordPuts(position if recovered_from is None else recovered_from)
     for queue in queues:
         place = queue.end // QUEUE_UNIT.size if queue.files else None
         puts.places[queue.topic, queue.queue_id] = _Place(place, queue.max_phy_offset, _Kept(queue))
@@ -379,7 +379,7 @@ class _Place:
 
 
 @dataclass(slots=True)
-class _Puts:
+class _RecordPuts:
     """Puts of records from `begin` on, and the runs of those that get no unit."""
 
     begin: int

@@ -18,7 +18,7 @@ from rocket_spec.layout import ENTRY, RECORD_MAGICS
 
 from rocket_columnar.formats import parse_int, parse_long
 from rocket_columnar.store.places import (
-    Place,
+    PathFacts,
     detect,
     entries_of,
     entry_position,
@@ -234,7 +234,7 @@ class _Finder:
         self.skipped.append((self.name(member), NO_ENTRY))
         return False
 
-    def placed(self, place: Place) -> Iterator[StoreFile]:
+    def placed(self, place: PathFacts) -> Iterator[StoreFile]:
         """The files of a folder whose place in a store is known."""
         if place.kind == "config":
             yield from self.config(self.path)
@@ -369,7 +369,7 @@ def find_files(
         if place is None:
             refuse_parent(path)
         none = "file of a store" if is_store(path) else "store"
-        what = none if kind is None and place is None else _NAMES[kind or cast("Place", place).kind]
+        what = none if kind is None and place is None else _NAMES[kind or cast("PathFacts", place).kind]
         others = f" among {len(skipped):,} files" if skipped else ""
         hint = "" if kind or place or is_store(path) else f"or use {_CHOICES}"
         raise UsageError(f"{path}: contains no {what}{others}", hint=hint)

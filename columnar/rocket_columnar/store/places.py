@@ -84,7 +84,7 @@ _OWN: Final = ("index", "checkpoint", "currterm")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PathFacts:
     """Facts about a file that follow from its path alone.
 
     Attributes:
@@ -100,7 +100,7 @@ class Place:
     queue: str | None = None
 
 
-def place_of(path: Path, *, is_file: bool) -> Place | None:
+def place_of(path: Path, *, is_file: bool) -> PathFacts | None:
     """The place of `path` in a store by its own and its parents' names, or None."""
     whole = Path(os.path.abspath(path))  # noqa: PTH100  (resolve() would follow the symbolic links that name the place)
     folder = whole.parent if is_file else whole
@@ -109,17 +109,17 @@ def place_of(path: Path, *, is_file: bool) -> Place | None:
         if len(parts) > depth and parts[-1 - depth] in _QUEUES and (not is_file or depth == 2):
             below = parts[len(parts) - depth :]
             root = Path(*parts[: len(parts) - depth - 1])
-            return Place(_PLACES[parts[-1 - depth]], root, *below)
+            return PathFacts(_PLACES[parts[-1 - depth]], root, *below)
     if parts and parts[-1] in (MEMBER_LOG, *_OWN) and _is_member(folder.parent):
-        return Place("log", folder.parent.parent) if parts[-1] == MEMBER_LOG else None
+        return PathFacts("log", folder.parent.parent) if parts[-1] == MEMBER_LOG else None
     if parts and parts[-1] in _FOLDERS:
-        return Place(_PLACES[parts[-1]], folder.parent)
+        return PathFacts(_PLACES[parts[-1]], folder.parent)
     if is_file and whole.name == "checkpoint":
-        return Place("checkpoint", folder)
+        return PathFacts("checkpoint", folder)
     if is_file and is_timer_wheel(whole.name):
-        return Place("timer_wheel", folder)
+        return PathFacts("timer_wheel", folder)
     if parts and parts[-1] == "config" and (not is_file or whole.name.removesuffix(".bak") in CONFIG_TABLES):
-        return Place("config", folder.parent)
+        return PathFacts("config", folder.parent)
     return None
 
 

@@ -38,7 +38,7 @@ _OTHER_FILE: Final = "20260102030405006"
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class ListWeights:
     """Weights of the lists of a property.
 
     Attributes:
@@ -66,16 +66,16 @@ class Profile:
     most: int = 1_000_000
 
 
-DrawByProfile = Callable[[Random, Profile, "Geometry | None"], Drawn]
+DrawByProfile = Callable[[Random, ListWeights, "Geometry | None"], Drawn]
 
 
-class _Builder(ListBuilder):
+class _IndexOperations(ListBuilder):
     """Grows one list, and remembers its puts so that windows can begin and end at their times."""
 
     def __init__(
         self,
         rng: Random,
-        profile: Profile,
+        profile: ListWeights,
         geometry: tuple[int, int],
         keys: Sequence[str],
         *,
@@ -174,7 +174,7 @@ class _Builder(ListBuilder):
 
 def draw_list(
     rng: Random,
-    profile: Profile,
+    profile: ListWeights,
     *,
     geometry: tuple[int, int] | None = None,
     keys: Sequence[str] | None = None,
@@ -183,7 +183,9 @@ def draw_list(
     """One list of up to 200 operations."""
     if geometry is None:
         geometry = (rng.choice(profile.slots), rng.choice(profile.entries))
-    builder = _Builder(rng, profile, geometry, keys or draw_keys(rng, profile.keys), from_file=bool(files))
+    builder = _IndexOperations(
+        rng, profile, geometry, keys or draw_keys(rng, profile.keys), from_file=bool(files)
+    )
     builder.files = dict(files or {})
     builder.open(load=bool(files) and rng.random() < 0.9)
     most = MOST_OPERATIONS - 3  # a reopen is up to three
@@ -274,7 +276,7 @@ def _spoilt(rng: Random, geometry: tuple[int, int], keys: list[str], count: int)
     return file
 
 
-def damaged_chains(rng: Random, profile: Profile, geometry: tuple[int, int] | None) -> Drawn:
+def damaged_chains(rng: Random, profile: ListWeights, geometry: tuple[int, int] | None) -> Drawn:
     """A list over a file whose chains are damaged and whose header is in order."""
     geometry = geometry or (rng.choice((1, 2, 5)), rng.choice((2, 6, 12, 40)))
     keys = draw_keys(rng, _KEYS)
@@ -283,7 +285,7 @@ def damaged_chains(rng: Random, profile: Profile, geometry: tuple[int, int] | No
     return draw_list(rng, profile, geometry=geometry, keys=keys, files={FILE: image})
 
 
-def damaged_header(rng: Random, profile: Profile, geometry: tuple[int, int] | None) -> Drawn:
+def damaged_header(rng: Random, profile: ListWeights, geometry: tuple[int, int] | None) -> Drawn:
     """A list over a file with any header: a count of zero, below zero, beyond the file."""
     geometry = geometry or (rng.choice((1, 2, 5)), rng.choice((1, 2, 4, 12)))
     keys = draw_keys(rng, _KEYS)
@@ -292,7 +294,7 @@ def damaged_header(rng: Random, profile: Profile, geometry: tuple[int, int] | No
     return draw_list(rng, profile, geometry=geometry, keys=keys, files={FILE: image})
 
 
-def other_length(rng: Random, profile: Profile, geometry: tuple[int, int] | None) -> Drawn:
+def other_length(rng: Random, profile: ListWeights, geometry: tuple[int, int] | None) -> Drawn:
     """A list over a file that is shorter or longer than the geometry asks for."""
     geometry = geometry or (rng.choice((1, 2, 5)), rng.choice((1, 2, 4, 12)))
     keys = draw_keys(rng, _KEYS)
@@ -307,7 +309,7 @@ def other_length(rng: Random, profile: Profile, geometry: tuple[int, int] | None
     return draw_list(rng, profile, geometry=geometry, keys=keys, files={FILE: image})
 
 
-def nearly_full(rng: Random, profile: Profile, geometry: tuple[int, int] | None) -> Drawn:
+def nearly_full(rng: Random, profile: ListWeights, geometry: tuple[int, int] | None) -> Drawn:
     """A list over a sparse file that lacks a few entries to be full, its last entries in place."""
     slots, entries = geometry or (rng.choice((3, 101)), rng.choice((50, 400)))
     keys = draw_keys(rng, _KEYS)
@@ -328,23 +330,23 @@ def nearly_full(rng: Random, profile: Profile, geometry: tuple[int, int] | None)
 
 # --- index --------------------------------------------------------------------------------------------
 
-_MIXED: Final = Profile(
+_MIXED: Final = ListWeights(
     {"put": 50, "select": 20, "header": 4, "full": 3, "time_matched": 5, "flush": 3, "reopen": 4, "hash": 1}
 )
-_PUTS: Final = Profile({"put": 80, "select": 8, "header": 6, "full": 3})
-_READS: Final = Profile(
+_PUTS: Final = ListWeights({"put": 80, "select": 8, "header": 6, "full": 3})
+_READS: Final = ListWeights(
     {"select": 60, "put": 12, "header": 6, "full": 4, "time_matched": 10, "reopen": 2}, most=300
 )
-_WINDOWS: Final = Profile({"put": 35, "select": 60}, edges=0.95, odd_limits=0.05, seeded=0.1)
+_WINDOWS: Final = ListWeights({"put": 35, "select": 60}, edges=0.95, odd_limits=0.05, seeded=0.1)
 _WRAPPED_SLOTS: Final = (1, 7, (1 << 30), (1 << 30) + 2)
 _WRAPPED_ENTRIES: Final = (214_748_364, 214_748_365, 214_748_366, 214_748_367, 429_496_730, 429_496_732)
 
 
-def _plain(rng: Random, profile: Profile, geometry: Geometry | None) -> Drawn:
+def _plain(rng: Random, profile: ListWeights, geometry: Geometry | None) -> Drawn:
     return draw_list(rng, profile, geometry=geometry)
 
 
-def _key_hashes(rng: Random, profile: Profile, _geometry: Geometry | None) -> Drawn:
+def _key_hashes(rng: Random, profile: ListWeights, _geometry: Geometry | None) -> Drawn:
     count = rng.randrange(1, 60)
     keys = [draw_key(rng, rng.choice(profile.keys)) for _ in range(count)]
     return Drawn(tuple({"op": "key.hash", **key_fields(key)} for key in keys))
@@ -352,7 +354,7 @@ def _key_hashes(rng: Random, profile: Profile, _geometry: Geometry | None) -> Dr
 
 def _property(
     name: str,
-    profile: Profile,
+    profile: ListWeights,
     draw: DrawByProfile = _plain,
     *also: str,
     any_geometry: bool = False,

@@ -76,7 +76,7 @@ class QueueProfile:
     mean: int = 22
 
 
-class _Builder(ListBuilder):
+class _QueueOperations(ListBuilder):
     """Grows one list, and keeps roughly what 4.9.3 would: where the queue begins and ends."""
 
     def __init__(self, rng: Random, profile: QueueProfile) -> None:
@@ -226,7 +226,7 @@ class _Builder(ListBuilder):
 
 def draw_queue(rng: Random, profile: QueueProfile, _geometry: Geometry | None = None) -> Drawn:
     """One list on a queue, over no files or over ones that an earlier run may have left."""
-    builder = _Builder(rng, profile)
+    builder = _QueueOperations(rng, profile)
     if rng.random() < profile.laid:
         builder.lay()
     builder.open(load=bool(builder.files) and rng.random() < 0.97)

@@ -137,7 +137,7 @@ class ServiceProfile:
     mean: int = 18
 
 
-class _Builder(ListBuilder):
+class _ServiceOperations(ListBuilder):
     """Grows one list, and remembers the edges of what it has built."""
 
     def __init__(self, rng: Random, profile: ServiceProfile, geometry: Geometry | None) -> None:
@@ -315,7 +315,7 @@ class _Builder(ListBuilder):
 
 def draw_service(rng: Random, profile: ServiceProfile, geometry: Geometry | None = None) -> Drawn:
     """One list on an index service, over no files or over ones that an earlier run may have left."""
-    builder = _Builder(rng, profile, geometry)
+    builder = _ServiceOperations(rng, profile, geometry)
     if rng.random() < profile.laid:
         builder.lay()
     builder.reopen()

@@ -41,7 +41,7 @@ class Library(Protocol):
     ConsumeQueue: type[rocket_reference.ConsumeQueue]
     DispatchRequest: type[rocket_reference.DispatchRequest]
     IndexService: type[rocket_reference.IndexService]
-    Store: type[rocket_reference.Store]
+    MessageStore: type[rocket_reference.MessageStore]
     StoreCheckpoint: type[rocket_reference.StoreCheckpoint]
     StoreConfig: type[rocket_reference.StoreConfig]
     base_offset: Callable[[str], int]

@@ -154,7 +154,7 @@ def start_over(facts: Any, library: Library) -> None:
         multi_dispatch=facts.multi_dispatch,
         lmq=facts.light,
     )
-    started = library.Store(
+    started = library.MessageStore(
         store, config, new_index_name=lambda: next(names), sleep=lambda _milliseconds: None
     )
     if started.load():

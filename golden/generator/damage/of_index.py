@@ -3,7 +3,7 @@
 import shutil
 from typing import Final
 
-from generator.damage.store import HASH, OFFSET, PREVIOUS, TIME, Planted, Store
+from generator.damage.store import HASH, OFFSET, PREVIOUS, TIME, DamagedCopy, Planted
 
 ANY_INDEX: Final = {
     "index.header_count", "index.header_bounds", "index.slot_range", "index.slot_hash", "index.prev_range",
@@ -12,7 +12,7 @@ ANY_INDEX: Final = {
 }  # fmt: skip
 
 
-def index_truncated(store: Store) -> Planted:
+def index_truncated(store: DamagedCopy) -> Planted:
     """An index file is cut short by a few bytes."""
     file = store.rng.choice(store.files("index"))
     size = file.path.stat().st_size - store.rng.randrange(1, 200)
@@ -20,7 +20,7 @@ def index_truncated(store: Store) -> Planted:
     return Planted([("index.size", file.name, size)], {"index.missing_key"})
 
 
-def index_too_long(store: Store) -> Planted:
+def index_too_long(store: DamagedCopy) -> Planted:
     """An index file has bytes beyond its end."""
     file = store.rng.choice(store.files("index"))
     size = file.path.stat().st_size
@@ -28,21 +28,21 @@ def index_too_long(store: Store) -> Planted:
     return Planted([("index.size", file.name, size)], {"index.missing_key"})
 
 
-def index_count_low(store: Store) -> Planted:
+def index_count_low(store: DamagedCopy) -> Planted:
     """IndexCount is less than there are entries."""
     file, count = store.index()
     store.write(file, 36, "i", store.rng.randrange(2, count))
     return Planted([("index.header_count", file.name, 36)], {"index.slot_range"})
 
 
-def index_count_high(store: Store) -> Planted:
+def index_count_high(store: DamagedCopy) -> Planted:
     """IndexCount is more than there are entries."""
     file, count = store.index()
     store.write(file, 36, "i", count + store.rng.randrange(1, 4))
     return Planted([("index.header_count", file.name, 36)])
 
 
-def index_slot_count(store: Store) -> Planted:
+def index_slot_count(store: DamagedCopy) -> Planted:
     """HashSlotCount is another one."""
     file, count = store.index()
     old = store.read(file, 32, "i")
@@ -50,7 +50,7 @@ def index_slot_count(store: Store) -> Planted:
     return Planted([("index.header_count", file.name, 32)])
 
 
-def index_begin(store: Store) -> Planted:
+def index_begin(store: DamagedCopy) -> Planted:
     """A begin of the header is not that of the first put."""
     file, _ = store.index()
     at = store.rng.choice((0, 16))
@@ -58,7 +58,7 @@ def index_begin(store: Store) -> Planted:
     return Planted([("index.header_bounds", file.name, at)])
 
 
-def index_end(store: Store) -> Planted:
+def index_end(store: DamagedCopy) -> Planted:
     """An end of the header is before that of the last put."""
     file = store.rng.choice(store.files("index")[:-1] or store.files("index"))
     at = store.rng.choice((8, 24))
@@ -66,14 +66,14 @@ def index_end(store: Store) -> Planted:
     return Planted([("index.header_bounds", file.name, at)])
 
 
-def index_ahead(store: Store) -> Planted:
+def index_ahead(store: DamagedCopy) -> Planted:
     """EndPhyOffset is beyond the log."""
     file, _ = store.index()
     store.write(file, 24, "q", 1 << 40)
     return Planted([("index.ahead_of_log", file.name, 24)])
 
 
-def index_slot_beyond(store: Store) -> Planted:
+def index_slot_beyond(store: DamagedCopy) -> Planted:
     """A slot points beyond indexCount."""
     file, count = store.index()
     slot = store.rng.choice(list(store.chains(file)))
@@ -81,7 +81,7 @@ def index_slot_beyond(store: Store) -> Planted:
     return Planted([("index.slot_range", file.name, 40 + 4 * slot)])
 
 
-def index_slot_emptied(store: Store) -> Planted:
+def index_slot_emptied(store: DamagedCopy) -> Planted:
     """A slot is empty, its chain lost."""
     file, _ = store.index()
     slot = store.rng.choice(list(store.chains(file)))
@@ -89,7 +89,7 @@ def index_slot_emptied(store: Store) -> Planted:
     return Planted([("index.missing_key", file.name, 40 + 4 * slot)])
 
 
-def index_slot_of_another(store: Store) -> Planted:
+def index_slot_of_another(store: DamagedCopy) -> Planted:
     """A slot points to the chain of another one."""
     file, _ = store.index()
     one, other = store.rng.sample(sorted(store.chains(file)), 2)
@@ -97,7 +97,7 @@ def index_slot_of_another(store: Store) -> Planted:
     return Planted([("index.slot_hash", file.name, 40 + 4 * one)])
 
 
-def index_prev_beyond(store: Store) -> Planted:
+def index_prev_beyond(store: DamagedCopy) -> Planted:
     """A previous entry is beyond indexCount."""
     file, count = store.index()
     number = store.rng.randrange(1, count)
@@ -106,7 +106,7 @@ def index_prev_beyond(store: Store) -> Planted:
     return Planted([("index.prev_range", file.name, at)])
 
 
-def index_prev_cut(store: Store) -> Planted:
+def index_prev_cut(store: DamagedCopy) -> Planted:
     """A previous entry is 0, the rest of the chain lost."""
     file, chain = store.chain()
     at = store.entry(store.rng.choice(chain[:-1])) + PREVIOUS
@@ -114,7 +114,7 @@ def index_prev_cut(store: Store) -> Planted:
     return Planted([("index.missing_key", file.name, at)], {"index.header_count"})
 
 
-def index_cycle(store: Store) -> Planted:
+def index_cycle(store: DamagedCopy) -> Planted:
     """A previous entry leads back to a newer one."""
     file, chain = store.chain()
     newer, older = sorted(store.rng.sample(range(len(chain)), 2))
@@ -123,7 +123,7 @@ def index_cycle(store: Store) -> Planted:
     return Planted([("index.chain_cycle", file.name, at)])
 
 
-def index_hash(store: Store) -> Planted:
+def index_hash(store: DamagedCopy) -> Planted:
     """The key hash of an entry is another one."""
     file, count = store.index()
     at = store.entry(store.rng.randrange(1, count)) + HASH
@@ -137,7 +137,7 @@ def index_hash(store: Store) -> Planted:
     return Planted(exact, {"index.missing_key"})
 
 
-def index_hash_of_another_slot(store: Store) -> Planted:
+def index_hash_of_another_slot(store: DamagedCopy) -> Planted:
     """The key hash of an entry belongs to another slot."""
     file, count = store.index()
     at = store.entry(store.rng.randrange(1, count)) + HASH
@@ -148,7 +148,7 @@ def index_hash_of_another_slot(store: Store) -> Planted:
     )
 
 
-def index_dangling(store: Store) -> Planted:
+def index_dangling(store: DamagedCopy) -> Planted:
     """An entry points where no record begins."""
     file, count = store.index()
     at = store.entry(store.rng.randrange(1, count)) + OFFSET
@@ -156,7 +156,7 @@ def index_dangling(store: Store) -> Planted:
     return Planted([("index.entry_dangling", file.name, at)], {"index.missing_key"})
 
 
-def index_time_diff(store: Store) -> Planted:
+def index_time_diff(store: DamagedCopy) -> Planted:
     """The time diff of an entry is an extreme one."""
     file, count = store.index()
     at = store.entry(store.rng.randrange(2, count)) + TIME
@@ -164,7 +164,7 @@ def index_time_diff(store: Store) -> Planted:
     return Planted([("index.header_bounds", file.name, at)])
 
 
-def index_file_removed(store: Store) -> Planted:
+def index_file_removed(store: DamagedCopy) -> Planted:
     """An index file is missing."""
     file, _ = store.index()
     first = store.read(file, store.entry(1) + OFFSET, "q")
@@ -173,14 +173,14 @@ def index_file_removed(store: Store) -> Planted:
     return Planted(exact, {"index.missing_key"})  # a key twice in one message may be in two files
 
 
-def index_directory_removed(store: Store) -> Planted:
+def index_directory_removed(store: DamagedCopy) -> Planted:
     """The index directory is missing."""
     first = store.read(store.files("index")[0], store.entry(1) + OFFSET, "q")
     shutil.rmtree(store.root / "index")
     return Planted([("index.missing_key", *store.in_log(first))])
 
 
-def index_names_swapped(store: Store) -> Planted:
+def index_names_swapped(store: DamagedCopy) -> Planted:
     """Two neighbouring index files have each other's name."""
     files = store.files("index")
     first = store.rng.randrange(len(files) - 1)
@@ -191,7 +191,7 @@ def index_names_swapped(store: Store) -> Planted:
     return Planted([("index.name_order", files[first + 1].name, None)], {"checkpoint.behind"})
 
 
-def index_empty(store: Store) -> Planted:
+def index_empty(store: DamagedCopy) -> Planted:
     """A further index file holds zeros."""
     files = store.files("index")
     name = f"{int(files[0].path.name) - 1:017}"
@@ -199,7 +199,7 @@ def index_empty(store: Store) -> Planted:
     return Planted([("index.empty", f"index/{name}", None)])
 
 
-def index_double(store: Store) -> Planted:
+def index_double(store: DamagedCopy) -> Planted:
     """A copy of the last file under a later name: every entry of it exists twice."""
     last = store.files("index")[-1]
     name = f"{int(last.path.name) + 1:017}"
@@ -208,7 +208,7 @@ def index_double(store: Store) -> Planted:
     return Planted([("index.double_entry", f"index/{name}", at)], {"index.double_entry", "checkpoint.behind"})
 
 
-def index_entry_of_another_record(store: Store) -> Planted:
+def index_entry_of_another_record(store: DamagedCopy) -> Planted:
     """An entry that points to a sound record, but not to one with its key."""
     file, count = store.index()
     number = store.rng.randrange(1, count)
@@ -226,7 +226,7 @@ def index_entry_of_another_record(store: Store) -> Planted:
     return Planted([("index.entry_wrong_key", file.name, at)], {"index.missing_key"} | bounds)
 
 
-def index_slots_zeroed(store: Store) -> Planted:
+def index_slots_zeroed(store: DamagedCopy) -> Planted:
     """A page of slots that never reached the disk."""
     file, _ = store.index()
     chains = store.chains(file)
@@ -238,7 +238,7 @@ def index_slots_zeroed(store: Store) -> Planted:
     return Planted(exact)
 
 
-def index_entries_zeroed(store: Store) -> Planted:
+def index_entries_zeroed(store: DamagedCopy) -> Planted:
     """Entries in the middle that never reached the disk: their keys are missing, and the pointers to them astray."""
     counts = [(file, store.read(file, 36, "i")) for file in store.files("index")]
     file, count = store.rng.choice([count for count in counts if count[1] > 3])
@@ -251,7 +251,7 @@ def index_entries_zeroed(store: Store) -> Planted:
     return Planted(exact, following | {"index.header_count", "index.header_bounds"})
 
 
-def index_of_another_geometry(store: Store) -> Planted:
+def index_of_another_geometry(store: DamagedCopy) -> Planted:
     """The slots and entries of a file moved as with four slots less, five of whose bytes make an entry more."""
     file, _ = store.index()
     size = file.path.stat().st_size
@@ -259,7 +259,7 @@ def index_of_another_geometry(store: Store) -> Planted:
     return Planted([("index.size", file.name, size)], {"index.missing_key"})
 
 
-def index_bit(store: Store) -> Planted:
+def index_bit(store: DamagedCopy) -> Planted:
     """One bit of a header, a slot or an entry."""
     file, count = store.index()
     slots = list(store.chains(file))

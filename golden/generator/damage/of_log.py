@@ -3,12 +3,12 @@
 import itertools
 from typing import Final
 
-from generator.damage.store import File, Planted, Store
+from generator.damage.store import DamagedCopy, File, Planted
 
 LOST: Final = {"index.entry_dangling", "queue.dangling"}
 
 
-def _record(store: Store) -> tuple[File, int, int]:
+def _record(store: DamagedCopy) -> tuple[File, int, int]:
     """A record with another one behind it in its file."""
     records = store.records()
     return store.rng.choice(
@@ -16,28 +16,28 @@ def _record(store: Store) -> tuple[File, int, int]:
     )
 
 
-def log_magic(store: Store) -> Planted:
+def log_magic(store: DamagedCopy) -> Planted:
     """The magic of a record is another one."""
     file, at, _ = _record(store)
     store.write(file, at + 4, "i", store.rng.choice((0x12345678, -1, -626843482)))
     return Planted([("log.magic", file.name, at + 4)], LOST)
 
 
-def log_length(store: Store) -> Planted:
+def log_length(store: DamagedCopy) -> Planted:
     """The total size of a record is another one."""
     file, at, size = _record(store)
     store.write(file, at, "i", store.rng.choice((0, -5, 17, size + 1, size - 1, 1 << 30)))
     return Planted([("log.length", file.name, at)], LOST)
 
 
-def log_position(store: Store) -> Planted:
+def log_position(store: DamagedCopy) -> Planted:
     """The physical offset in a record is not its place."""
     file, at, _ = _record(store)
     store.write(file, at + 28, "q", store.rng.choice((at + file.base_offset + 1, 1 << 40)))
     return Planted([("log.position", file.name, at + 28)], LOST)
 
 
-def log_body(store: Store) -> Planted:
+def log_body(store: DamagedCopy) -> Planted:
     """A bit of a record's body has changed."""
     bodies = [(file, *store.body(file, at)) for file, at, _ in store.records()]
     file, body, length = store.rng.choice([body for body in bodies if body[2]])
@@ -46,7 +46,7 @@ def log_body(store: Store) -> Planted:
     return Planted([("log.crc", file.name, body)], level="deep")
 
 
-def log_segment_removed(store: Store) -> Planted:
+def log_segment_removed(store: DamagedCopy) -> Planted:
     """A log file in the middle is missing."""
     files = store.files("log")
     number = store.rng.randrange(1, len(files) - 1)
@@ -54,7 +54,7 @@ def log_segment_removed(store: Store) -> Planted:
     return Planted([("log.gap", files[number].name, None)], LOST | {"index.header_bounds"})
 
 
-def log_zeros(store: Store) -> Planted:
+def log_zeros(store: DamagedCopy) -> Planted:
     """The end of a segment that others follow was never written."""
     files = store.files("log")
     records = [record for record in store.records() if record[0] != files[-1]]
@@ -63,7 +63,7 @@ def log_zeros(store: Store) -> Planted:
     return Planted([("log.gap", file.name, at)], LOST)
 
 
-def log_torn(store: Store) -> Planted:
+def log_torn(store: DamagedCopy) -> Planted:
     """The last record cut off before its topic; zeros follow. (Lost properties alone leave lengths that add up.)."""
     file, at, _ = store.records()[-1]
     body, body_length = store.body(file, at)
@@ -73,7 +73,7 @@ def log_torn(store: Store) -> Planted:
     return Planted([("log.torn", file.name, at)], LOST | later)
 
 
-def log_truncated(store: Store) -> Planted:
+def log_truncated(store: DamagedCopy) -> Planted:
     """A log file that others follow is cut short."""
     files = store.files("log")
     file = store.rng.choice(files[:-1])
@@ -82,7 +82,7 @@ def log_truncated(store: Store) -> Planted:
     return Planted([("log.length", file.name, size)], LOST | {"log.length"})
 
 
-def checkpoint_ahead(store: Store) -> Planted:
+def checkpoint_ahead(store: DamagedCopy) -> Planted:
     """A time of the checkpoint is years after the last message."""
     (file,) = store.files("checkpoint")
     at = store.rng.choice((0, 8, 16))
@@ -90,7 +90,7 @@ def checkpoint_ahead(store: Store) -> Planted:
     return Planted([("checkpoint.ahead", file.name, at)])
 
 
-def checkpoint_behind(store: Store) -> Planted:
+def checkpoint_behind(store: DamagedCopy) -> Planted:
     """A time of the checkpoint is years before the log."""
     (file,) = store.files("checkpoint")
     at = store.rng.choice((0, 8))
@@ -98,20 +98,20 @@ def checkpoint_behind(store: Store) -> Planted:
     return Planted([("checkpoint.behind", file.name, at)])
 
 
-def checkpoint_zeros(store: Store) -> Planted:
+def checkpoint_zeros(store: DamagedCopy) -> Planted:
     """The checkpoint is zeros."""
     (file,) = store.files("checkpoint")
     file.path.write_bytes(bytes(4096))
     return Planted([("checkpoint.behind", file.name, 0)], {"checkpoint.behind"})
 
 
-def abort_left(store: Store) -> Planted:
+def abort_left(store: DamagedCopy) -> Planted:
     """The file that an unclean stop leaves."""
     (store.root / "abort").touch()
     return Planted([("store.abort", "abort", None)])
 
 
-def topic_unsafe(store: Store) -> Planted:
+def topic_unsafe(store: DamagedCopy) -> Planted:
     """The topic of a record begins with a slash."""
     records = [record for record in store.records() if record[2] > 100]
     file, at, _ = store.rng.choice(records)
@@ -121,7 +121,7 @@ def topic_unsafe(store: Store) -> Planted:
     return Planted([("store.unsafe_name", file.name, at)], following | others)
 
 
-def log_end_removed(store: Store) -> Planted:
+def log_end_removed(store: DamagedCopy) -> Planted:
     """The last segments are gone, as after a move: the index is ahead of the log, and indexing stops in silence."""
     files = store.files("log")
     kept = store.rng.randrange(1, len(files))
@@ -133,7 +133,7 @@ def log_end_removed(store: Store) -> Planted:
     return Planted(exact, LOST | {"checkpoint.ahead", "index.missing_key", "index.header_bounds"})
 
 
-def log_properties_length(store: Store) -> Planted:
+def log_properties_length(store: DamagedCopy) -> Planted:
     """The length of a record's properties is another one."""
     file, at, _size = _record(store)
     topic = sum(store.body(file, at))
@@ -142,7 +142,7 @@ def log_properties_length(store: Store) -> Planted:
     return Planted([("log.length", file.name, at)], LOST)
 
 
-def log_overwritten(store: Store) -> Planted:
+def log_overwritten(store: DamagedCopy) -> Planted:
     """A stretch of a segment with other bytes in it, from within a record to within a later one."""
     file, at, size = _record(store)
     begin = at + store.rng.randrange(4, 40)
@@ -153,7 +153,7 @@ def log_overwritten(store: Store) -> Planted:
     return Planted([], LOST | broken, file=file.name)
 
 
-def _entry(store: Store) -> tuple[File, int]:
+def _entry(store: DamagedCopy) -> tuple[File, int]:
     """The data file of a store in DLedger mode, and the place of an entry in it that is not the first."""
     (path,) = sorted(store.root.glob("dledger-*/data/*"))[:1]
     places: list[int] = []
@@ -164,14 +164,14 @@ def _entry(store: Store) -> tuple[File, int]:
     return file, store.rng.choice(places[1:-1])
 
 
-def entry_magic(store: Store) -> Planted:
+def entry_magic(store: DamagedCopy) -> Planted:
     """A bit of an entry's magic has changed."""
     file, at = _entry(store)
     store.write(file, at, "i", 0)
     return Planted([("log.magic", file.name, at)], LOST)
 
 
-def entry_position(store: Store) -> Planted:
+def entry_position(store: DamagedCopy) -> Planted:
     """The position in an entry is not its place."""
     file, at = _entry(store)
     store.write(file, at + 24, "q", store.read(file, at + 24, "q") ^ 1)

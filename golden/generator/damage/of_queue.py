@@ -3,10 +3,10 @@
 import shutil
 from pathlib import Path
 
-from generator.damage.store import File, Planted, Store
+from generator.damage.store import DamagedCopy, File, Planted
 
 
-def queue_truncated(store: Store) -> Planted:
+def queue_truncated(store: DamagedCopy) -> Planted:
     """A queue file is cut short by a few bytes."""
     file = store.rng.choice(store.files("queue"))
     size = file.path.stat().st_size - store.rng.randrange(1, 60)
@@ -14,28 +14,28 @@ def queue_truncated(store: Store) -> Planted:
     return Planted([("queue.size", file.name, size)], {"queue.missing_unit"})
 
 
-def queue_unit_zeroed(store: Store) -> Planted:
+def queue_unit_zeroed(store: DamagedCopy) -> Planted:
     """A unit is zeros."""
     file, at = store.unit()
     store.put(file, at, bytes(20))
     return Planted([("queue.missing_unit", file.name, at)])
 
 
-def queue_dangling(store: Store) -> Planted:
+def queue_dangling(store: DamagedCopy) -> Planted:
     """A unit points where no record begins."""
     file, at = store.unit()
     store.write(file, at, "q", store.read(file, at, "q") + store.rng.choice((1, 1 << 40)))
     return Planted([("queue.dangling", file.name, at)])
 
 
-def queue_size_field(store: Store) -> Planted:
+def queue_size_field(store: DamagedCopy) -> Planted:
     """The size of a unit is one more than the record's."""
     file, at = store.unit()
     store.write(file, at + 8, "i", store.read(file, at + 8, "i") + 1)
     return Planted([("queue.wrong_target", file.name, at + 8)])
 
 
-def queue_of_another(store: Store) -> Planted:
+def queue_of_another(store: DamagedCopy) -> Planted:
     """A unit whose record does not go into this queue; multi-dispatch puts one record into several."""
     file, at = store.unit()
     units: dict[bool, set[bytes]] = {True: set(), False: set()}
@@ -55,7 +55,7 @@ def queue_of_another(store: Store) -> Planted:
     return Planted([("queue.wrong_target", file.name, at)])
 
 
-def queue_units_swapped(store: Store) -> Planted:
+def queue_units_swapped(store: DamagedCopy) -> Planted:
     """Two neighbouring units are exchanged."""
     file, at = store.unit()
     pair = file.path.read_bytes()[at : at + 40]
@@ -63,14 +63,14 @@ def queue_units_swapped(store: Store) -> Planted:
     return Planted([("queue.order", file.name, at)])
 
 
-def queue_tags(store: Store) -> Planted:
+def queue_tags(store: DamagedCopy) -> Planted:
     """The tags code of a unit is one more."""
     file, at = store.unit()
     store.write(file, at + 12, "q", store.read(file, at + 12, "q") + 1)
     return Planted([("queue.tags_code", file.name, at + 12)])
 
 
-def queue_middle_file_removed(store: Store) -> Planted:
+def queue_middle_file_removed(store: DamagedCopy) -> Planted:
     """A queue file in the middle is missing."""
     groups: dict[Path, list[File]] = {}
     for file in store.files("queue"):
@@ -81,7 +81,7 @@ def queue_middle_file_removed(store: Store) -> Planted:
     return Planted([("queue.gap", group[number].name, None)], {"queue.missing_unit"})
 
 
-def queue_removed(store: Store) -> Planted:
+def queue_removed(store: DamagedCopy) -> Planted:
     """The files of a queue are missing."""
     file = store.rng.choice(store.files("queue"))
     own = [other for other in store.files("queue") if other.path.parent == file.path.parent]
@@ -90,14 +90,14 @@ def queue_removed(store: Store) -> Planted:
     return Planted([("queue.missing_unit", *store.in_log(first))])
 
 
-def queue_shifted(store: Store) -> Planted:
+def queue_shifted(store: DamagedCopy) -> Planted:
     """A unit put in twice: all behind it have moved by one."""
     file, at = store.unit()
     store.put(file, at + 20, file.path.read_bytes()[at:-20])
     return Planted([("queue.order", file.name, at + 20)], {"queue.order", "queue.missing_unit"})
 
 
-def queue_zeros_run(store: Store) -> Planted:
+def queue_zeros_run(store: DamagedCopy) -> Planted:
     """Several units that never reached the disk, with others behind them."""
     choices: list[tuple[File, int, int]] = []
     for file in store.files("queue"):
@@ -112,21 +112,21 @@ def queue_zeros_run(store: Store) -> Planted:
     return Planted([("queue.missing_unit", file.name, at)])
 
 
-def queue_past_the_log(store: Store) -> Planted:
+def queue_past_the_log(store: DamagedCopy) -> Planted:
     """A unit behind the last one that leads past the log's end."""
     file, at = store.unit()
     store.write(file, at, "q", (1 << 40) + store.rng.randrange(1 << 20))
     return Planted([("queue.dangling", file.name, at)])
 
 
-def queue_invalid_size(store: Store) -> Planted:
+def queue_invalid_size(store: DamagedCopy) -> Planted:
     """The size of a unit is 0 or negative."""
     file, at = store.unit()
     store.write(file, at + 8, "i", store.rng.choice((0, -1, -(1 << 31))))
     return Planted([("queue.dangling", file.name, at + 8)])
 
 
-def queue_bit(store: Store) -> Planted:
+def queue_bit(store: DamagedCopy) -> Planted:
     """One bit of a unit."""
     file, at = store.unit()
     at += store.rng.randrange(20)

@@ -58,7 +58,7 @@ class Planted:
 
 
 @dataclass
-class Store:
+class DamagedCopy:
     """A copy of a golden store that may be damaged.
 
     Attributes:
@@ -168,7 +168,7 @@ class Store:
         return self.rng.choice(choices)
 
 
-Kind = Callable[[Store], Planted]
+Kind = Callable[[DamagedCopy], Planted]
 
 _NEEDS: Final[dict[str, dict[str, int]]] = {
     "index_truncated": {"index": 3},
@@ -193,7 +193,7 @@ def applies(kind: Kind, name: str) -> bool:
     return all(counts[what] >= least for what, least in _NEEDS.get(kind.__name__, {}).items())
 
 
-def copy_of(pristine: Path, root: Path, name: str, seed: object) -> Store:
+def copy_of(pristine: Path, root: Path, name: str, seed: object) -> DamagedCopy:
     """A copy of an unpacked golden store, to be damaged."""
     shutil.copytree(pristine, root)
-    return Store(root, manifest().stores[name].geometry[0], random.Random(f"{name} {seed}"))  # noqa: S311 - reproducible places
+    return DamagedCopy(root, manifest().stores[name].geometry[0], random.Random(f"{name} {seed}"))  # noqa: S311 - reproducible places

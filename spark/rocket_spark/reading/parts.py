@@ -19,7 +19,7 @@ from rocket_spec.layout import QUEUE_UNIT, RECORD_FIXED_V4, Geometry
 
 from rocket_spark.files import commit_logs, disk_bytes, is_store
 from rocket_spark.reading.options import PART_ROWS, Request, Wanted
-from rocket_spark.stores import Place, find_places
+from rocket_spark.stores import RequestedStore, find_places
 
 WHOLE: Final = (0, 1 << 62)
 
@@ -379,7 +379,7 @@ def found_stores(request: Request, table: str, *, lacking: bool = False) -> list
     return found
 
 
-def _files(place: Place, request: Request, table: str, *, lacking: bool) -> list[StoreFile]:
+def _files(place: RequestedStore, request: Request, table: str, *, lacking: bool) -> list[StoreFile]:
     kind, options = TABLE_KINDS[table], dict(request.storage)
     try:
         files = place.files(kind, options=options)

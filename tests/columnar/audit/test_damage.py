@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 from generator.damage.catalogue import KINDS
-from generator.damage.store import Planted, Store, applies, copy_of
+from generator.damage.store import DamagedCopy, Planted, applies, copy_of
 from rocket_columnar.audit import audit
 from rocket_golden import open_store
 
 from tools.audit_figures import FIGURES, SEEDS, STORES, Figures, inputs, judge
 
-Kind = Callable[[Store], Planted]
+Kind = Callable[[DamagedCopy], Planted]
 
 
 @pytest.fixture(scope="module")

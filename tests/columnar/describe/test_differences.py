@@ -4,7 +4,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from rocket_columnar.describe import Difference, diff
+from rocket_columnar.describe import FieldDifference, diff
 from rocket_spec.errors import UsageError
 from store_bytes import BEGIN, Entry, blank, checkpoint, index_file, put, record, unit
 
@@ -36,7 +36,7 @@ def test_index_fields(tmp_path: Path, at: int, expected: tuple[object, ...]) -> 
     data = index_file(16, 64, ENTRIES)
     pair = put(tmp_path, FIRST, data), put(tmp_path, SECOND, changed(data, at))
     (found,) = diff(*pair)
-    assert found == Difference(*expected)  # type: ignore[arg-type]
+    assert found == FieldDifference(*expected)  # type: ignore[arg-type]
 
 
 def test_entries_of_one_file_only(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_entries_of_one_file_only(tmp_path: Path) -> None:
         "index_count",
     ]
     assert [difference for difference in found if difference.part == "entry"] == [
-        Difference("entry", 8, "entry", 40 + 64 + 20 * 8, "there", "absent")
+        FieldDifference("entry", 8, "entry", 40 + 64 + 20 * 8, "there", "absent")
     ]
 
 
@@ -62,7 +62,7 @@ def test_units(tmp_path: Path) -> None:
         put(tmp_path, f"a/consumequeue/T/0/{200:020}", data),
         put(tmp_path, f"b/consumequeue/U/1/{200:020}", changed(data, 39)),
     )
-    assert list(diff(*pair)) == [Difference("unit", 11, "tags_code", 32, 6, 7)]
+    assert list(diff(*pair)) == [FieldDifference("unit", 11, "tags_code", 32, 6, 7)]
 
 
 def test_records(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_records(tmp_path: Path) -> None:
         put(tmp_path, f"b/commitlog/{0:020}", changed(data, len(record(0)) + 15)),
     )
     assert list(diff(*pair)) == [
-        Difference("record", len(record(0)), "queue_id", len(record(0)) + 12, 0, 1 << 0)
+        FieldDifference("record", len(record(0)), "queue_id", len(record(0)) + 12, 0, 1 << 0)
     ]
 
 
@@ -115,7 +115,9 @@ def test_ext_units(tmp_path: Path) -> None:
     data = (ext + ext).ljust(60, b"\0")
     name = f"consumequeue_ext/T/0/{120:020}"
     pair = put(tmp_path, f"a/{name}", data), put(tmp_path, f"b/{name}", changed(data, 22 + 17))
-    assert list(diff(*pair)) == [Difference("unit", -(1 << 63) + 120 + 22, "store_timestamp", 22 + 10, 8, 9)]
+    assert list(diff(*pair)) == [
+        FieldDifference("unit", -(1 << 63) + 120 + 22, "store_timestamp", 22 + 10, 8, 9)
+    ]
 
 
 @pytest.mark.parametrize("damaged", [0, 1])
@@ -136,8 +138,8 @@ def test_checkpoints_and_sizes(tmp_path: Path) -> None:
     one = put(tmp_path, "a/checkpoint", checkpoint(1, 2, 3))
     other = put(tmp_path, "b/checkpoint", checkpoint(1, 5, 3) + b"\0")
     assert list(diff(one, other)) == [
-        Difference("size", None, "size", None, 4096, 4097),
-        Difference("checkpoint", None, "logics_msg_timestamp", 8, 2, 5),
+        FieldDifference("size", None, "size", None, 4096, 4097),
+        FieldDifference("checkpoint", None, "logics_msg_timestamp", 8, 2, 5),
     ]
 
 
@@ -147,8 +149,8 @@ def test_files_of_a_kind_without_fields_by_size_or_byte(tmp_path: Path) -> None:
     other = put(tmp_path / "c", path, changed(data, 5))
     longer = put(tmp_path / "d", path, data * 2)
     assert list(diff(first, same)) == []
-    assert list(diff(first, other)) == [Difference("byte", None, "byte", 5, 0, 1)]
-    assert list(diff(first, longer)) == [Difference("size", None, "size", None, 46, 92)]
+    assert list(diff(first, other)) == [FieldDifference("byte", None, "byte", 5, 0, 1)]
+    assert list(diff(first, longer)) == [FieldDifference("size", None, "size", None, 46, 92)]
 
 
 def test_what_cannot_be_compared(tmp_path: Path) -> None:

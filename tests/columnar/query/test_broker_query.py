@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from query_store import FIRST, FOREVER, GEOMETRY, SECOND, SIZE, message, write_index, write_log
 from rocket_columnar.index import IndexFile
-from rocket_columnar.query import Answer, OpenStore, query
+from rocket_columnar.query import OpenStore, QueryAnswer, query
 from rocket_columnar.store import Reader, StoreFile
 from rocket_spec.errors import InvalidError, MalformedError
 from rocket_spec.layout import Geometry
@@ -19,7 +19,7 @@ from store_bytes import BEGIN as T
 from store_bytes import overwrite, put, record
 
 
-def messages(answer: Answer) -> list[int]:
+def messages(answer: QueryAnswer) -> list[int]:
     return [row["phy_offset"] for row in answer.messages]
 
 

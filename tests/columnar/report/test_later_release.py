@@ -15,7 +15,7 @@ import rocket_golden
 from release_run import content
 from rocket_columnar.describe import byte_at
 from rocket_columnar.rebuild import rebuild
-from rocket_columnar.report import Report, audit
+from rocket_columnar.report import AuditReport, audit
 from rocket_columnar.store import find_files
 from rocket_spec.layout import Geometry
 from store_bytes import overwrite, put, record
@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> Path:
     return rocket_golden.open_store("mixed", tmp_path)
 
 
-def kinds(report: Report) -> list[str]:
+def kinds(report: AuditReport) -> list[str]:
     return [sign.kind for sign in report.signs]
 
 

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from rocket_columnar.report import Cause, audit
+from rocket_columnar.report import FindingGroup, audit
 from rocket_golden import open_store
 
 SECOND, THIRD = f"commitlog/{1 << 15:020}", f"commitlog/{1 << 16:020}"
@@ -16,11 +16,11 @@ def mixed(tmp_path: Path) -> Path:
     return open_store("mixed", tmp_path)
 
 
-def first_cause(store: Path) -> Cause:
+def first_cause(store: Path) -> FindingGroup:
     return audit(store).causes[0]
 
 
-def run(cause: Cause, folder: Path) -> None:
+def run(cause: FindingGroup, folder: Path) -> None:
     subprocess.run(["sh", "-c", "\n".join(cause.commands)], cwd=folder, check=True)
 
 

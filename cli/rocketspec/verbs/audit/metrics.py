@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from rocket_columnar.report import Report
+from rocket_columnar.report import AuditReport
 from rocket_spec.errors import UsageError
 from rocket_spec.outputs import write_whole
 from rocket_spec.printable import printable
 from rocket_spec.store_folders import refuse_store
 
-from rocketspec._settings import Settings
+from rocketspec._settings import StoreOptions
 
 _NAME: Final = "rocketspec_audit"
 _SEVERITIES: Final = ("error", "warning", "note")
 
 
-def check_file(path: Path, settings: Settings) -> None:
+def check_file(path: Path, settings: StoreOptions) -> None:
     """Raises UsageError for a file in a store, of a name that the collector does not read, or of another program."""
     refuse_store(path, settings.store, *settings.commitlog)
     if path.suffix != ".prom":
@@ -33,12 +33,12 @@ def _is_own(path: Path) -> bool:
         return file.read(len(beginning)) == beginning
 
 
-def write_metrics(path: Path, store: Path, report: Report) -> None:
+def write_metrics(path: Path, store: Path, report: AuditReport) -> None:
     """Writes the file whole: the collector never reads half of one."""
     write_whole(path, "".join(f"{line}\n" for line in _lines(store, report)))
 
 
-def _lines(store: Path, report: Report) -> Iterator[str]:
+def _lines(store: Path, report: AuditReport) -> Iterator[str]:
     label = f'store="{_escaped(str(store.absolute()))}"'
     yield from _head("findings", "Findings of the last audit by severity; errors and warnings need action.")
     for severity in _SEVERITIES:

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from rocket_columnar.audit import Level
     from rocket_columnar.describe import Overview
     from rocket_columnar.facts import Store
-    from rocket_columnar.report import Report
+    from rocket_columnar.report import AuditReport
     from rocket_columnar.store import StoreFile
 
-    from rocketspec._settings import Settings
+    from rocketspec._settings import StoreOptions
 
 
 _STATES: Final = {
@@ -44,14 +44,14 @@ _CHAINS: Final = 100  # index files whose chains are counted
 _LOG_Y, _INDEX_Y = 2, 36
 
 
-def check_directory(directory: Path, settings: Settings, *, force: bool) -> None:
+def check_directory(directory: Path, settings: StoreOptions, *, force: bool) -> None:
     """Raises UsageError for a directory in a store, or with a page that may not be replaced."""
     refuse_store(directory, settings.store, *settings.commitlog)
     if (directory / "audit.html").exists() and not force:
         raise UsageError(f"{directory / 'audit.html'}: already exists; --force replaces it")
 
 
-def write_page(directory: Path, store: Store, report: Report, *, level: Level, summary: str) -> Path:
+def write_page(directory: Path, store: Store, report: AuditReport, *, level: Level, summary: str) -> Path:
     """Writes `directory/audit.html` and returns its path."""
     path = store.path or Path()
     seen, listed = look_at(store), store.of("index", "log")

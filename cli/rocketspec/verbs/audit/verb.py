@@ -9,7 +9,7 @@ import typer
 from rocket_spec.errors import UsageError
 
 from rocketspec import _options as option
-from rocketspec._settings import Settings, read_settings, warn
+from rocketspec._settings import StoreOptions, read_settings, warn
 from rocketspec._terminal import note, progress, say_all
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _check(level: str, *, restart: bool, prometheus: bool, without: bool) -> Non
         raise UsageError(f"--restart cannot be combined with {other}")
 
 
-def _restart(settings: Settings, store: Store, *, as_json: bool) -> None:
+def _restart(settings: StoreOptions, store: Store, *, as_json: bool) -> None:
     from rocket_columnar.report import Shell
     from rocket_columnar.restart import predicted
 

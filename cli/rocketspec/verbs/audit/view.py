@@ -15,7 +15,7 @@ from rocketspec._terminal import fitted, one_line, say
 
 if TYPE_CHECKING:
     from rocket_columnar.findings import Finding
-    from rocket_columnar.report import Cause, Report, Shell
+    from rocket_columnar.report import AuditReport, FindingGroup, Shell
     from rocket_columnar.restart import Restart
 
 
@@ -29,7 +29,9 @@ def summary(counts: Counter[str]) -> str:
     return ", ".join(counted(counts[name], name) for name in _STYLES if counts[name]) or "no findings"
 
 
-def print_causes(report: Report, *, as_json: bool, most: int | None = None, **extra: str) -> Counter[str]:
+def print_causes(
+    report: AuditReport, *, as_json: bool, most: int | None = None, **extra: str
+) -> Counter[str]:
     """Prints findings by cause; returns their number by severity.
 
     Args:
@@ -65,7 +67,7 @@ def _styled(line: str) -> str:
     return typer.style(severity, fg=_STYLES[severity]) + shown.removeprefix(severity) if severity else shown
 
 
-def _lines(cause: Cause, shown: Sequence[Finding]) -> Iterator[str]:
+def _lines(cause: FindingGroup, shown: Sequence[Finding]) -> Iterator[str]:
     if cause.title:
         yield f"{cause.severity:7} {one_line(cause.title)}"
     for finding in shown:

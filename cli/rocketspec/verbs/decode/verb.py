@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rocket_columnar.facts import Store
     from rocket_columnar.store import Kind, StoreFile
 
-    from rocketspec._settings import Settings
+    from rocketspec._settings import StoreOptions
 
 
 _FIRST, _LAST = -(1 << 63), (1 << 63) - 1  # of a Java long
@@ -257,7 +257,7 @@ def decode(
 
 
 def _files(
-    settings: Settings,
+    settings: StoreOptions,
     store: Store | None,
     kind: str | None,
     wanted: set[Kind],

@@ -278,7 +278,7 @@ def show_consumers(row: dict[str, Any]) -> None:
             say_all([*columns(table.rows, right=table.right, whole=whole, width=width), *table.after, ""])
 
 
-class _Table(NamedTuple):
+class _TextTable(NamedTuple):
     """Rows, the first of which are names; the numbers of columns set to the right and of texts that may be cut; last lines."""
 
     rows: Sequence[Sequence[str]]
@@ -287,7 +287,7 @@ class _Table(NamedTuple):
     after: Sequence[str] = ()
 
 
-def _groups(row: dict[str, Any]) -> _Table:
+def _groups(row: dict[str, Any]) -> _TextTable:
     rows = [
         (
             printable(lag["group"]),
@@ -305,10 +305,10 @@ def _groups(row: dict[str, Any]) -> _Table:
         for group, total in row["totals"].items()
     ]
     head = ("group", "topic", "queue", "offset", "behind", "oldest unread")
-    return _Table([head, *rows], (2, 3, 4), (0, 1), after)
+    return _TextTable([head, *rows], (2, 3, 4), (0, 1), after)
 
 
-def _delays(row: dict[str, Any]) -> _Table:
+def _delays(row: dict[str, Any]) -> _TextTable:
     rows = [
         (
             str(level.get("delay_level", "timer")),
@@ -319,10 +319,10 @@ def _delays(row: dict[str, Any]) -> _Table:
         )
         for level in (*row["delays"], *filter(None, [row["timers"]]))
     ]
-    return _Table([("level", "waiting", "overdue", "next due", "last due"), *rows], (0, 1, 2))
+    return _TextTable([("level", "waiting", "overdue", "next due", "last due"), *rows], (0, 1, 2))
 
 
-def _halves(row: dict[str, Any]) -> _Table:
+def _halves(row: dict[str, Any]) -> _TextTable:
     halves = row["halves"]
     left = row["open_halves"] - _HALVES
     rows = [
@@ -338,12 +338,12 @@ def _halves(row: dict[str, Any]) -> _Table:
     ]
     head = ("topic", "half", "phy offset", "checks", "stored", "unique key")
     after = [f"and {left:,} more; --json lists the first 1,000"] if left > 0 and halves else []
-    return _Table([head, *rows], (1, 2, 3), (0,), after)
+    return _TextTable([head, *rows], (1, 2, 3), (0,), after)
 
 
-def _failed(row: dict[str, Any]) -> _Table:
+def _failed(row: dict[str, Any]) -> _TextTable:
     rows = [(printable(one["group"]), f"{one['retries']:,}", f"{one['dead']:,}") for one in row["failed"]]
-    return _Table([("group", "retries", "dead letters"), *rows], (1, 2), (0,))
+    return _TextTable([("group", "retries", "dead letters"), *rows], (1, 2), (0,))
 
 
 def _time(timestamp: int | None) -> str:

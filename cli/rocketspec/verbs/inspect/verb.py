@@ -11,7 +11,7 @@ from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.store_folders import refuse_store
 
 from rocketspec import _options as option
-from rocketspec._settings import Settings, note_release, read_settings
+from rocketspec._settings import StoreOptions, note_release, read_settings
 from rocketspec._terminal import progress, say_all, skipped
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def inspect(
         _summarise(found, guess, as_json=as_json, plot=plot)
 
 
-def _overview(settings: Settings, *, as_json: bool) -> None:
+def _overview(settings: StoreOptions, *, as_json: bool) -> None:
     from rocket_columnar.consumers import progress as how_far
     from rocket_columnar.describe import look_at
     from rocket_columnar.facts import Store
@@ -141,7 +141,7 @@ def _overview(settings: Settings, *, as_json: bool) -> None:
         show_overview(seen, findings, consumers, options=settings.options)
 
 
-def _consumers(settings: Settings, group: str | None, topic: str | None, *, as_json: bool) -> None:
+def _consumers(settings: StoreOptions, group: str | None, topic: str | None, *, as_json: bool) -> None:
     from rocket_columnar.consumers import progress as how_far
 
     from rocketspec.verbs.inspect.store_view import chosen, show_consumers
@@ -156,7 +156,7 @@ def _consumers(settings: Settings, group: str | None, topic: str | None, *, as_j
     show_consumers(row)
 
 
-def _space(settings: Settings, *, as_json: bool) -> None:
+def _space(settings: StoreOptions, *, as_json: bool) -> None:
     from rocket_columnar.describe import space
 
     from rocketspec.verbs.inspect.store_view import show_space, space_as_json

@@ -14,7 +14,7 @@ from rocketspec._terminal import note, progress, say, say_all, skipped
 
 if TYPE_CHECKING:
     from rocket_columnar.facts import Store
-    from rocket_columnar.query import Answer
+    from rocket_columnar.query import QueryAnswer
 
 
 def query(
@@ -164,7 +164,7 @@ def query(
         raise typer.Exit(option.FINDINGS)
 
 
-def _delivery(store: Store, found: Answer, group: str | None) -> list[str]:
+def _delivery(store: Store, found: QueryAnswer, group: str | None) -> list[str]:
     """Lines on whether a group's consumers get the messages."""
     from rocket_columnar.consumers import delivery
 

@@ -21,7 +21,7 @@ from rocketspec._terminal import binary_stdout, one_line, say_all
 
 if TYPE_CHECKING:
     from rocket_columnar.consumers import Bounds, UnitAt
-    from rocket_columnar.query import Answer, Explanation, FileWalk, Row
+    from rocket_columnar.query import Explanation, FileWalk, QueryAnswer, Row
 
     from rocketspec._search import SearchArguments
 
@@ -31,7 +31,7 @@ _COMPRESSED: Final = 1
 _WITH_IDS: Final = 3  # messages at most whose ids are shown too
 
 
-def as_json(answer: Answer, explanation: Explanation | None, asked: SearchArguments) -> dict[str, Any]:
+def as_json(answer: QueryAnswer, explanation: Explanation | None, asked: SearchArguments) -> dict[str, Any]:
     """The answer as one JSON object, with the IDs of each message; binary is base64."""
     shown: dict[str, Any] = {
         "offsets": answer.offsets,
@@ -49,7 +49,7 @@ def as_json(answer: Answer, explanation: Explanation | None, asked: SearchArgume
     return shown
 
 
-def show(answer: Answer, explanation: Explanation | None, asked: SearchArguments) -> None:
+def show(answer: QueryAnswer, explanation: Explanation | None, asked: SearchArguments) -> None:
     """Prints the messages and, if there is one, the explanation."""
     if answer.messages:
         say_all(_messages(answer, asked))
@@ -100,7 +100,9 @@ def show_bodies(rows: Sequence[Row]) -> None:
     output.flush()
 
 
-def nothing_found(answer: Answer, asked: SearchArguments, *, topics: Sequence[str], has_index: bool) -> str:
+def nothing_found(
+    answer: QueryAnswer, asked: SearchArguments, *, topics: Sequence[str], has_index: bool
+) -> str:
     """The reason why there is no message, in one line, and what to try next.
 
     Args:
@@ -147,7 +149,7 @@ def _is_asked(row: Row, asked: SearchArguments) -> bool:
     return asked.key is None or (row["topic"] == asked.topic and asked.key in keys_of(row))
 
 
-def _messages(answer: Answer, asked: SearchArguments) -> Iterator[str]:
+def _messages(answer: QueryAnswer, asked: SearchArguments) -> Iterator[str]:
     return _table(answer.messages, ["" if _is_asked(row, asked) else "*" for row in answer.messages])
 
 
@@ -179,7 +181,7 @@ def _body(row: Row) -> str:
     return one_line(body[:200].decode("utf-8", "replace"))
 
 
-def _summary(answer: Answer, asked: SearchArguments) -> str:
+def _summary(answer: QueryAnswer, asked: SearchArguments) -> str:
     parts = [counted(len(answer.messages), "message")]
     others = sum(not _is_asked(row, asked) for row in answer.messages)
     if others:

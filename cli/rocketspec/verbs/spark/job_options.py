@@ -20,7 +20,7 @@ from rocketspec._terminal import note, progress
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rocket_columnar.store import BrokerConf
-    from rocket_spark import Place, Store
+    from rocket_spark import JobStore, RequestedStore
     from rocket_spark.tasks import Failures, Progress
 
 Overwrite = Annotated[
@@ -108,7 +108,7 @@ class Job:
             finally:
                 spark.stop()
 
-    def described(self) -> tuple[list[Store], dict[str, str]]:
+    def described(self) -> tuple[list[JobStore], dict[str, str]]:
         """The stores, as of `named_stores`, and the options of their storage; UsageError for an unknown one."""
         from rocket_spark.files import check_settings
 
@@ -116,7 +116,7 @@ class Job:
         check_settings(storage)
         return named_stores(self.stores, self.commitlog, self.broker_conf, storage), storage
 
-    def each(self) -> tuple[list[Store], Failures, dict[str, Any]]:
+    def each(self) -> tuple[list[JobStore], Failures, dict[str, Any]]:
         """For a job on each store: the stores, the dictionary that receives their errors, and the keyword arguments.
 
         Raises:
@@ -173,7 +173,7 @@ def named_stores(
     commitlog: list[str] | None,
     broker_confs: list[str] | None,
     storage: Mapping[str, str],
-) -> list[Store]:
+) -> list[JobStore]:
     """The stores of a job as the options describe them, each with its configuration.
 
     Args:
@@ -196,7 +196,7 @@ def named_stores(
                 "name the directory of a store, or give a --broker-conf FILE that sets storePathRootDir"
             )
         stores = [conf.store]
-    places: dict[str, Place] = {}
+    places: dict[str, RequestedStore] = {}
     known: dict[str, str] = {}
     for text in stores:
         for place in find_places(text, storage):
@@ -265,20 +265,20 @@ def _require_inside(conf: BrokerConf) -> None:
             )
 
 
-def _store_of(store: str, folders: list[str] | None, conf: BrokerConf | None) -> Store:
-    from rocket_spark import Store
+def _store_of(store: str, folders: list[str] | None, conf: BrokerConf | None) -> JobStore:
+    from rocket_spark import JobStore
     from rocket_spark.files import is_remote
 
     if conf is None:
-        return Store(store, tuple(folders or ()))
+        return JobStore(store, tuple(folders or ()))
     if is_remote(store):
-        return Store(store, tuple(folders or _far_folders(store, conf)), conf=conf)
+        return JobStore(store, tuple(folders or _far_folders(store, conf)), conf=conf)
     from rocketspec._settings import read_settings, warn
 
     settings = read_settings(Path(store), folders, None, conf.path)
     warn(settings)
     logs = tuple(map(str, settings.commitlog))
-    return Store(store, logs, None if _shows_geometry(store, logs) else settings.shape, conf=conf)
+    return JobStore(store, logs, None if _shows_geometry(store, logs) else settings.shape, conf=conf)
 
 
 def _shows_geometry(store: str, logs: tuple[str, ...]) -> bool:
