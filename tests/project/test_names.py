@@ -1,14 +1,22 @@
-"""Names in pages and docstrings exist: clauses, modules, files, options, links and their anchors."""
+"""Names in pages and docstrings exist: clauses, modules, files, verbs, options, targets of make, links; class names have one meaning."""
 
+import ast
+import io
 import re
 import subprocess
+import tokenize
+import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+import typer
+from rocket_golden import manifest
 from rocket_spec.clauses import clauses
+from rocketspec.verbs import register_all
 
 ROOT: Final = Path(__file__).parents[2]
 _LISTED: Final = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -24,7 +32,6 @@ _CLAUSE: Final = re.compile(
 _LINK: Final = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 _QUOTED: Final = re.compile(r"`([^`\n]+)`")
 _OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9]")
-_PARAMETER: Final = re.compile(r"^    (\w+): ", re.MULTILINE)
 _PLACEHOLDER: Final = re.compile(r"\b(?!README)(?:[A-Z]+|MyCase)[./]")
 FOREIGN: Final = {
     *("--spec", "--save-dev", "--omit-lockfile-registry-resolved", "--reference"),  # pipx, npm, chown
@@ -32,9 +39,34 @@ FOREIGN: Final = {
     "--depp",  # a slip of the hand, in a transcript
 }
 """Options of other programs that no code of ours calls."""
+OF_PACKAGES: Final = {"--release", "--sparse", "--fast", "--pyargs", "--add-opens", "--add-exports"}
+"""Options of other programs that the packages start or name."""
+FOREIGN_NAMES: Final = {"add_files", "_spark_metadata", "from_arrow"}
+"""Names of other projects."""
+GROUPS: Final = {"spec", "case", "golden", "adapter", "spark"}
+MADE_UP_FILES: Final = {
+    *("my_port.py", "my_index.py", "my_adapter.py", "adapter/adapter.py", "tests/.../test_file.py"),
+    *("rocketspec_main.py", "report.md", "tables.md", "command.md", "Design_Query.md"),
+}
+"""Files of examples, of reports and of the site, and one of RocketMQ."""
 
-_FOLDERS: Final = tuple(sorted({name.partition("/")[0] + "/" for name in _TRACKED if "/" in name}))
-_MODULE: Final = re.compile(r"(?:rocket_\w+|rocketspec|tools)(?:\.[a-z_]+)+")
+_PACKAGES: Final = re.compile(
+    r"(?:cli|columnar|spark|spec|reference|golden|conformance)/(?:rocket_\w+|rocketspec)/.*\.py"
+)
+_MODULE: Final = re.compile(
+    r"(?<![\w./-])(?:rocket_(?:spec|reference|golden|conformance|columnar|spark)|rocketspec)(?:\.[a-z_]+)+"
+)
+_RUN: Final = re.compile(r"python3? -m ((?:tools|benchmarks|website|release)[\w.]*)")
+_FILE: Final = re.compile(r"(?<![\w./{}$*-])[\w.-]+(?:/[\w.-]+)*\.(?:py|md|ksy|mjs)\b(?![\w(/-])")
+_COMMAND: Final = re.compile(
+    r"(?:^\$ |`|^)rocketspec ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?[^`\n]*", re.MULTILINE
+)
+_TARGET: Final = re.compile(r"`make ([a-z-]+)|^(?:\$ )?make ([a-z-]+)", re.MULTILINE)
+_EXTRA: Final = re.compile(r"[`'](?:rocketspec|\.)\[([a-z]+)\][`']")
+_IDENTIFIER: Final = re.compile(r"(?!rocketspec_audit_)(?:\w+\.)*(_?[a-z]+(?:_[a-z0-9]+)+)(?:\(.*\))?")
+_CODE: Final = re.compile(
+    r"(?:index|queue|log|checkpoint|store|config|topic|consumer|delay|transaction|timer)\.[a-z_]+"
+)
 _SLUG: Final = re.compile(r"[^\w -]")
 
 
@@ -53,6 +85,16 @@ def test_clauses_exist() -> None:
     families = {clause.rpartition("-")[0] for clause in known}
     allowed = known | families | MADE_UP
     assert found_in([*PAGES, *SOURCES], lambda name: set(_CLAUSE.findall(text_of(name))) - allowed) == {}
+
+
+_PATHS: Final = {
+    "/".join(parts[at:end])
+    for name in _TRACKED
+    if (parts := name.split("/"))
+    for end in range(1, len(parts) + 1)
+    for at in range(end)
+}
+"""Every file and folder, with or without the folders that it is in."""
 
 
 @cache
@@ -85,22 +127,35 @@ def broken_links(name: str) -> Iterator[str]:
                 yield f"{target}#{anchor}"
 
 
-def quoted(name: str) -> Iterator[str]:
-    """The texts between single backticks in a page or a module."""
-    yield from _QUOTED.findall(re.sub(r"^ *```.*?^ *```", "", text_of(name), flags=re.MULTILINE | re.DOTALL))
+def docstrings(name: str) -> str:
+    """The docstrings of a module; the whole of a page."""
+    if not name.endswith(".py"):
+        return text_of(name)
+    found = [
+        ast.get_docstring(node, clean=False)
+        for node in ast.walk(ast.parse(text_of(name)))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    return "\n".join(filter(None, found))
+
+
+PYTHON: Final = [name for name in SOURCES if name.endswith(".py")]
 
 
 def test_files_and_modules_exist() -> None:
-    assert found_in([*PAGES, *(name for name in SOURCES if name.endswith(".py"))], unknown_names) == {}
+    assert found_in([*PAGES, *PYTHON], unknown_files) == {}
 
 
-def unknown_names(name: str) -> Iterator[str]:
-    for part in quoted(name):
-        if part.startswith(_FOLDERS) and re.fullmatch(r"[\w./-]+", part) and "/" in part.rstrip("/"):
-            if not ((ROOT / part).exists() or _PLACEHOLDER.search(part)):
-                yield part
-        elif _MODULE.fullmatch(part) and not _importable(part):
-            yield part
+def unknown_files(name: str) -> Iterator[str]:
+    text = docstrings(name)
+    modules = set(_MODULE.findall(text)) - {"rocketspec.pex", "rocketspec.vectors", "rocketspec.adapter"}
+    yield from (found for found in modules if not _importable(found))
+    runs = {found.replace(".", "/") for found in _RUN.findall(text)}
+    yield from (found for found in runs if not {found, f"{found}.py"} & _PATHS)
+    files = set() if name.startswith("tests/") else set(_FILE.findall(text)) - MADE_UP_FILES
+    yield from (
+        found for found in files if not _PLACEHOLDER.search(found) and found.lstrip("./") not in _PATHS
+    )
 
 
 @cache
@@ -118,24 +173,125 @@ def _importable(dotted: str) -> bool:
     return False
 
 
+def _commands(
+    command: typer.core.TyperGroup | typer.core.TyperCommand, name: str
+) -> Iterator[tuple[str, set[str]]]:
+    yield name, {"--help"}.union(*([*option.opts, *option.secondary_opts] for option in command.params))
+    for verb, inner in getattr(command, "commands", {}).items():
+        yield from _commands(inner, f"{name} {verb}".strip())
+
+
 @cache
-def options() -> frozenset[str]:
-    """Every option that is in the code, or in a file that starts programs."""
-    files = [
+def options() -> dict[str, set[str]]:
+    """The options of each verb, and under `""` those before one."""
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    register_all(app)
+    return {**dict(_commands(typer.main.get_command(app), "")), "": {"--help", "--version"}}
+
+
+@cache
+def other_options() -> frozenset[str]:
+    """Options in what starts other programs, or is one."""
+    names = [
         name
         for name in _TRACKED
-        if not name.endswith((".md", ".json", ".txt")) and name != Path(__file__).relative_to(ROOT).as_posix()
+        if not name.endswith((".md", ".json", ".txt", ".zip", ".xz")) and not _PACKAGES.fullmatch(name)
     ]
-    found: set[str] = set()
-    for name in files:
-        try:
-            found.update(_OPTION.findall(text_of(name)))
-        except UnicodeDecodeError:
+    texts = [
+        (ROOT / name).read_bytes().decode("utf-8", "replace")
+        for name in names
+        if name != "tests/project/test_names.py"
+    ]
+    return FOREIGN.union(*map(_OPTION.findall, texts))
+
+
+def test_options_and_targets_exist() -> None:
+    known = other_options().union(OF_PACKAGES, *options().values())
+    assert found_in(PAGES, lambda name: set(_OPTION.findall(text_of(name))) - known) == {}
+    made = {"sure", *" ".join(re.findall(r"^([a-z -]+):", text_of("Makefile"), re.MULTILINE)).split()}
+    assert (
+        found_in(PAGES, lambda name: {one or other for one, other in _TARGET.findall(text_of(name))} - made)
+        == {}
+    )
+
+
+def test_verbs_have_their_options() -> None:
+    pages = [name for name in PAGES if not name.startswith("tests/cli/transcripts/")]
+    assert found_in(pages, commands_that_fail) == {}
+
+
+def commands_that_fail(name: str) -> Iterator[str]:
+    for found in _COMMAND.finditer(text_of(name)):
+        verb, inner = found[1], f"{found[1]} {found[2]}"
+        if verb == "itself":  # a sentence
             continue
-        if name.startswith("cli/"):  # an option without a text of its own has the name of its parameter
-            found.update("--" + word.replace("_", "-") for word in _PARAMETER.findall(text_of(name)))
-    return frozenset(found | FOREIGN)
+        known = options().get(inner, options().get(verb))
+        own = re.split(r" -- | \||&&|#", found[0])[0]
+        is_group = verb in GROUPS and found[2] is not None
+        if known is None or (is_group and inner not in options()) or set(_OPTION.findall(own)) - known:
+            yield found[0]
 
 
-def test_options_exist() -> None:
-    assert found_in(PAGES, lambda name: set(_OPTION.findall(text_of(name))) - options()) == {}
+def test_texts_of_the_packages_name_real_options() -> None:
+    known = OF_PACKAGES.union(*options().values())
+
+    def wrong(name: str) -> set[str]:
+        values = [node.value for node in ast.walk(ast.parse(text_of(name))) if isinstance(node, ast.Constant)]
+        found = set(_OPTION.findall("\n".join(value for value in values if isinstance(value, str))))
+        return {option for option in found - known if not option.startswith("--rocketspec-")}
+
+    assert found_in(filter(_PACKAGES.fullmatch, _TRACKED), wrong) == {}
+
+
+@cache
+def words() -> frozenset[str]:
+    """The names and dotted names in code, comments and docstrings aside."""
+    found: set[str] = set()
+    for name in _TRACKED:
+        if name.endswith(".py"):
+            tokens = list(tokenize.generate_tokens(io.StringIO(text_of(name)).readline))
+            code = (tokenize.NAME, tokenize.STRING)
+            texts = [
+                token.string
+                for token in tokens
+                if token.type in code and not token.string.startswith(('"""', 'r"""'))
+            ]
+        elif name.endswith((".md", ".zip", ".xz", ".zst")):
+            continue
+        else:
+            texts = [(ROOT / name).read_bytes().decode("utf-8", "replace")]
+        found.update(part for text in texts for part in re.findall(r"\w+(?:\.\w+)*", text))
+    return frozenset(found | {part for word in found for part in word.split(".")})
+
+
+def test_names_of_code_exist() -> None:
+    assert found_in([*PAGES, *PYTHON], unknown_code) == {}
+
+
+def unknown_code(name: str) -> set[str]:
+    """Names with `_`, codes of findings and operations, stores that are unpacked, and extras that do not exist."""
+    text = docstrings(name)
+    names = {found[1] for part in _QUOTED.findall(text) if (found := _IDENTIFIER.fullmatch(part))}
+    codes = {part for part in _QUOTED.findall(text) if _CODE.fullmatch(part)} if name in PAGES else set()
+    stores = set(re.findall(r"golden unpack ([a-z][\w-]+)", text)) - {"it", *manifest().stores}
+    extras = tomllib.loads(text_of("pyproject.toml"))["project"]["optional-dependencies"]
+    return ((names | codes) - words() - FOREIGN_NAMES) | stores | (set(_EXTRA.findall(text)) - {*extras})
+
+
+def test_class_names_have_one_meaning() -> None:
+    """The reference and the engine have each their own of three; two adapters are examples that stand alone."""
+    found = Counter(
+        node.name
+        for name in _TRACKED
+        if name.endswith(".py") and not name.startswith("tests/") and "_generated" not in name
+        for node in ast.walk(ast.parse(text_of(name)))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert {name for name, count in found.items() if count > 1} == {
+        "IndexFile",
+        "IndexHeader",
+        "Record",
+        "Case",
+        "Reader",
+    }
