@@ -1,13 +1,11 @@
 """Directed hostile files beside a store's own: configurations of brokers, and DLedger's checkpoint; each is one line."""
 
 import os
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from rocket_columnar import config
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
 from store_bytes import put, record, unit
@@ -125,14 +123,3 @@ def test_a_thousand_empty_queue_files_cost_one_pause(
         with file.open() as reader:
             assert reader.size == 0
     assert clock[0] - made - age <= (0.21 if not age else 0)
-
-
-def test_a_configuration_of_blanks_takes_little_memory() -> None:
-    """2 MB; an expression that can go back keeps 142 bytes for each blank."""
-    text = b" \n" * (1 << 20)
-    tracemalloc.start()
-    try:
-        assert config.parse(text + b"7", "config/topics.json") == 7
-        assert tracemalloc.get_traced_memory()[1] < 8 * len(text)
-    finally:
-        tracemalloc.stop()

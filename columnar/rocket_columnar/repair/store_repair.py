@@ -28,9 +28,8 @@ from rocket_columnar.consumers import (
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.repair.choice import is_aside, rebuilt
-from rocket_columnar.repair.folder import RepairFolder
+from rocket_columnar.repair.folder import RepairFolder, Root
 from rocket_columnar.repair.journal import can_move
-from rocket_columnar.repair.root import Root
 from rocket_columnar.repair.target import Outlook, Target
 from rocket_columnar.report import REPAIRED, REPAIRED_LATER, AuditReport, audit
 from rocket_columnar.restart import predicted
@@ -169,20 +168,17 @@ def _survey(target: Target) -> _Survey:
     remedies = REPAIRED_LATER if report.signs else REPAIRED
     roots: list[Finding] = []
     left: list[Finding] = []
+    # A `commitlog` that is elsewhere is left: nothing is moved out of it by a rename.
+    fixed = _LOG if (target.store / _LOG).is_symlink() else "/"
     for cause in report.causes:
         of_log = any(_is_of_log(root) for root in cause.roots)
         for root in cause.roots if of_log else (*cause.roots, *cause.consequences):
             if root.severity != "note":
-                can_cure = not is_aside(root) or (can_move(root.file) and not _is_linked(target, root.file))
+                can_cure = not is_aside(root) or (can_move(root.file) and not root.file.startswith(fixed))
                 named = root.code == _BEYOND and (target.to_end or target.offsets is not None)
                 cured = (root.remedy in remedies or named) and not of_log and can_cure
                 (roots if cured else left).append(root)
     return _Survey(roots, left, outlook)
-
-
-def _is_linked(target: Target, file: str) -> bool:
-    """Whether a file is in a `commitlog` that is elsewhere: it stays there, as it cannot be moved by a rename."""
-    return file.startswith(_LOG) and (target.store / _LOG).is_symlink()
 
 
 def _outlook(target: Target, store: Store, report: AuditReport) -> Outlook:
