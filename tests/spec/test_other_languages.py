@@ -4,10 +4,11 @@ import ipaddress
 import json
 import os
 import re
-import struct
 import subprocess
 from base64 import b64decode
 from collections import defaultdict
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,11 +17,13 @@ import rocket_golden
 from golden_readers import FIELDS, split_properties
 from golden_truth import lines
 from java_programs import SHORT_LIVED, compile_java, jars_of
+from store_bytes import put, unit
 
 from tools.make_readers import compiler
 
 HERE: Final = Path(__file__).parent / "readers"
 STORES: Final = [*rocket_golden.stores(log=None), *rocket_golden.stores(unclean=True, log=None)]
+DLEDGER: Final = [name for name in STORES if name.startswith("dledger")]
 LANGUAGES: Final = ("java", "javascript")
 ENTRY_FIELDS: Final = [
     "pos",
@@ -80,9 +83,9 @@ def command(request: pytest.FixtureRequest) -> list[str]:
     return found
 
 
-def dumped(command: list[str], files: list[tuple[str, Path]], geometry: tuple[int, int]) -> Rows:
-    """Fields that a program of another language read, by file."""
-    asked = "".join(f"{kind}\t{path}\t{geometry[0]}\t{geometry[1]}\n" for kind, path in files)
+def dumped(command: list[str], files: Iterable[tuple[str, Path, tuple[int, int]]]) -> Rows:
+    """Fields that a program of another language read, by file; each file has a kind and a geometry."""
+    asked = "".join(f"{kind}\t{path}\t{slots}\t{entries}\n" for kind, path, (slots, entries) in files)
     modules = compiler()[1] / "node_modules"
     done = subprocess.run(
         command,
@@ -129,6 +132,7 @@ def of(line: Line) -> list[Any]:
     return [line[field] for field in FIELDS[line["type"]]]
 
 
+@cache
 def expected(name: str) -> tuple[dict[str, str], dict[str, list[list[str]]], dict[str, list[dict[str, str]]]]:
     """By file: its kind, what Java says of it in the form of a dump, and the properties of its records."""
     kinds: dict[str, str] = {}
@@ -169,36 +173,62 @@ def expected(name: str) -> tuple[dict[str, str], dict[str, list[list[str]]], dic
     return kinds, rows, texts
 
 
+DAMAGED: Final = [
+    variant
+    for variant in rocket_golden.damaged()
+    if variant.damage.startswith("log.") and variant.offset is not None
+]
+
+
+def entry_index(name: str) -> str:
+    """DLedger's index of entries."""
+    (file,) = (line["file"] for line in lines(name)["entry_index_file"])
+    return str(file)
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The golden stores, and the damaged ones, by their names."""
+    folder = tmp_path_factory.mktemp("stores")
+    found = {name: rocket_golden.open_store(name, folder) for name in STORES}
+    return found | {one.name: rocket_golden.open_damaged(one.name, folder / one.name) for one in DAMAGED}
+
+
+@pytest.fixture(scope="module")
+def read(command: list[str], stores: dict[str, Path]) -> Rows:
+    """What one process read of all of them."""
+    known = rocket_golden.manifest().stores
+    asked = [
+        (kind, stores[name] / file, known[name].geometry)
+        for name in STORES
+        for file, kind in expected(name)[0].items()
+    ]
+    asked += [("dledger_index", stores[name] / entry_index(name), (1, 1)) for name in DLEDGER]
+    asked += [("lenient", stores[one.name] / one.file, (1, 1)) for one in DAMAGED]
+    return dumped(command, asked)
+
+
 @pytest.mark.node
 @pytest.mark.java
 @pytest.mark.parametrize("name", STORES)
-def test_it_reads_what_java_says_of_a_store(command: list[str], name: str, tmp_path: Path) -> None:
-    store = rocket_golden.open_store(name, tmp_path)
-    kinds, rows, texts = expected(name)
-    found = dumped(
-        command,
-        [(kind, store / file) for file, kind in kinds.items()],
-        rocket_golden.manifest().stores[name].geometry,
-    )
+def test_it_reads_what_java_says_of_a_store(read: Rows, name: str, stores: dict[str, Path]) -> None:
+    _, rows, texts = expected(name)
     compared = 0
     for file, wanted in rows.items():
-        seen = found[str(store / file)]
+        seen = read[str(stores[name] / file)]
         plain = [row[:-1] if row[0] == "record" else row for row in seen]
         assert plain == wanted, file
-        assert [split_properties(bytes.fromhex(row[-1])) for row in seen if row[0] == "record"] == texts.get(
-            file, []
-        )
+        properties = [split_properties(bytes.fromhex(row[-1])) for row in seen if row[0] == "record"]
+        assert properties == texts.get(file, [])
         compared += len(wanted)
     assert compared > 200
 
 
 @pytest.mark.node
 @pytest.mark.java
-@pytest.mark.parametrize("name", [name for name in STORES if name.startswith("dledger")])
-def test_it_reads_dledgers_own_index(command: list[str], name: str, tmp_path: Path) -> None:
-    store = rocket_golden.open_store(name, tmp_path)
-    (file,) = (line["file"] for line in lines(name)["entry_index_file"])
-    rows = dumped(command, [("dledger_index", store / file)], (1, 1))[str(store / file)]
+@pytest.mark.parametrize("name", DLEDGER)
+def test_it_reads_dledgers_own_index(read: Rows, name: str, stores: dict[str, Path]) -> None:
+    rows = read[str(stores[name] / entry_index(name))]
     entries = [
         [str(entry[field]) for field in ("pos", "size", "index", "term")]
         for entry in lines(name)["log_entry"]
@@ -207,23 +237,15 @@ def test_it_reads_dledgers_own_index(command: list[str], name: str, tmp_path: Pa
     assert len(rows) == int(entries[-1][2]) + 1
 
 
-DAMAGED: Final = [
-    variant
-    for variant in rocket_golden.damaged()
-    if variant.damage.startswith("log.") and variant.offset is not None
-]
-
-
 @pytest.mark.node
 @pytest.mark.java
 @pytest.mark.parametrize("variant", DAMAGED, ids=lambda variant: variant.name)
 def test_the_lenient_schema_finds_every_whole_record(
-    command: list[str], variant: rocket_golden.Damaged, tmp_path: Path
+    read: Rows, variant: rocket_golden.Damaged, stores: dict[str, Path]
 ) -> None:
     """All that Java read before the damage, but the record that is damaged."""
-    store = rocket_golden.open_damaged(variant.name, tmp_path)
     base = int(Path(variant.file).name)
-    rows = dumped(command, [("lenient", store / variant.file)], (1, 1))[str(store / variant.file)]
+    rows = read[str(stores[variant.name] / variant.file)]
     genuine = [base + int(row[1]) for row in rows if row[2] == str(base + int(row[1]))]
     records = {
         line["phy_offset"]: line["size"]
@@ -238,16 +260,15 @@ def test_the_lenient_schema_finds_every_whole_record(
 
 @pytest.mark.node
 @pytest.mark.java
-@pytest.mark.parametrize(
-    "offset", [0, 1, (1 << 32) - 1, 1 << 32, (1 << 53) - 1, 1 << 53, (1 << 53) + 1, (1 << 53) + 2]
-)
-def test_offsets_of_ext_units(command: list[str], offset: int, tmp_path: Path) -> None:
+def test_offsets_of_ext_units(command: list[str], tmp_path: Path) -> None:
     """CQ-EXT-2: exact up to 2^53 in JavaScript too, whose numbers are doubles; above that rounded there."""
-    path = tmp_path / f"{0:020}"
-    path.write_bytes(struct.pack(">qiq", 7, 100, offset - (1 << 63)).ljust(40, b"\0"))
-    shown = int(float(offset)) if command[0] == "node" else offset
-    assert dumped(command, [("queue", path)], (1, 1))[str(path)] == [["unit", "7", "100", "", str(shown)]]
-    assert (shown == offset) == (command[0] != "node" or offset != (1 << 53) + 1)
+    offsets = (0, 1, (1 << 32) - 1, 1 << 32, (1 << 53) - 1, 1 << 53, (1 << 53) + 1, (1 << 53) + 2)
+    paths = [put(tmp_path, str(offset), unit(7, 100, offset - (1 << 63)) + bytes(20)) for offset in offsets]
+    rows = dumped(command, [("queue", path, (1, 1)) for path in paths])
+    shown = [int(rows[str(path)][0][4]) for path in paths]
+    assert [rows[str(path)][0][:4] for path in paths] == [["unit", "7", "100", ""]] * len(offsets)
+    rounded = {(1 << 53) + 1} if command[0] == "node" else set[int]()
+    assert {one for one, other in zip(offsets, shown, strict=True) if one != other} == rounded
 
 
 # The examples of docs/schemas.md, run as they are beside the golden store that they name.
@@ -274,13 +295,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.node
-def test_javascript(node: str, folder: Path) -> None:
-    assert node
-    assert compiled(folder, "javascript")["failed"] == []
+def test_javascript(javascript_command: list[str], folder: Path) -> None:
     (code,) = blocks("javascript")
-    (folder / "javascript" / "example.cjs").write_text(code)
+    example = Path(javascript_command[-1]) / "example.cjs"
+    example.write_text(code)
     modules = str(compiler()[1] / "node_modules")
-    found = printed(["node", "javascript/example.cjs"], folder, NODE_PATH=modules)
+    found = printed(["node", str(example)], folder, NODE_PATH=modules)
     files = [
         line for line in lines("mixed")["queue_unit"] if line["file"].startswith("consumequeue/Orders/0/")
     ]
@@ -290,16 +310,12 @@ def test_javascript(node: str, folder: Path) -> None:
 
 @pytest.mark.node
 @pytest.mark.java
-def test_java(java: str, maven: str, node: str, folder: Path) -> None:
-    assert maven
-    assert node
-    assert compiled(folder, "java")["failed"] == []
+def test_java(java_command: list[str], folder: Path) -> None:
     (code,) = blocks("java")
-    (folder / "java" / "Example.java").write_text(code)
-    jars = jars_of("schema-readers/jars")
-    path = os.pathsep.join([str(folder / "classes"), f"{jars}/*"])
-    compile_java((folder / "java").glob("*.java"), path, folder / "classes")
-    (found,) = printed([java, *SHORT_LIVED.split(), "-cp", path, "Example"], folder)
+    (folder / "Example.java").write_text(code)
+    *java, path, _ = java_command
+    compile_java([folder / "Example.java"], path, folder / "classes")
+    (found,) = printed([*java, f"{path}{os.pathsep}{folder / 'classes'}", "Example"], folder)
     entries: dict[str, list[int]] = {}
     for line in lines("mixed")["index_entry"]:
         entries.setdefault(line["file"], []).append(line["phy_offset"])
