@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from adapter_code import AdapterMaker
-from rocket_spec.data import find_data
 from verb_run import Verb, any_verb
 
 PRELUDE = """
@@ -60,12 +59,6 @@ def adapter(tmp_path: Path) -> AdapterMaker:
         return [sys.executable, str(path)]
 
     return make
-
-
-@pytest.fixture(scope="session")
-def python_adapter() -> list[str]:
-    """The command of the starter adapter in Python."""
-    return [sys.executable, str(find_data("conformance/adapters/python/adapter.py"))]
 
 
 @pytest.fixture

@@ -100,7 +100,6 @@ class RealBroker:
         java: path of `java`.
         config: settings of every start of the broker.
         jars: a folder of another release's jars, for the broker alone.
-        niceness: of all processes; tests leave the machine to others.
 
     Attributes:
         store: the store directory of the next start.
@@ -115,7 +114,6 @@ class RealBroker:
         config: Mapping[str, str],
         *,
         jars: Path | None = None,
-        niceness: int = 10,
     ) -> None:
         self.folder = folder
         self.store = folder / "store"
@@ -124,7 +122,7 @@ class RealBroker:
         self.overlay: Path | None = None
         class_path, flags = generator_jars()
         folder.mkdir(parents=True, exist_ok=True)
-        nice = ["nice", "-n", str(niceness)] if shutil.which("nice") else []
+        nice = ["nice"] if shutil.which("nice") else []  # tests leave the machine to others
         self._java = [*nice, java, *flags, *_FLAGS, f"-Duser.home={folder / 'home'}"]
         self._class_path = ["-cp", os.pathsep.join([str(driver_classes(class_path)), *class_path])]
         self._broker_jars = class_path if jars is None else [str(jars / "*")]

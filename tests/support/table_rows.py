@@ -1,14 +1,12 @@
 """What jobs and sources on Spark are compared with: the engine's rows of a store, rows of Parquet parts, and equal folders."""
 
 import filecmp
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 from rocket_columnar.decode import decode
-from rocket_columnar.findings import Finding
 from rocket_columnar.log import Gap
 from rocket_columnar.store import ALL_KINDS, StoreFile, find_files
 
@@ -42,11 +40,6 @@ def rows_of(files: Sequence[StoreFile] | Path, **options: Any) -> list[Row]:
 def table_rows(store: Path, table: str, **options: Any) -> list[Row]:
     """The rows of one table, also of those that `decode` only gives when asked."""
     return rows_of(find_files(store, kinds=ALL_KINDS), tables=[table], **options)
-
-
-def without_cures(found: Iterable[Finding]) -> list[Finding]:
-    """Findings without the commands of their cures, which name a folder by the time of day."""
-    return [replace(finding, cure="") for finding in found]
 
 
 def part_rows(folder: Path) -> list[Row]:

@@ -75,9 +75,6 @@ def test_a_null_has_no_hash() -> None:
         hash_keys(pa.array(["a", None]))
 
 
-MARK = "\ufffd"
-
-
 def test_two_byte_strings_of_every_lead_decode_as_in_the_reference() -> None:
     tails = (b"", b"a", b"\x80", b"\x8f", b"\x90", b"\x9f\x80", b"\xa0\x80", b"\xbf\xbf\xbf", b"\x80\x80a")
     for lead in range(256):
