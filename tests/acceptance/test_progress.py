@@ -3,14 +3,13 @@
 import json
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from real_broker import NAME, RealBroker, generator_jars
+from real_broker import NAME, RealBroker, run_program
 from rocket_columnar.consumers import progress
 from rocket_columnar.describe import look_at
 from rocket_columnar.facts import Store
@@ -23,14 +22,9 @@ pytestmark = pytest.mark.java
 OFFSETS = Path("config", "consumerOffset.json")
 
 
-def asked(broker: RealBroker, java: str, what: str, answer: Path) -> dict[str, Any]:
-    jars, flags = generator_jars()
-    program = str(Path(__file__).with_name("Progress.java"))
-    home = f"-Duser.home={answer.parent / 'home'}"
-    command = [java, *flags, home, "-cp", ":".join(jars), program]
-    command += [broker.namesrv, NAME, what, str(answer), broker.address]
-    ran = subprocess.run(command, check=False, capture_output=True, timeout=180)
-    assert ran.returncode == 0, ran.stderr.decode("utf-8", "replace")
+def asked(broker: RealBroker, what: str, answer: Path) -> dict[str, Any]:
+    program = Path(__file__).with_name("Progress.java")
+    run_program(program, answer.parent / "home", broker.namesrv, NAME, what, answer, broker.address)
     found: dict[str, Any] = json.loads(answer.read_bytes())
     return found
 
@@ -56,8 +50,8 @@ def broker(maven: str, java: str, tmp_path: Path) -> Iterator[RealBroker]:
         yield started
 
 
-def test_every_number_as_the_broker_counts(broker: RealBroker, java: str, tmp_path: Path) -> None:
-    answer = asked(broker, java, "make", tmp_path / "made.json")
+def test_every_number_as_the_broker_counts(broker: RealBroker, tmp_path: Path) -> None:
+    answer = asked(broker, "make", tmp_path / "made.json")
     broker.stop()
     seen = progress(Store(broker.store), sizes=True)
     for group in ("behind", "even", "ahead"):
@@ -97,7 +91,7 @@ def test_every_number_as_the_broker_counts(broker: RealBroker, java: str, tmp_pa
     patience = time.monotonic() + 60
     while ends(broker.store) < before + 2 and time.monotonic() < patience:
         time.sleep(0.1)
-    started = asked(broker, java, "ask", tmp_path / "started.json")
+    started = asked(broker, "ask", tmp_path / "started.json")
     broker.stop()
     assert ends(broker.store) == before + 2
     assert [level.messages for level in progress(Store(broker.store)).delays if level.delay_level == 1] == [1]
@@ -116,9 +110,9 @@ def test_every_number_as_the_broker_counts(broker: RealBroker, java: str, tmp_pa
 
 
 @pytest.mark.soak
-def test_a_delay_offset_beyond_its_queue(broker: RealBroker, java: str, tmp_path: Path) -> None:
+def test_a_delay_offset_beyond_its_queue(broker: RealBroker, tmp_path: Path) -> None:
     """The broker goes on at the queue's end, as the finding says: what waited is never delivered (CFG-5)."""
-    asked(broker, java, "delay", tmp_path / "sent.json")
+    asked(broker, "delay", tmp_path / "sent.json")
     broker.kill()  # before the 10 s are over
     before = ends(broker.store)
     file = broker.store / "config" / "delayOffset.json"
@@ -131,9 +125,9 @@ def test_a_delay_offset_beyond_its_queue(broker: RealBroker, java: str, tmp_path
     assert ends(broker.store) == before
 
 
-def test_topics_that_are_not_listed(broker: RealBroker, java: str, tmp_path: Path) -> None:
+def test_topics_that_are_not_listed(broker: RealBroker, tmp_path: Path) -> None:
     """Without the list nothing is delivered; after a repair a new group gets every message once."""
-    asked(broker, java, "make", tmp_path / "made.json")
+    asked(broker, "make", tmp_path / "made.json")
     broker.stop()
     queues = [queue for queue in look_at(broker.store).queues if queue.topic == "Lag"]
     sent = {(queue.queue_id, offset) for queue in queues for offset in range(queue.max_offset)}

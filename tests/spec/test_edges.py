@@ -3,13 +3,12 @@
 `real/restart_scripts.txt` says what lay there: mostly records of 111 bytes, three a file of 400 bytes.
 """
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import rocket_golden
-from real_broker import generator_jars
+from real_broker import run_program
 from restart_states import State, indexed, log, queue, units
 from rocket_spec import construct_schemas, kaitai
 
@@ -211,14 +210,11 @@ def test_other_files_of_a_store(stores: Stores, tmp_path: Path) -> None:
 
 
 @pytest.mark.java
-def test_how_texts_are_written(maven: str, java: str) -> None:
+def test_how_texts_are_written(maven: str, tmp_path: Path) -> None:
     """STORE-25: a file is deleted before FILE.tmp takes its name; if the `.bak` cannot be written, FILE.tmp stays beside it."""
     assert maven
-    class_path, flags = generator_jars()
-    program = Path(__file__).parent / "real" / "Writes.java"
-    command = [java, *flags, "-cp", ":".join(class_path), str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == [
+    printed = run_program(Path(__file__).parent / "real" / "Writes.java", tmp_path)
+    assert printed.splitlines() == [
         f"{writer} {line}"
         for writer in ("MixAll", "IOUtils")
         for line in (

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -121,12 +121,15 @@ class Site(ExitStack):
 
     def __init__(self, folder: Path, java: str) -> None:
         super().__init__()
-        self._broker, self._other = (
-            self.enter_context(RealBroker(folder / name, java, {})) for name in ("a", "b")
-        )
+        self._folder, self._java = folder, java
+        self._broker = self.enter_context(RealBroker(folder / "a", java, {}))
         self._sound: dict[str, Measured] = {}
         self._patience: float = _FIRST
         self._slowest = 0.0
+
+    @cached_property
+    def _slave(self) -> RealBroker:
+        return self.enter_context(RealBroker(self._folder / "b", self._java, {}))
 
     def measure(
         self, store: Path, base: str, settings: Mapping[str, str], known: Sequence[Message] = ()
@@ -142,7 +145,7 @@ class Site(ExitStack):
                 sound(_MASTERS[base], driver.store)
                 driver.start(**config, brokerRole="ASYNC_MASTER", haListenPort=str(free_port()))
                 running.callback(driver.kill)
-                broker = self._other
+                broker = self._slave
                 config |= {"brokerRole": "SLAVE", "brokerId": "1", "namesrvAddr": driver.namesrv}
             shutil.rmtree(broker.store, ignore_errors=True)
             shutil.copytree(store, broker.store)

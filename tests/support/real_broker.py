@@ -72,15 +72,25 @@ def generator_jars() -> tuple[list[str], list[str]]:
     return [str(jars / "*")], flags
 
 
-def driver_classes(jars: Sequence[str]) -> Path:
-    """The folder of the driver's classes, compiled once in a checkout and not at each start of a driver."""
-    classes = ROOT / "build" / "driver" / hashlib.sha256(DRIVER.read_bytes()).hexdigest()
-    with one_at_a_time("driver"):
+def classes_of(source: Path, jars: Sequence[str]) -> Path:
+    """The folder of a Java program's classes, compiled once in a checkout and not at each start."""
+    classes = ROOT / "build" / source.stem.lower() / hashlib.sha256(source.read_bytes()).hexdigest()
+    with one_at_a_time(source.stem.lower()):
         if not classes.exists():
             made = classes.with_suffix(".new")
-            compile_java([DRIVER], os.pathsep.join(jars), made)
+            compile_java([source], os.pathsep.join(jars), made)
             made.rename(classes)
     return classes
+
+
+def run_program(source: Path, home: Path, *arguments: str | Path) -> str:
+    """Runs a Java program beside the jars of 4.9.3, with a folder for what they write; what it prints."""
+    jars, flags = generator_jars()
+    class_path = os.pathsep.join([str(classes_of(source, jars)), *jars])
+    command = ["java", *flags, f"-Duser.home={home}", "-cp", class_path, source.stem, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def broker_jars(version: str, folder: Path) -> Path:
@@ -124,7 +134,7 @@ class RealBroker:
         folder.mkdir(parents=True, exist_ok=True)
         nice = ["nice"] if shutil.which("nice") else []  # tests leave the machine to others
         self._java = [*nice, java, *flags, *_FLAGS, f"-Duser.home={folder / 'home'}"]
-        self._class_path = ["-cp", os.pathsep.join([str(driver_classes(class_path)), *class_path])]
+        self._class_path = ["-cp", os.pathsep.join([str(classes_of(DRIVER, class_path)), *class_path])]
         self._broker_jars = class_path if jars is None else [str(jars / "*")]
         self._port = free_port(-2, 1)
         self._namesrv = f"{_LOOPBACK}:{free_port()}"

@@ -5,13 +5,12 @@
 
 import json
 import random
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from real_broker import generator_jars
+from real_broker import run_program
 from rocket_columnar.config import LoadedConfig, load_config
 from rocket_columnar.store import CONFIG_TABLES
 from rocket_golden import open_store
@@ -80,7 +79,7 @@ def of_ours(loaded: LoadedConfig) -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture
-def loads(maven: str, java: str, tmp_path: Path) -> Loads:
+def loads(maven: str, tmp_path: Path) -> Loads:
     """What both load of tables, each from the bytes of its file and of the `.bak`, which may be missing."""
     del maven
 
@@ -96,10 +95,7 @@ def loads(maven: str, java: str, tmp_path: Path) -> Loads:
             lines.append(f"{table} {file}")
         asked, answer = tmp_path / "asked", tmp_path / "answer"
         asked.write_text("\n".join(lines) + "\n", "utf-8")
-        class_path, flags = generator_jars()
-        program = str(Path(__file__).with_name("ConfigLoads.java"))
-        command = [java, *flags, f"-Duser.home={tmp_path}", "-cp", ":".join(class_path), program]
-        subprocess.run([*command, str(asked), str(answer)], check=True, capture_output=True)
+        run_program(Path(__file__).with_name("ConfigLoads.java"), tmp_path, asked, answer)
         theirs = [json.loads(line) for line in answer.read_text("utf-8").splitlines()]
         ours = [load_config(store, table) for store, (table, _, _) in zip(stores, given, strict=True)]
         return list(zip(ours, theirs, strict=True))
