@@ -14,7 +14,7 @@ from rocket_spark.fleet import Asked, audit_stores, differing, digest_stores, qu
 from rocket_spark.increment import Increment, follow_stores
 from rocket_spark.rebuild import plan_rebuilds, rebuild_stores, run_rebuild
 from rocket_spark.schema import count_times_out_of_range, kafka_rows
-from rocket_spark.session import SparkUnavailableError, open_session
+from rocket_spark.session import SparkUnavailableError, open_context, open_session
 from rocket_spark.sources import SOURCES, register
 from rocket_spark.stores import JobStore, RequestedStore, find_places, split_name
 from rocket_spark.tasks import JobError
@@ -40,6 +40,7 @@ __all__ = [
     "find_places",
     "follow_stores",
     "kafka_rows",
+    "open_context",
     "open_session",
     "plan_decode",
     "plan_rebuilds",

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, Unpack
+from typing import Final, Literal, Unpack
 
 from rocket_columnar.decode import TABLE_KINDS
 from rocket_columnar.log import Gap
@@ -21,10 +21,7 @@ from rocket_spark.output import Folder, Output, attempt, check_out
 from rocket_spark.parquet import BATCH_ROWS, DecodeArguments, DecodeOptions, PartWriter, check_options
 from rocket_spark.reading import Cut, FilePart, Problem, decoded, grouped, store_parts
 from rocket_spark.stores import JobStores, StorePath, StoreTask
-from rocket_spark.tasks import Failures, Progress, is_last_attempt, run_tasks, silent
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from rocket_spark.tasks import Failures, Progress, Spark, is_last_attempt, run_tasks, silent
 
 _USUAL: Final = DecodeOptions()
 
@@ -283,7 +280,7 @@ class DecodeSummary:
 
 
 def decode_stores(
-    spark: SparkSession,
+    spark: Spark,
     stores: StorePath | Sequence[StorePath],
     out: str | Path,
     tables: Collection[str] | None = None,
@@ -315,7 +312,7 @@ def decode_stores(
     return run_decode(spark, plan_decode(stores, out, tables, geometry, **how), progress=progress)
 
 
-def run_decode(spark: SparkSession, plan: DecodePlan, *, progress: Progress = silent) -> DecodeSummary:
+def run_decode(spark: Spark, plan: DecodePlan, *, progress: Progress = silent) -> DecodeSummary:
     """The second half of `decode_stores`; arguments and errors as there."""
     with Output(plan.out, plan.storage) as output:
         directory, options, work = output.folder, plan.options, run_part

@@ -33,15 +33,14 @@ from rocket_spark.reading import (
     path_option,
 )
 from rocket_spark.stores import JobOptions, JobStores, StorePath, StoreTask, copied, near, store_tasks
-from rocket_spark.tasks import threads_each
+from rocket_spark.tasks import Spark, threads_each
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
 
 def audit_stores(
-    spark: SparkSession,
+    spark: Spark,
     stores: StorePath | Sequence[StorePath],
     level: Level = "default",
     *,
@@ -110,7 +109,7 @@ class Asked:
 
 
 def query_stores(
-    spark: SparkSession,
+    spark: Spark,
     stores: StorePath | Sequence[StorePath],
     asked: Asked,
     **options: Unpack[JobOptions],
@@ -214,7 +213,7 @@ class Pair:
 
 
 def digest_stores(
-    spark: SparkSession,
+    spark: Spark,
     stores: StorePath | Sequence[StorePath],
     **options: Unpack[JobOptions],
 ) -> dict[str, StoreDigest]:
@@ -271,7 +270,7 @@ def _pair(digests: Mapping[str, StoreDigest], one: str, other: str) -> Pair:
 
 
 def restart_stores(
-    spark: SparkSession,
+    spark: Spark,
     stores: StorePath | Sequence[StorePath],
     *,
     release: str | None = None,

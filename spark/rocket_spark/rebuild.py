@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack
+from typing import Any, Final, NamedTuple, Unpack
 
 import numpy as np
 from rocket_columnar.facts import Store
@@ -46,10 +46,7 @@ from rocket_spec.layout import Geometry
 from rocket_spark.files import is_remote
 from rocket_spark.output import WHOLE, Folder, Output, attempt, check_out, fetched
 from rocket_spark.stores import JobOptions, JobStores, StorePath, StoreTask, copied
-from rocket_spark.tasks import Progress, silent
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from rocket_spark.tasks import Progress, Spark, silent
 
 _NUMBER: Final = "0"
 """Temporary name of an index file, until all names are known."""
@@ -62,13 +59,6 @@ class _Task:
     store: str
     weight: int
     call: Callable[..., Any]
-
-
-class _OwnFiles(NamedTuple):
-    """A store's own files that new ones are compared with: index files as of `index_begins`, and queues with ext files."""
-
-    begins: dict[tuple[int, int], StoreFile]
-    queues: list[StoreFile]
 
 
 class _MadeIndex(NamedTuple):
@@ -97,7 +87,11 @@ def _dispatch(
 
 
 def _make_index(
-    plan: IndexPlan, logs: Sequence[LogKeys], geometry: Geometry, attempts: Folder, own: _OwnFiles
+    plan: IndexPlan,
+    logs: Sequence[LogKeys],
+    geometry: Geometry,
+    begins: dict[tuple[int, int], StoreFile],
+    attempts: Folder,
 ) -> _MadeIndex:
     """In a task: one index file. Its name is of this attempt, and a number, as 4.9.3 asks for."""
     with attempt(attempts, "index") as folder:
@@ -106,7 +100,7 @@ def _make_index(
         with fetched(attempts, dict(_key_ranges(logs))) as near:
             keys = [part._replace(directory=near / part.directory) for part in logs]
             cause = write_index(plan, made, keys, geometry)
-        twin = twin_of(made, own.begins)
+        twin = twin_of(made, begins)
     return _MadeIndex(f"{folder.name}/{_NUMBER}", cause, twin)
 
 
@@ -127,20 +121,12 @@ def _bytes_of(dtype: Any, first: int, end: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Bucket:
-    """The queues of one bucket: its number and how many there are, and its units by log, first and number."""
+    """The queues of one bucket: the store's own files of them, and their units by log, first and number."""
 
-    part: tuple[int, int]
+    own: list[StoreFile]
     units: tuple[tuple[str, list[tuple[int, int]]], ...]
 
-    def make(
-        self,
-        file_size: int,
-        holes: Holes,
-        attempts: Folder,
-        own: _OwnFiles,
-        *,
-        only_missing: bool,
-    ) -> _MadeQueues:
+    def make(self, file_size: int, holes: Holes, attempts: Folder, *, only_missing: bool) -> _MadeQueues:
         """In a task: its files."""
         needed: dict[str, tuple[int, int]] = {}
         for log, ranges in self.units:
@@ -150,9 +136,9 @@ class _Bucket:
             with fetched(attempts, needed) as near:
                 parts = [(near / log, ranges) for log, ranges in self.units]
                 folder.mkdir()
-                left_out = write_queues(folder, parts, in_bucket(own.queues, *self.part), file_size, holes)
+                left_out = write_queues(folder, parts, self.own, file_size, holes)
             if only_missing:
-                drop_unchanged(folder, own.queues)
+                drop_unchanged(folder, self.own)
             made = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
         return _MadeQueues(folder.name, made, left_out)
 
@@ -196,7 +182,7 @@ class RebuildJob:
 
 
 def rebuild_stores(
-    spark: SparkSession,
+    spark: Spark,
     stores: StorePath | Sequence[StorePath],
     out: str | Path,
     **options: Unpack[RebuildOptions],
@@ -269,7 +255,7 @@ def _store(task: StoreTask) -> Store:
     return store
 
 
-def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = silent) -> dict[str, Rebuilt]:
+def run_rebuild(spark: Spark, job: RebuildJob, *, progress: Progress = silent) -> dict[str, Rebuilt]:
     """The second half of `rebuild_stores`; arguments and errors as there."""
     job.job.progress = progress
     with Output(job.out, job.options.get("storage")) as output:
@@ -298,7 +284,7 @@ def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = si
 class _Running:
     """A job between its phases: what the tasks of each store wrote."""
 
-    def __init__(self, spark: SparkSession, job: RebuildJob, output: Output) -> None:
+    def __init__(self, spark: Spark, job: RebuildJob, output: Output) -> None:
         self.spark = spark
         self.job = job
         self.output = output
@@ -312,16 +298,10 @@ class _Running:
         failed = self.job.job.failed
         return ((name, plan) for name, plan in self.job.plans.items() if name not in failed)
 
-    def _outcomes(
-        self, tasks: Sequence[_Task], what: str, common: Mapping[str, Any] | None = None
-    ) -> list[tuple[_Task, Any]]:
+    def _outcomes(self, tasks: Sequence[_Task], what: str) -> list[tuple[_Task, Any]]:
         """Tasks with what they returned; those of stores that failed skipped."""
         attempts = self.output.folder
-
-        def in_task(task: _Task, *shared: Any) -> Any:
-            return task.call(attempts, *shared)
-
-        return self.job.job.run(self.spark, in_task, tasks, what, common)
+        return self.job.job.run(self.spark, lambda task: task.call(attempts), tasks, what)
 
     def dispatch(self) -> None:
         """The first phase, log file by log file."""
@@ -341,16 +321,9 @@ class _Running:
     def make_files(self) -> None:
         """The second phase: index file by index file, and bucket of queues by bucket, which need not wait for each other."""
         plans = {name: plan_indexes(self.dispatched[name], plan.geometry) for name, plan in self._plans()}
-        own = {  # the store's own files, which are copied or compared
-            name: _OwnFiles(
-                index_begins(plan.files) if self.only_missing else {},
-                [file for file in plan.files if file.kind in ("ext", "queue")],
-            )
-            for name, plan in self._plans()
-        }
-        tasks = [*self._index_tasks(plans), *self._queue_tasks(own)]
+        tasks = [*self._index_tasks(plans), *self._queue_tasks()]
         indexes: dict[str, list[_MadeIndex]] = {}
-        for task, made in self._outcomes(tasks, "index files and queues", own):
+        for task, made in self._outcomes(tasks, "index files and queues"):
             if isinstance(made, _MadeIndex):
                 indexes.setdefault(task.store, []).append(made)
             else:
@@ -367,19 +340,21 @@ class _Running:
         for name, indexes in plans.items():
             folders = [Path(log) for log in self.logs[name]]
             geometry = self.job.plans[name].geometry
+            begins = index_begins(self.job.plans[name].files) if self.only_missing else {}
             for index in indexes:
                 keys = tuple(keys_of(index, folders, self.dispatched[name]))
-                yield _Task(name, geometry.file_size, partial(_make_index, index, keys, geometry))
+                yield _Task(name, geometry.file_size, partial(_make_index, index, keys, geometry, begins))
 
-    def _queue_tasks(self, own: Mapping[str, _OwnFiles]) -> Iterator[_Task]:
-        for name, files in own.items():
-            plan = self.job.plans[name]
+    def _queue_tasks(self) -> Iterator[_Task]:
+        for name, plan in self._plans():
             holes = log_holes(plan.logs, self.dispatched[name])
+            queues = [file for file in plan.files if file.kind in ("ext", "queue")]
             for number in range(plan.buckets):
                 ranges = (part.unit_ranges(number) for part in self.dispatched[name])
                 units = tuple((log, held) for log, held in zip(self.logs[name], ranges, strict=True) if held)
-                if units or in_bucket(files.queues, number, plan.buckets):
-                    bucket = _Bucket((number, plan.buckets), units)
+                own = in_bucket(queues, number, plan.buckets)  # copied or compared
+                if units or own:
+                    bucket = _Bucket(own, units)
                     weight = sum(count for _, held in units for _, count in held) * np.dtype(UNIT).itemsize
                     make = partial(bucket.make, plan.queue_file_size, holes, only_missing=self.only_missing)
                     yield _Task(name, weight, make)

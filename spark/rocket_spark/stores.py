@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import Any, Final, TypedDict
 
 from rocket_columnar.decode import TABLE_KINDS
 from rocket_columnar.store import BrokerConf, StoreFile, shown_name
@@ -33,10 +33,7 @@ from rocket_spark.files import (
     storage_for,
     stripped,
 )
-from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from rocket_spark.tasks import Failures, JobError, Progress, Spark, run_tasks, silent
 
 _NAMED: Final = re.compile(r"([\w@+-][\w.@+-]*)=(.+)", re.DOTALL)
 
@@ -187,44 +184,6 @@ def _exists(path: str, storage: Mapping[str, str] | None) -> bool:
     return True
 
 
-def name_stores(
-    stores: StorePath | Sequence[StorePath],
-    storage: Mapping[str, str] | None = None,
-    *,
-    recursive: bool = False,
-) -> dict[str, JobStore]:
-    """Stores, each with its canonical path, by name.
-
-    Raises:
-        UsageError: no store, one named twice, two of one name, or one inside another.
-        OSError: a glob cannot be expanded.
-    """
-    given = [stores] if isinstance(stores, str | Path | JobStore) else list(stores)
-    each = [store if isinstance(store, JobStore) else JobStore(store) for store in given]
-    found = [
-        (place, replace(store, path=place.path))
-        for store in each
-        for place in find_places(str(store.path), storage, recursive=recursive)
-    ]
-    if not found:
-        raise UsageError("no store to read")
-    parts = sorted(place.path.split("/") for place, _ in found)
-    for before, after in pairwise(parts):  # in order, what is inside a directory follows it
-        if before == after:
-            raise UsageError(f"{'/'.join(after)}: named twice")
-        if after[: len(before)] == before:
-            raise UsageError(f"{'/'.join(after)}: overlaps {'/'.join(before)}")
-    named: dict[str, JobStore] = {}
-    for place, store in found:
-        if place.name in named:
-            raise UsageError(
-                f"{place.name}: names two stores, {named[place.name].path} and {store.path}; "
-                "give each a name of its own, NAME=PATH"
-            )
-        named[place.name] = store
-    return named
-
-
 @dataclass(frozen=True, slots=True)
 class StoreTask:
     """One store as a task takes it: its name, path or URI, what is given of its files, and options of its storage."""
@@ -264,23 +223,46 @@ class StoreTask:
 
 def store_tasks(
     stores: StorePath | Sequence[StorePath],
-    geometry: Geometry | None,
-    storage: Mapping[str, str] | None,
+    geometry: Geometry | None = None,
+    storage: Mapping[str, str] | None = None,
     *,
     recursive: bool = False,
 ) -> list[StoreTask]:
-    """A task for each store; errors as of `name_stores`."""
-    return [
+    """A task for each store, in order.
+
+    Raises:
+        UsageError: no store, one named twice, two of one name, or one inside another.
+        OSError: a glob cannot be expanded.
+    """
+    given = [stores] if isinstance(stores, str | Path | JobStore) else list(stores)
+    tasks = [
         StoreTask(
-            name,
-            str(store.path),
+            place.name,
+            place.path,
             geometry or store.geometry,
             store.queue_file_size,
             store.options(storage),
             store.conf,
         )
-        for name, store in name_stores(stores, storage, recursive=recursive).items()
+        for store in (each if isinstance(each, JobStore) else JobStore(each) for each in given)
+        for place in find_places(str(store.path), storage, recursive=recursive)
     ]
+    if not tasks:
+        raise UsageError("no store to read")
+    parts = sorted(task.path.split("/") for task in tasks)
+    for before, after in pairwise(parts):  # in order, what is inside a directory follows it
+        if before == after:
+            raise UsageError(f"{'/'.join(after)}: named twice")
+        if after[: len(before)] == before:
+            raise UsageError(f"{'/'.join(after)}: overlaps {'/'.join(before)}")
+    paths: dict[str, str] = {}
+    for task in tasks:
+        if paths.setdefault(task.store, task.path) != task.path:
+            raise UsageError(
+                f"{task.store}: names two stores, {paths[task.store]} and {task.path}; "
+                "give each a name of its own, NAME=PATH"
+            )
+    return tasks
 
 
 class JobStores:
@@ -301,7 +283,7 @@ class JobStores:
         failed: Failures | None = None,
         progress: Progress = silent,
     ) -> None:
-        """Takes what `JobOptions` describes; errors as of `name_stores`."""
+        """Takes what `JobOptions` describes; errors as of `store_tasks`."""
         self.progress = progress
         self.tasks = store_tasks(stores, geometry, storage)
         self._collected = failed if len(self.tasks) > 1 else None
@@ -329,16 +311,13 @@ class JobStores:
 
     def run(
         self,
-        spark: SparkSession,
+        spark: Spark,
         work: Callable[..., Any],
         tasks: Sequence[Any],
         what: str = "stores",
-        common: Mapping[str, Any] | None = None,
     ) -> list[tuple[Any, Any]]:
         """Tasks with their results, as of `run_tasks` and `good`."""
-        done = run_tasks(
-            spark, work, tasks, what=what, common=common, failed=self._collected, progress=self.progress
-        )
+        done = run_tasks(spark, work, tasks, what=what, failed=self._collected, progress=self.progress)
         return self.good(tasks, done)
 
     def good(self, tasks: Sequence[Any], results: Iterable[Any]) -> list[tuple[Any, Any]]:
@@ -350,7 +329,7 @@ class JobStores:
         pairs = zip(tasks, results, strict=True)
         return [(task, result) for task, result in pairs if task.store not in failed]
 
-    def each(self, spark: SparkSession, work: Callable[[StoreTask], Any]) -> dict[str, Any]:
+    def each(self, spark: Spark, work: Callable[[StoreTask], Any]) -> dict[str, Any]:
         """Results of `work` for each store that does not fail."""
         return {task.store: found for task, found in self.run(spark, work, self.tasks)}
 

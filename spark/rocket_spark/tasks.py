@@ -2,7 +2,8 @@
 
 Spark places, retries and speculates the tasks. The result of a task is returned as a row. So are errors that no retry
 can cure: they reach the caller as they were raised, not as a Java stack trace. Nothing here needs a JVM in the driver:
-it works over Spark Connect too.
+it works over Spark Connect too. With a JVM it needs no more than a SparkContext: the SQL side of a session, which these
+jobs do not use, costs as much to start as the rest of the driver.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ import os
 import pickle
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -24,8 +24,11 @@ from rocket_spark.failure_causes import cause_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+Spark = Any
+"""A SparkSession, of Spark Connect too, or a SparkContext."""
 
 Progress = Any
 """`(what, done, total)`: called now and then with the number of finished tasks and of all tasks."""
@@ -36,9 +39,6 @@ WAVE_TASKS: Final = 10_000
 _WAVE_BYTES: Final = 32 << 20
 """Maximum size of the tasks in one Spark job, for the same reason."""
 
-TASK_BYTES: Final = 64 << 20
-"""Spark refuses to send a task of more than 128 MiB by itself; one so large goes the way of Spark Connect."""
-
 _GROUP_BYTES: Final = 64 << 20
 """Small neighbours share a Spark task up to this many bytes."""
 
@@ -48,9 +48,6 @@ _TASK_COST: Final = 1 << 20
 _POLL_SECONDS: Final = 0.2
 
 _GROUP: Final = "spark.jobGroup.id"
-
-_shared: dict[str, Any] = {}
-"""What the tasks of a worker share, by its id: of one store at a time."""
 
 Failures = dict[str, Exception]
 """The first error of each store that failed, by the store's name."""
@@ -73,13 +70,12 @@ def silent(_what: str, _done: int, _total: int) -> None:
 
 
 def run_tasks(
-    spark: SparkSession,
-    work: Callable[..., Any],
+    spark: Spark,
+    work: Callable[[Any], Any],
     tasks: Sequence[Any],
     *,
     what: str,
     progress: Progress = silent,
-    common: Mapping[str, Any] | None = None,
     failed: Failures | None = None,
 ) -> list[Any]:
     """The results of `work` for `tasks`, in their order.
@@ -88,13 +84,12 @@ def run_tasks(
     Spark to retry, perhaps on another worker, and are returned after the last attempt.
 
     Args:
-        spark: the session, of Spark Connect too.
-        work: is sent to the workers; takes a task, and what it shares with others if `common` is given.
+        spark: a session or a context.
+        work: is sent to the workers; takes a task.
         tasks: are sent to the workers; with the attributes `store`, and `weight`, bytes that each reads: small neighbours
             share a Spark task.
         what: a word for the progress.
         progress: see `Progress`.
-        common: what the tasks of a store share, by its name; unpickled once in each worker process.
         failed: receives the first error of each store, instead of raising it. The result of a task that failed is None.
 
     Raises:
@@ -104,8 +99,8 @@ def run_tasks(
     last_attempt = _attempts(spark) - 1
     results: list[Any] = []
     progress(what, 0, len(tasks))
-    for wave in _waves(tasks, common or {}):
-        share = sum(map(len, wave.groups)) / len(wave.groups)
+    for wave in _waves(tasks):
+        share = sum(map(len, wave)) / len(wave)
         watch = _watched(spark, lambda done: progress(what, len(results) + int(done * share), len(tasks)))  # noqa: B023
         with nullcontext() if progress is silent else watch:
             outcomes = _run(spark, work, wave, last_attempt)
@@ -120,101 +115,72 @@ def run_tasks(
     return results
 
 
-@dataclass(slots=True)
-class _Wave:
-    """Tasks of one Spark job.
-
-    Attributes:
-        groups: pickled tasks, each with the name of what it shares with others, None for nothing; one Spark task each.
-        parts: what tasks share, pickled, each with an id of its own; sent once.
-    """
-
-    groups: list[list[tuple[bytes, str | None]]] = field(default_factory=list)
-    parts: dict[str | None, tuple[str, bytes]] = field(default_factory=dict)
-
-
-def _waves(tasks: Sequence[Any], common: Mapping[str, Any]) -> Iterator[_Wave]:
-    shared: dict[str | None, tuple[str, bytes]] = {
-        name: (uuid4().hex, pickle.dumps(part)) for name, part in common.items()
-    }
-    wave = _Wave()
+def _waves(tasks: Iterable[Any]) -> Iterator[list[list[bytes]]]:
+    """Pickled tasks, grouped by Spark tasks, these by Spark jobs."""
+    wave: list[list[bytes]] = []
     size = room = 0
     for task in tasks:
-        own, name = pickle.dumps(task), task.store if shared else None
-        part = shared[name][1] if shared else b""
-        added = len(own) + (0 if name in wave.parts else len(part))
-        weight = task.weight + _TASK_COST
-        joins = bool(wave.groups) and weight <= room
-        if wave.groups and ((len(wave.groups) == WAVE_TASKS and not joins) or size + added > _WAVE_BYTES):
+        own, weight = pickle.dumps(task), task.weight + _TASK_COST
+        if wave and size + len(own) > _WAVE_BYTES:
             yield wave
-            wave, size, added, joins = _Wave(), 0, len(own) + len(part), False
-        if joins:
-            wave.groups[-1].append((own, name))
-            room -= weight
-        else:
-            wave.groups.append([(own, name)])
-            room = _GROUP_BYTES - weight
-        if name is not None:
-            wave.parts[name] = shared[name]
-        size += added
-    if wave.groups:
+            wave, size, room = [], 0, 0
+        if weight > room:
+            if len(wave) == WAVE_TASKS:
+                yield wave
+                wave, size = [], 0
+            wave.append([])
+            room = _GROUP_BYTES
+        wave[-1].append(own)
+        room -= weight
+        size += len(own)
+    if wave:
         yield wave
 
 
 def _run(
-    spark: SparkSession, work: Callable[..., Any], wave: _Wave, last_attempt: int
+    spark: Spark, work: Callable[[Any], Any], groups: list[list[bytes]], last_attempt: int
 ) -> Iterator[dict[str, Any]]:
     """The outcomes in the order of the tasks.
 
     Without Spark Connect they are elements of an RDD: a job then costs half of what it does by SQL, and a task is sent
     only its own part.
     """
-    from pyspark.sql.utils import is_remote
 
-    by_rows = is_remote() or any(len(own) > TASK_BYTES for group in wave.groups for own, _ in group)
+    def run(found: Iterable[list[bytes]]) -> Iterator[bytes]:
+        for group in found:
+            yield from [_outcome(work, own, last_attempt) for own in group]
+
     with one_line_errors():
-        found = (_run_rows if by_rows else _run_elements)(spark, work, wave, last_attempt)
-    count = sum(map(len, wave.groups))
+        context = _context(spark)
+        if context is not None:
+            found = context.parallelize(groups, len(groups)).mapPartitions(run).collect()
+        else:
+            found = _by_rows(spark, run, groups)
+    count = sum(map(len, groups))
     if len(found) != count:
         raise JobError(f"Spark returned the outcomes of {len(found):,} tasks, expected {count:,}")
     return map(pickle.loads, found)
 
 
-def _run_elements(
-    spark: SparkSession, work: Callable[..., Any], wave: _Wave, last_attempt: int
+def _by_rows(
+    spark: SparkSession,
+    run: Callable[[Iterable[list[bytes]]], Iterator[bytes]],
+    groups: list[list[bytes]],
 ) -> list[bytes]:
-    parts = wave.parts
-
-    def run(groups: Iterable[list[tuple[bytes, str | None]]]) -> Iterator[bytes]:
-        for group in groups:
-            yield from [_outcome(work, own, parts.get(name), last_attempt) for own, name in group]
-
-    return spark.sparkContext.parallelize(wave.groups, len(wave.groups)).mapPartitions(run).collect()
-
-
-def _run_rows(spark: SparkSession, work: Callable[..., Any], wave: _Wave, last_attempt: int) -> list[bytes]:
-    groups, parts = wave.groups, wave.parts
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         for batch in batches:
-            for number in batch.column("id").to_numpy():
-                outcomes = [
-                    _outcome(work, own, parts.get(name), last_attempt) for own, name in groups[number]
-                ]
-                yield pa.RecordBatch.from_pydict(
-                    {
-                        "number": pa.array([int(number)] * len(outcomes), pa.int64()),
-                        "place": pa.array(range(len(outcomes)), pa.int64()),
-                        "outcome": pa.array(outcomes, pa.binary()),
-                    }
+            for number in batch.column("id").to_pylist():
+                outcomes = list(run([groups[number]]))
+                numbers = [pa.array([number] * len(outcomes), pa.int64()), pa.array(range(len(outcomes)))]
+                yield pa.RecordBatch.from_arrays(
+                    [*numbers, pa.array(outcomes, pa.binary())], ["number", "place", "outcome"]
                 )
 
     numbers = spark.range(0, len(groups), 1, len(groups))
-    rows = numbers.mapInArrow(run, "number bigint, place bigint, outcome binary").collect()
-    found = {(row["number"], row["place"]): row["outcome"] for row in rows}
-    return [found[place] for place in sorted(found)]
+    found = numbers.mapInArrow(rows, "number bigint, place bigint, outcome binary").collect()
+    return [row["outcome"] for row in sorted(found, key=lambda row: (row["number"], row["place"]))]
 
 
 @contextmanager
@@ -229,36 +195,41 @@ def one_line_errors() -> Iterator[None]:
         raise JobError(f"the Spark job failed: {cause_of(str(error))}") from error
 
 
+def _context(spark: Spark) -> SparkContext | None:
+    """The context of a session; None of one of Spark Connect."""
+    from pyspark import SparkContext
+    from pyspark.sql.utils import is_remote
+
+    if isinstance(spark, SparkContext):
+        return spark
+    return None if is_remote() else spark.sparkContext
+
+
+def _setting(spark: Spark, name: str) -> str:
+    """A property of the cluster; empty if it has no value."""
+    context = _context(spark)
+    return (spark.conf.get(name, "") if context is None else context.getConf().get(name, "")) or ""
+
+
 _LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)(?:,\s*(\d+))?\])?")
 
 
-def _attempts(spark: SparkSession) -> int:
+def _attempts(spark: Spark) -> int:
     """Number of times that Spark runs a task before it gives up."""
-    local = _LOCAL.fullmatch(spark.conf.get("spark.master", "") or "")
+    local = _LOCAL.fullmatch(_setting(spark, "spark.master"))
     if local is not None:
         return int(local[2] or 1)
-    return int(spark.conf.get("spark.task.maxFailures", "4") or 4)
+    return int(_setting(spark, "spark.task.maxFailures") or 4)
 
 
-def threads_each(spark: SparkSession, tasks: int) -> int:
+def threads_each(spark: Spark, tasks: int) -> int:
     """Threads for each of some tasks: with a local master its cores are shared out, elsewhere a task has one core."""
-    local = _LOCAL.fullmatch(spark.conf.get("spark.master", "") or "")
+    local = _LOCAL.fullmatch(_setting(spark, "spark.master"))
     cores = "1" if local is None else local[1] or "1"
     return max(1, (os.cpu_count() or 1 if cores == "*" else int(cores)) // max(tasks, 1))
 
 
-def _unpickled(common: tuple[str, bytes]) -> Any:
-    """Data that tasks share, kept in the worker's process for those that follow."""
-    name, data = common
-    if name not in _shared:
-        _shared.clear()
-        _shared[name] = pickle.loads(data)  # noqa: S301 - the driver's
-    return _shared[name]
-
-
-def _outcome(
-    work: Callable[..., Any], task: bytes, common: tuple[str, bytes] | None, last_attempt: int
-) -> bytes:
+def _outcome(work: Callable[[Any], Any], task: bytes, last_attempt: int) -> bytes:
     """Runs in the worker."""
     from pyspark import TaskContext
 
@@ -266,10 +237,7 @@ def _outcome(
     last = context is None or context.attemptNumber() >= last_attempt
     _last_attempt.set(last)
     try:
-        arguments = [pickle.loads(task)]  # noqa: S301 - the driver's
-        if common is not None:
-            arguments.append(_unpickled(common))
-        return pickle.dumps({"done": work(*arguments)})
+        return pickle.dumps({"done": work(pickle.loads(task))})  # noqa: S301 - the driver's
     except (FormatError, UsageError) as error:
         return pickle.dumps({"error": error})
     except OSError as error:
@@ -280,23 +248,20 @@ def _outcome(
 
 
 @contextmanager
-def _watched(spark: SparkSession, told: Callable[[int], None]) -> Iterator[None]:
+def _watched(spark: Spark, told: Callable[[int], None]) -> Iterator[None]:
     """Calls `told` with the number of finished tasks while the block runs its one Spark job."""
-    from pyspark.sql.utils import is_remote
-
-    if is_remote():
+    context = _context(spark)
+    if context is None:
 
         def count(stages: Any, **_rest: Any) -> None:
             told(sum(stage.num_completed_tasks for stage in stages or ()))
 
-        handler: Any = count
-        spark.registerProgressHandler(handler)
+        spark.registerProgressHandler(count)
         try:
             yield
         finally:
-            spark.removeProgressHandler(handler)
+            spark.removeProgressHandler(count)
         return
-    context = spark.sparkContext
     group = f"rocketspec-{uuid4().hex}"
     before = context.getLocalProperty(_GROUP)
     context.setLocalProperty(_GROUP, group)

@@ -81,7 +81,7 @@ def decode(
         source = described[0].options(settings) if described[0].commitlog else settings
         # A glob is given as it is: the stream expands it in each run.
         given_stores = job.stores or [str(described[0].path)]
-        with job.session() as (spark, _):
+        with job.session(sql=True) as (spark, _):
             done = follow_stores(
                 spark, given_stores, output, increment, table or None, storage=source, options=options
             )

@@ -18,7 +18,6 @@ from rocketspec._options import UNREADABLE, GeometryText, read_geometry, write_j
 from rocketspec._terminal import note, progress
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
     from rocket_columnar.store import BrokerConf
     from rocket_spark import JobStore, RequestedStore
     from rocket_spark.tasks import Failures, Progress
@@ -91,9 +90,9 @@ class Job:
     geometry: GeometryText
 
     @contextmanager
-    def session(self) -> Iterator[tuple[SparkSession, Progress]]:
-        """A session for one job, and where its progress goes; stopped at the end."""
-        from rocket_spark import open_session
+    def session(self, *, sql: bool = False) -> Iterator[tuple[Any, Progress]]:
+        """A context or session for one job, and where its progress goes; stopped at the end. Streams need `sql`."""
+        from rocket_spark import open_context, open_session
 
         settings = _settings("--conf", self.conf)
         with (
@@ -102,7 +101,11 @@ class Job:
             one_line(),
         ):
             log = Path(scratch) / "stderr"
-            spark = open_session(self.master, remote=self.remote, conf=settings, log=log, only_jobs=True)
+            spark: Any
+            if sql or self.remote is not None:
+                spark = open_session(self.master, remote=self.remote, conf=settings, log=log)
+            else:
+                spark = open_context(self.master, conf=settings, log=log)
             try:
                 yield spark, lambda what, done, total: step(done, total, what)
             finally:
