@@ -40,15 +40,6 @@ class PartTask:
 
 
 @dataclass(frozen=True, slots=True)
-class StorePlan:
-    """The work on one store: files, their bytes on disk, and its parts."""
-
-    files: int
-    size: int
-    parts: tuple[FilePart, ...] = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class DecodePlan:
     """The plan of a decode job: the request has been checked, nothing is written.
 
@@ -56,7 +47,7 @@ class DecodePlan:
         out: the output folder.
         storage: options of S3 and HDFS.
         job: the stores, and those that failed.
-        plans: of the stores that can be decoded.
+        files: of the stores that can be decoded.
         tasks: what is decoded.
         options: how the output is laid out.
     """
@@ -64,7 +55,7 @@ class DecodePlan:
     out: str | Path
     storage: Mapping[str, str] | None
     job: JobStores
-    plans: dict[str, StorePlan]
+    files: dict[str, set[StoreFile]]
     tasks: tuple[PartTask, ...]
     options: DecodeOptions
 
@@ -81,7 +72,7 @@ class DecodePlan:
     @property
     def size(self) -> int:
         """Bytes on disk of the files to decode."""
-        return sum(plan.size for plan in self.plans.values())
+        return sum(disk_bytes(file) for files in self.files.values() for file in files)
 
 
 def plan_decode(
@@ -107,23 +98,20 @@ def plan_decode(
             where = ", ".join(job.paths.values())
             raise UsageError(f"{where}: no file that table {table} is decoded from")
     out = check_out(out, job.paths.values(), TABLE_KINDS, storage, overwrite=overwrite)
-    plans: dict[str, StorePlan] = {}
+    cut = Cut(strict=options.fail_fast)
+    parts: list[FilePart] = []
+    used: dict[str, set[StoreFile]] = {}
     for task in job.tasks:
         if task.store in found:
             with job.planning(task.store):
-                plans[task.store] = _planned(task, found[task.store], wanted, strict=options.fail_fast)
+                mine = list(store_parts(task.store, found[task.store], wanted, task.geometry, cut))
+                parts += mine
+                used[task.store] = {part.file for part in mine if part.file is not None}
     job.good((), ())
     order = list(TABLE_KINDS)
-    parts = [part for plan in plans.values() for part in plan.parts]
     groups = grouped(sorted(parts, key=lambda part: order.index(part.table)))
     tasks = tuple(PartTask(number, group) for number, group in enumerate(groups))
-    return DecodePlan(out, storage, job, plans, tasks, options)
-
-
-def _planned(task: StoreTask, files: list[StoreFile], tables: Sequence[str], *, strict: bool) -> StorePlan:
-    parts = tuple(store_parts(task.store, files, tables, task.geometry, Cut(strict=strict)))
-    used = {part.file for part in parts if part.file is not None}
-    return StorePlan(len(used), sum(map(disk_bytes, used)), parts)
+    return DecodePlan(out, storage, job, used, tasks, options)
 
 
 def _found(
@@ -354,11 +342,10 @@ def _summary(
         if name in plan.failed:
             status.append(StoreStatus(name, path, "failed", str(plan.failed[name])))
             continue
-        own = plan.plans[name]
+        own = plan.files[name]
+        size = sum(map(disk_bytes, own))
         met, left_out = (tuple(dict.fromkeys(found.get(name, ()))) for found in (gaps, problems))
-        status.append(
-            StoreStatus(name, path, "decoded", "", own.files, own.size, rows_of[name], met, left_out)
-        )
+        status.append(StoreStatus(name, path, "decoded", "", len(own), size, rows_of[name], met, left_out))
     good = [store for store in status if store.status == "decoded"]
     return DecodeSummary(
         len(good),

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self, TypedDict
@@ -13,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from rocket_columnar.arrow import SCHEMAS, UTC_MS, is_time, utc_times
-from rocket_columnar.decode import parquet_options, writer_takes
+from rocket_columnar.decode import ParquetFile
 from rocket_spec.errors import UsageError
 
 PARTITIONS: Final = ("store", "topic", "date")
@@ -67,9 +66,6 @@ GROUP_ROWS: Final = 13 * BATCH_ROWS
 """Maximum number of rows in a row group. Their bloom filter takes 1 MiB; its size is a power of two, so one for 2 % more rows would
 take 2 MiB. The largest task on an index file, with 2,500,000 entries, makes three groups."""
 
-GROUP_BYTES: Final = 128 << 20
-"""Maximum size of a row group."""
-
 _BLOOM: Final = {"commit_log": ("uniq_key", "keys"), "index_entries": ("key_hash",)}
 """Columns with a bloom filter."""
 
@@ -99,60 +95,17 @@ def folder_value(text: str) -> str:
     return re.sub(r"[\0-\x7f]+", lambda found: quote(found[0], safe=""), text)
 
 
-class PartFile:
-    """One Parquet file; batches are held until they fill a row group."""
-
-    def __init__(self, path: Path, table: str, schema: pa.Schema, order: str | None) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._path = path
-        self._schema = schema
-        bloom = _BLOOM.get(table, ()) if writer_takes("bloom_filter_options") else ()
-        self._bloom = [name for name in bloom if name in schema.names]
-        self._order = [] if order is None else [pq.SortingColumn(schema.get_field_index(order))]
-        self._held: list[pa.RecordBatch] = []
-        self._rows = self._bytes = 0
-        self._writer: pq.ParquetWriter | None = None
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Holds a batch until a row group is full."""
-        self._held.append(batch)
-        self._rows += batch.num_rows
-        self._bytes += batch.nbytes
-        if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self._writer is None:
-            self._writer = self._opened()
-        if self._rows:
-            table = pa.Table.from_batches(self._held, self._schema).unify_dictionaries()
-            self._writer.write_table(table, row_group_size=self._rows)
-        self._held, self._rows, self._bytes = [], 0, 0
-
-    def _opened(self) -> pq.ParquetWriter:
-        """Opened with the first row group, whose size the bloom filters take."""
-        options: dict[str, Any] = {**parquet_options(self._schema), "write_page_index": True}
-        if self._order:
-            options["sorting_columns"] = self._order
-        if self._bloom:
-            size = {"ndv": max(self._rows, 1), "fpp": 0.01}
-            options["bloom_filter_options"] = dict.fromkeys(self._bloom, size)
-        # Without the Arrow schema beside Parquet's own, dictionaries read back as plain strings.
-        return pq.ParquetWriter(self._path, self._schema, store_schema=False, **options)
-
-    def close(self) -> None:
-        """Writes what is held, and the footer."""
-        if self._held or self._writer is None:
-            self._flush()
-        assert self._writer is not None  # noqa: S101 - opened by the flush
-        self._writer.close()
-
-    def abandon(self) -> None:
-        """Closes the file; what it holds does not matter."""
-        if self._writer is None:
-            return
-        with suppress(Exception):
-            self._writer.close()
+def _part_file(path: Path, table: str, schema: pa.Schema, order: str | None) -> ParquetFile:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return ParquetFile(
+        path,
+        schema,
+        group_rows=GROUP_ROWS,
+        bloom=[name for name in _BLOOM.get(table, ()) if name in schema.names],
+        write_page_index=True,
+        sorting_columns=None if order is None else [pq.SortingColumn(schema.get_field_index(order))],
+        store_schema=False,  # without the Arrow schema beside Parquet's own, dictionaries read back as strings
+    )
 
 
 class PartWriter:
@@ -183,16 +136,16 @@ class PartWriter:
         self._schema = written_schema(table, options)
         names = SCHEMAS[table].names
         self._by = [by for by in options.partition_by if _SOURCES[by] in ("store", *names)]
-        self._files: dict[str, PartFile] = {}
+        self._files: dict[str, ParquetFile] = {}
         self.rows: dict[str, int] = {}
         self.nulled = 0
         if not self._by:
             self._file("")
 
-    def _file(self, place: str) -> tuple[str, PartFile]:
+    def _file(self, place: str) -> tuple[str, ParquetFile]:
         path = f"{place}{self._name}"
         if path not in self._files:
-            self._files[path] = PartFile(
+            self._files[path] = _part_file(
                 self._folder / self._table / path, self._table, self._schema, self._order
             )
             self.rows[path] = 0

@@ -94,6 +94,6 @@ def test_an_output_that_is_a_loop_of_links(
     monkeypatch.chdir(store.parent)
     Path("loop").symlink_to("loop")
     Path("index").symlink_to(min((store / "index").iterdir()))
-    monkeypatch.setattr("rocket_spark.open_session", lambda *_, **__: SimpleNamespace(stop=lambda: None))
+    monkeypatch.setattr("rocket_spark.open_context", lambda *_, **__: SimpleNamespace(stop=lambda: None))
     code, _, err = verb(*arguments.split())
     assert (code, err.count("\n"), "loop" in err) == (3, 1, True)

@@ -29,7 +29,8 @@ def spark(java: str) -> Iterator[SparkSession]:
 @pytest.fixture
 def verb(spark: SparkSession, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """`rocketspec spark ...` in this process, with the session of the tests."""
-    monkeypatch.setattr("rocket_spark.open_session", lambda *_, **__: spark)
+    for name in ("open_session", "open_context"):
+        monkeypatch.setattr(f"rocket_spark.{name}", lambda *_, **__: spark)
     monkeypatch.setattr(spark, "stop", lambda: None)
     return runner("spark", capfd, monkeypatch)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from rocket_spark import DecodeOptions, decode_stores, plan_decode, run_decode
-from rocket_spark.stores import name_stores
+from rocket_spark.stores import store_tasks
 from rocket_spec.errors import MalformedError, UsageError
 from store_bytes import blank, put, record
 from table_rows import Row, engine_rows, part_rows
@@ -89,15 +89,21 @@ def test_what_is_refused_before_spark_starts(hand_made: Path, tmp_path: Path) ->
 
 def test_names_of_stores() -> None:
     """The same whatever else is read: its path, or the name that it is given."""
-    assert list(name_stores(["/data/a/store", "b=/data/b/store"])) == ["/data/a/store", "b"]
-    assert list(name_stores("/data/./a/store/")) == ["/data/a/store"]
-    assert list(name_stores(["s3a://bucket/a/", "/data/x=y"])) == ["s3://bucket/a", "/data/x=y"]
-    with pytest.raises(UsageError, match="a: names two stores, /data/a and /data/b"):
-        name_stores(["a=/data/a", "a=/data/b"])
-    with pytest.raises(UsageError, match="no store to read"):
-        name_stores([])
-    with pytest.raises(UsageError, match="/a/b/c: overlaps /a/b"):
-        name_stores(["/a/b/c", "/a/b-c", "/a/b"])
+
+    def names(*stores: str) -> list[str]:
+        return [task.store for task in store_tasks(stores)]
+
+    assert names("/data/a/store", "b=/data/b/store") == ["/data/a/store", "b"]
+    assert names("/data/./a/store/") == ["/data/a/store"]
+    assert names("s3a://bucket/a/", "/data/x=y") == ["s3://bucket/a", "/data/x=y"]
+    for stores, said in (
+        (["a=/data/a", "a=/data/b"], "a: names two stores, /data/a and /data/b"),
+        ([], "no store to read"),
+        (["/a/b/c", "/a/b-c", "/a/b"], "/a/b/c: overlaps /a/b"),
+        (["/a", "/a/"], "/a: named twice"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            names(*stores)
 
 
 def ranged(

@@ -4,20 +4,21 @@ import shutil
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from rocket_golden import open_store
 from rocket_spark import (
-    DecodeOptions,
     JobError,
+    Store,
+    audit_stores,
     decode_stores,
     plan_decode,
     plan_rebuilds,
+    rebuild_stores,
     run_rebuild,
 )
 from rocket_spark import tasks as runner
-from rocket_spec.errors import MalformedError
 from table_rows import engine_rows
 
 pytestmark = pytest.mark.spark
@@ -87,13 +88,6 @@ def test_a_log_file_that_vanishes_fails_its_store_alone(
     assert [path.name for path in folder.iterdir()] == ["a-good"]
 
 
-def test_fail_fast_writes_nothing(spark: SparkSession, fleet: Path, tmp_path: Path) -> None:
-    stores = [fleet / "a-good", fleet / "e-short"]
-    with pytest.raises(MalformedError, match="checkpoint"):
-        decode_stores(spark, stores, tmp_path / "out", options=DecodeOptions(fail_fast=True))
-    assert not (tmp_path / "out").exists()
-
-
 def test_when_no_store_is_good_all_are_named(spark: SparkSession, fleet: Path, tmp_path: Path) -> None:
     bad = ("b-empty", "f-link", "g-missing")
     with pytest.raises(JobError) as caught:
@@ -113,14 +107,28 @@ def test_small_stores_share_tasks(golden: dict[str, Path], tmp_path: Path) -> No
     assert len(plan_decode(stores, tmp_path / "out").tasks) == 2
 
 
-def test_a_job_of_many_waves_and_of_large_tasks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    tasks = [SimpleNamespace(store="ab"[number % 2], number=number, weight=1 << 40) for number in range(5)]
-    common = {"a": 10, "b": 20}
-
-    def work(task: Any, common: int) -> int:
-        return int(task.number) + common
-
+def test_a_job_of_many_waves(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = [
+        SimpleNamespace(store="a", number=number, weight=1 << (40 * (number < 3))) for number in range(5)
+    ]
     monkeypatch.setattr(runner, "WAVE_TASKS", 2)
-    for room in (64 << 20, 0):
-        monkeypatch.setattr(runner, "TASK_BYTES", room)
-        assert runner.run_tasks(spark, work, tasks, what="sums", common=common) == [10, 21, 12, 23, 14]
+    for given in (spark, spark.sparkContext):
+        assert runner.run_tasks(given, lambda task: task.number, tasks, what="numbers") == [0, 1, 2, 3, 4]
+
+
+def test_stores_with_commit_logs_of_their_own(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path
+) -> None:
+    store = open_store("many-paths", tmp_path)
+    folders = tuple(str(store / f"commitlog-{letter}") for letter in "abc")
+    stores: list[Store | Path] = [Store(store, folders), golden["lmq"]]
+    assert {name: list(report) for name, report in audit_stores(spark, stores).items()} == {
+        str(store): [],
+        str(golden["lmq"]): [],
+    }
+    status = decode_stores(spark, stores, tmp_path / "out", ["commit_log"]).status
+    assert [found.rows for found in status if found.path == str(store)] == [120]
+    done = rebuild_stores(spark, stores, tmp_path / "rebuilt")
+    assert {found.store: done[found.store].records for found in status} == {
+        found.store: found.rows for found in status
+    }

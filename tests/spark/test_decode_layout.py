@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from rocket_columnar.decode import ParquetFile
 from rocket_spark import DecodeOptions, decode_stores, parquet, plan_decode
 from rocket_spec.errors import UsageError
 from store_bytes import put, record
@@ -37,28 +38,15 @@ def test_row_groups_are_large_and_indexed(spark: SparkSession, tmp_path: Path) -
     assert filtered == {"uniq_key", "keys"}
 
 
-def test_row_groups_end_at_a_number_of_rows_or_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    schema = pa.schema([("file", pa.string())])
-    for limit, sizes in (("GROUP_ROWS", [4, 4, 2]), ("GROUP_BYTES", [2, 2, 2, 2, 2])):
-        with monkeypatch.context() as patch:
-            patch.setattr(parquet, "GROUP_ROWS", 1 << 20)
-            patch.setattr(parquet, limit, 4 if limit == "GROUP_ROWS" else 1)
-            file = parquet.PartFile(tmp_path / limit, "checkpoint", schema, None)
-            for _ in range(5):
-                file.write(pa.RecordBatch.from_pydict({"file": ["a", "b"]}))
-            file.close()
-            read = pq.ParquetFile(tmp_path / limit).metadata
-            assert [read.row_group(number).num_rows for number in range(read.num_row_groups)] == sizes
-
-
 def test_the_bloom_filter_of_a_full_row_group_has_one_mebibyte(tmp_path: Path) -> None:
     """The bits by Parquet's formula, -8 n / ln(1 - p ** (1 / 8)), rounded up to a power of two; 16 bytes are its header."""
     bits = -8 * parquet.GROUP_ROWS / math.log(1 - 0.01 ** (1 / 8))
     assert 1 << 22 < bits <= 1 << 23
     schema = pa.schema([("key_hash", pa.int32())])
-    file = parquet.PartFile(tmp_path / "part", "index_entries", schema, None)
-    file.write(pa.RecordBatch.from_pydict({"key_hash": [*range(parquet.GROUP_ROWS)]}, schema))
-    file.close()
+    with (tmp_path / "part").open("wb") as sink:
+        file = ParquetFile(sink, schema, group_rows=parquet.GROUP_ROWS, bloom=["key_hash"])
+        file.write(pa.RecordBatch.from_pydict({"key_hash": [*range(parquet.GROUP_ROWS)]}, schema))
+        file.close()
     column: Any = pq.ParquetFile(tmp_path / "part").metadata.row_group(0).column(0)
     assert 1 << 20 < column.bloom_filter_length < (1 << 20) + 32
 

@@ -1,7 +1,9 @@
 """Jobs over stores under paths, on S3 and on HDFS: they find and write what the engine does."""
 
+import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from far_storage import Far
@@ -12,7 +14,9 @@ from rocket_spark import audit_stores, decode_stores, plan_decode, rebuild_store
 from rocket_spark.files import storage_for
 from rocket_spark.output import Output
 from rocket_spec.errors import UsageError
+from rocket_spec.layout import Geometry
 from table_rows import same
+from verb_run import Run
 
 pytestmark = pytest.mark.spark
 
@@ -112,3 +116,25 @@ def test_a_decode_in_each_storage(spark: SparkSession, hand_made: Path, tmp_path
     same(fetched(out, far, tmp_path / "out"), tmp_path / "whole")
     with pytest.raises(UsageError, match="exists and is not an empty directory"):
         plan_decode(hand_made, out, storage=far.options)
+
+
+def test_one_store_of_another_geometry(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
+    options: Any = {"geometry": Geometry(11, 40), "queue_file_size": 100}
+    seen: list[tuple[str, int, int]] = []
+    done = rebuild_stores(
+        spark, golden["mixed"], tmp_path / "out", progress=lambda *told: seen.append(told), **options
+    )
+    assert done == {str(golden["mixed"]): rebuild(golden["mixed"], tmp_path / "whole", **options)}
+    same(tmp_path / "out", tmp_path / "whole")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"index", "consumequeue", "_SUCCESS"}
+    assert {what for what, _, _ in seen} == {"commit logs", "index files and queues"}
+
+
+def test_the_verb_rebuilds(verb: Run, golden: dict[str, Path], tmp_path: Path) -> None:
+    done = verb("rebuild", golden["mixed"], "-o", tmp_path / "out", "--json")
+    facts = json.loads(done.out)
+    assert (done.code, done.err) == (0, "")
+    assert facts["store"] == str(golden["mixed"])
+    assert all((tmp_path / "out" / file).is_file() for file in facts["files"])
+    assert verb("rebuild", golden["mixed"], "-o", tmp_path / "out").code == 2
+    assert verb("rebuild", golden["mixed"], "-o", tmp_path / "out", "--overwrite").code == 0

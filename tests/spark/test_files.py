@@ -19,7 +19,6 @@ from rocket_spark.files import (
     find_roots,
     local_copy,
     storage_for,
-    stripped,
 )
 from rocket_spark.stores import find_places
 from rocket_spec.errors import UsageError
@@ -204,11 +203,6 @@ def test_what_is_missing_is_named(name: str, request: pytest.FixtureRequest) -> 
     with pytest.raises(FileNotFoundError, match="No such file or directory") as caught:
         find_files(f"{far.root}/nowhere", options=far.options)
     assert caught.value.filename == f"{far.root}/nowhere"
-
-
-def test_slashes_at_the_end_of_a_place() -> None:
-    places = [stripped(uri) for uri in ("s3://", "s3://b/", "s3://b/x//", "/x/")]
-    assert places == ["s3://", "s3://b", "s3://b/x", "/x"]
 
 
 def test_a_misspelt_storage_option_is_named() -> None:

@@ -1,6 +1,5 @@
 """`spark.read.format(...)`: every table's rows are those of the engine's decode, in the same order; and `kafka_rows`."""
 
-import json
 import struct
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -22,16 +21,6 @@ pytestmark = pytest.mark.spark
 FORMATS = {source.table: source.format_name for source in SOURCES}
 
 
-SPECS = {
-    "boolean": "bool",
-    "int": "int32",
-    "bigint": "int64",
-    "smallint": "int16",
-    "map<string,string>": "map",
-}
-"""Types of the tables, by Spark's."""
-
-
 def spark_rows(frame: DataFrame) -> list[dict[str, Any]]:
     table: pa.Table = frame.toArrow()
     return list(table.to_pylist())
@@ -40,11 +29,6 @@ def spark_rows(frame: DataFrame) -> list[dict[str, Any]]:
 def rows_of_one(frame: DataFrame) -> list[dict[str, Any]]:
     """Those of one store, without its name."""
     return spark_rows(frame.drop("store"))
-
-
-def test_several_paths(spark: SparkSession, hand_made: Path) -> None:
-    paths = [str(hand_made / "consumequeue" / "T" / queue) for queue in ("0", "1")]
-    assert spark.read.format("rocketmq-consumequeue").load(paths).count() == 4
 
 
 def test_schema_picks_columns(spark: SparkSession, hand_made: Path) -> None:
@@ -77,32 +61,6 @@ def test_tables_of_a_store_far_away(spark: SparkSession, hand_made: Path, s3: Fa
     assert said(lambda: reader.load(f"{s3.root}/nowhere").collect()) == (
         f"[Errno 2] No such file or directory: '{s3.root}/nowhere'"
     )
-
-
-@pytest.mark.parametrize(
-    ("table", "columns"),
-    [
-        ("commit_log", {"phy_offset": "="}),
-        ("commit_log", {"topic": "=", "store_timestamp": "<="}),
-        ("index_entries", {"key_hash": "in", "store_timestamp": ">="}),
-        ("consume_queue", {"topic": "=", "queue_id": "="}),
-    ],
-)
-def test_the_option_filters_gives_the_rows_that_spark_would_keep(
-    spark: SparkSession, golden: dict[str, Path], table: str, columns: dict[str, str]
-) -> None:
-    store = golden["mixed"]
-    expected = table_rows(store, table)
-    row = expected[len(expected) // 2]
-    filters = [(name, sign, [row[name], 1] if sign == "in" else row[name]) for name, sign in columns.items()]
-    tests = [
-        f"{name} in ({row[name]}, 1)" if sign == "in" else f"{name} {sign} '{row[name]}'"
-        for name, sign in columns.items()
-    ]
-    reader = spark.read.format(FORMATS[table])
-    by_spark = spark_rows(reader.load(str(store)).where(" and ".join(tests)))
-    assert spark_rows(reader.option("filters", json.dumps(filters)).load(str(store))) == by_spark
-    assert 0 < len(by_spark) < len(expected)
 
 
 def test_a_filtered_query_leaves_later_ones_alone(spark: SparkSession, golden: dict[str, Path]) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.datasource import ReadAllAvailable
 from rocket_columnar.store import StoreFile, find_files
 from rocket_golden import open_store
 from rocket_spark.sources import SOURCES
@@ -305,18 +304,6 @@ def test_limits_are_shared_among_queues(tmp_path: Path) -> None:
     assert sum(end[f"T/{queue}"] for queue in range(3)) == len(rows) == 10
     assert end["T/1"] >= 1
     assert end["T/2"] >= 8
-
-
-def test_all_that_is_there_now_is_a_target(tmp_path: Path) -> None:
-    made = records(b"one", b"two")
-    log(tmp_path / "commitlog" / f"{0:020}", made[0])
-    reader = stream("commit_log", tmp_path, maxRowsPerTrigger="1")
-    reader.prepareForTriggerAvailableNow()
-    log(tmp_path / "commitlog" / f"{0:020}", b"".join(made))
-    path = str(tmp_path)
-    found = reader.latestOffset({path: {"phy_offset": 0}}, ReadAllAvailable())
-    assert found[path]["phy_offset"] == len(made[0])
-    assert reader.partitions({path: {"phy_offset": 5}}, {path: {"phy_offset": 5}}) == []
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from rocket_columnar.decode.tables import TABLE_KINDS, ExtUnits, decode
 from rocket_columnar.decode.unit_rows import unit_count
 from rocket_columnar.decode.writers import (
     FORMATS,
-    parquet_options,
+    ParquetFile,
     write,
     write_stream,
-    writer_takes,
 )

@@ -3,7 +3,7 @@
 import json
 import os
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from inspect import signature
@@ -236,19 +236,40 @@ class _Arrow:
             self.close()
 
 
-class _Parquet:
-    """A Parquet file, compressed with zstd."""
+class ParquetFile:
+    """A Parquet file, compressed with zstd; batches are held until they fill a row group."""
 
-    def __init__(self, stream: BinaryIO, schema: pa.Schema) -> None:
-        from pyarrow.parquet import ParquetWriter
+    def __init__(
+        self,
+        sink: BinaryIO | Path,
+        schema: pa.Schema,
+        *,
+        group_rows: int | None = None,
+        bloom: Sequence[str] = (),
+        **options: Any,
+    ) -> None:
+        """Takes where it is written, and how.
 
-        self._writer = ParquetWriter(stream, schema, **parquet_options(schema))
+        Args:
+            sink: a stream, or a path.
+            schema: of the batches.
+            group_rows: maximum number of rows in a row group, by default `GROUP_ROWS`.
+            bloom: columns with a bloom filter, if pyarrow can write them.
+            options: more arguments of `pyarrow.parquet.ParquetWriter`.
+        """
+        self._sink = sink
+        self._schema = schema
+        self._group_rows = group_rows or GROUP_ROWS
+        self._bloom = bloom if writer_takes("bloom_filter_options") else ()
+        self._options = options
+        self._writer: Any = None
         self._held: list[pa.RecordBatch] = []
         self._rows = self._bytes = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
+        """Holds a batch until a row group is full."""
         rows, size = self._rows + batch.num_rows, self._bytes + batch.nbytes
-        if self._held and (rows > GROUP_ROWS or size > GROUP_BYTES):
+        if self._held and (rows > self._group_rows or size > GROUP_BYTES):
             self._end_group()
         self._held.append(batch)
         self._rows += batch.num_rows
@@ -256,23 +277,38 @@ class _Parquet:
 
     def _end_group(self) -> None:
         """Writes the collected rows as a row group."""
-        group = pa.Table.from_batches(self._held).unify_dictionaries()
+        if self._writer is None:
+            self._writer = self._opened()
+        if self._rows:
+            group = pa.Table.from_batches(self._held).unify_dictionaries()
+            self._writer.write_table(group, row_group_size=self._rows)
         self._held, self._rows, self._bytes = [], 0, 0
-        self._writer.write_table(group, row_group_size=max(group.num_rows, 1))
+
+    def _opened(self) -> Any:
+        """Opened with the first row group, whose size the bloom filters take."""
+        from pyarrow.parquet import ParquetWriter
+
+        options = {**parquet_options(self._schema), **self._options}
+        if self._bloom:
+            size = {"ndv": max(self._rows, 1), "fpp": 0.01}
+            options["bloom_filter_options"] = dict.fromkeys(self._bloom, size)
+        return ParquetWriter(self._sink, self._schema, **options)
 
     def close(self) -> None:
-        if self._held:
+        """Writes what is held, and the footer."""
+        if self._held or self._writer is None:
             self._end_group()
         self._writer.close()
 
     def abandon(self) -> None:
+        """Closes a file that stays incomplete, ignoring errors."""
         with suppress(Exception):
             self._writer.close()
 
 
 def _writer(stream: BinaryIO, fmt: Format, schema: pa.Schema) -> _Writer:
     if fmt == "parquet":
-        return _Parquet(stream, schema)
+        return ParquetFile(stream, schema)
     if fmt == "arrow":
         return _Arrow(stream, schema)
     return _Text(stream, fmt, schema)

@@ -169,19 +169,9 @@ def _below(storage: Storage, top: FileInfo, kinds: Collection[str]) -> Iterator[
     yield from children
     in_store = any(child.name in _MARKS for child in children)
     for child in children:
-        if child.is_directory and child.name.startswith("dledger-"):
-            if "log" in kinds:
-                yield from _member_log(storage, child)
-        elif child.is_directory and (_PLACES.get(child.name) in kinds or not in_store):
+        kind = "log" if child.name.startswith("dledger-") else _PLACES.get(child.name)
+        if child.is_directory and (kind in kinds or not in_store):
             yield from storage.walk(child.uri)
-
-
-def _member_log(storage: Storage, member: FileInfo) -> Iterator[FileInfo]:
-    """The commit log of a member of a DLedger group (DLG-1); the rest of its directory is DLedger's own."""
-    for part in storage.list(member.uri):
-        if part.is_directory and part.name == "data":
-            yield part
-            yield from storage.walk(part.uri)
 
 
 class _Skeleton:

@@ -6,7 +6,7 @@ import json
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from rocket_columnar.decode import Where
 from rocket_columnar.formats import LONG_MAX, LONG_MIN
@@ -53,6 +53,12 @@ class Condition:
 
         field = pc.field(self.column)
         return field.isin(list(self.value)) if self.sign == "in" else _ORDERS[self.sign](field, self.value)
+
+    def passes(self, value: Any) -> bool:
+        """Whether a value does; null does not."""
+        if value is None:
+            return False
+        return value in self.value if self.sign == "in" else bool(_ORDERS[self.sign](value, self.value))
 
     def bounds(self) -> tuple[int, int]:
         """The least and the greatest whole number that pass."""
@@ -124,26 +130,22 @@ class Wanted:
                 found = set(condition.value) if found is None else found & set(condition.value)
         return found
 
+    def all_pass(self, **known: Any) -> bool:
+        """Whether rows can pass that have these values in these columns."""
+        return all(
+            condition.passes(known[condition.column])
+            for condition in self.conditions
+            if condition.column in known
+        )
+
     def store(self, name: str) -> bool:
         """Whether the name of a store passes; `rows` need not check it."""
-        return all(
-            name in condition.value
-            if condition.sign == "in"
-            else _ORDERS[condition.sign](name, condition.value)
-            for condition in self.conditions
-            if condition.column == "store"
-        )
+        return self.all_pass(store=name)
 
     def file(self, file: StoreFile) -> bool:
         """Whether rows of `file` can pass, judging by its name."""
-        told: dict[str, Any] = {"file": file.name}
-        if file.kind in ("queue", "ext"):
-            told |= {"topic": file.topic, "queue_id": file.queue_id}
-        for column, value in told.items():
-            names = self.names(column)
-            if names is not None and value not in names:
-                return False
-        return True
+        queue = {"topic": file.topic, "queue_id": file.queue_id} if file.kind in ("queue", "ext") else {}
+        return self.all_pass(file=file.name, **queue)
 
     def where(self, table: str) -> Where | None:
         """The part of the filter that the engine applies to a commit log itself, before it reads the rest of a record."""
@@ -176,11 +178,7 @@ class Wanted:
 Mode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 
 _INT_MAX: Final = 0x7FFFFFFF
-_MODES: Final[dict[str, Mode]] = {
-    "FAILFAST": "FAILFAST",
-    "PERMISSIVE": "PERMISSIVE",
-    "DROPMALFORMED": "DROPMALFORMED",
-}
+_MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 
 STREAM_OPTIONS: Final = ("maxRowsPerTrigger", "maxBytesPerTrigger")
 """Options of `readStream` alone."""
@@ -344,8 +342,8 @@ def request(options: Mapping[str, str], table: str, format_name: str) -> Request
     for name in options:
         if name.lower() not in known and not is_ignored(name):
             raise UsageError(f"option {name}: unknown; there are {', '.join(OPTIONS[2:])}")
-    mode = options.get("mode", "FAILFAST").upper()
-    if mode not in _MODES:
+    mode = next((mode for mode in _MODES if mode == options.get("mode", "FAILFAST").upper()), None)
+    if mode is None:
         raise UsageError(f"option mode: {options['mode']!r} is none of {', '.join(_MODES)}")
     timestamps = options.get("timestamps", "millis")
     if timestamps not in ("millis", "utc"):
@@ -359,7 +357,7 @@ def request(options: Mapping[str, str], table: str, format_name: str) -> Request
         geometry_option(options),
         columns,
         positive(options, "maxPartitionRows") or PART_ROWS,
-        _MODES[mode],
+        mode,
         corrupt if mode == "PERMISSIVE" else None,
         options.get("pathGlobFilter"),
         flag(options, "recursiveFileLookup"),
