@@ -25,7 +25,7 @@ from typing import Any, Final
 import rocketspec
 from rocket_columnar.decode import write
 from rocket_columnar.index import build
-from rocket_spark import audit_stores, decode_stores, open_session, rebuild_stores
+from rocket_spark import audit_stores, decode_stores, open_context, rebuild_stores
 
 from benchmarks import machine
 from benchmarks.data import geometry_for, make_puts
@@ -72,14 +72,14 @@ An index file of {entries:,} entries is decoded to Parquet, and {many} such file
 names). On one store what a job costs whatever its size is a good part of the time: planning, two Spark jobs, and on this
 machine the JVMs of driver, master and workers, which run on the cores that are measured.
 
-Sessions are open and warm; their start is measured apart. They are those of `open_session(..., only_jobs=True)`, as the
-command opens them, with {conf}.
+Contexts are open and warm; their start is measured apart. They are those of `open_context`, as the command opens them, with
+{conf}.
 Times are medians of {rounds} rounds (of one: rebuild, and decode of the store), files in the page cache.
 
 {machine}
 
 {bars}
-| where | session start | decode {entries:,} entries | audit | decode {many} | audit {many} | rebuild | decode the store |
+| where | start | decode {entries:,} entries | audit | decode {many} | audit {many} | rebuild | decode the store |
 |---|---:|---:|---:|---:|---:|---:|---:|
 {rows}"""
 
@@ -90,9 +90,9 @@ _GROWTH: Final = """\
 Measured on {date} by `python -m benchmarks.spark --growth`, which writes this section: seconds of processor time, user and system, of
 one command with all its processes. *one process* is the engine's `audit` or `decode` on one store after the other in one Python
 process, *verb* the command `rocketspec` for one store times their number, *Spark* the command `rocketspec spark` with `local[2]`, of
-which an empty session takes {start:.1f} s.
+which an empty context takes {start:.1f} s.
 
-| | one process | verb | Spark | Spark / one process | without the session |
+| | one process | verb | Spark | Spark / one process | without the context |
 |---|---:|---:|---:|---:|---:|
 {rows}"""
 
@@ -144,7 +144,7 @@ def _growth_row(title: str, verb: str, stores: Path, count: int, start: float) -
 def growth(scratch: Path, *, quick: bool) -> str:
     """The section Growth."""
     ctypes.CDLL(None).prctl(_CHILD_SUBREAPER, 1, 0, 0, 0)
-    session = "from rocket_spark import open_session; open_session('local[2]', only_jobs=True).stop()"
+    session = "from rocket_spark import open_context; open_context('local[2]').stop()"
     start = processor_time(sys.executable, "-c", session)
     rows = ""
     make_many_files(scratch / "one", 20)
@@ -202,7 +202,7 @@ def _spark(scratch: Path, rounds: int, master: str) -> dict[str, float]:
     index, store, out = scratch / "one" / "index", scratch / "store", scratch / "out"
     indexes, stores = ([scratch / "many" / name / str(number) for number in range(_MANY)] for name in _SHAPES)
     begin = time.perf_counter()
-    spark = open_session(master, conf=_CONF, only_jobs=True)
+    spark = open_context(master, conf=_CONF)
     figures = {"start": time.perf_counter() - begin}
     works: dict[str, Callable[[], Any]] = {
         "decode": _fresh(out, lambda to: decode_stores(spark, index, to, ["index_entries"])),

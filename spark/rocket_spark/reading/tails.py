@@ -12,7 +12,7 @@ from typing import Any, Final
 from zlib import crc32
 
 import numpy as np
-from rocket_columnar.decode import decode
+from rocket_columnar.decode import decode, unit_count
 from rocket_columnar.store import StoreFile
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import BLANK_MAGIC, LONG_TOPIC_MAGIC, MESSAGE_MAGIC, QUEUE_UNIT
@@ -225,7 +225,6 @@ class LogTail:
 
 _UNIT: Final = np.dtype([("phy_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
 _NO_UNIT: Final = np.zeros(QUEUE_UNIT.size, np.uint8)
-_BATCH_UNITS: Final = 1 << 16
 
 _MARK: Final = "/phy_offset"
 """Suffix of a queue's name in an offset: the value is the physical offset in the last unit read."""
@@ -326,28 +325,14 @@ class QueueTail:
         return _chosen(one, other, lambda mine, theirs: mine >= theirs)
 
     def _end(self, files: list[StoreFile], begin: int) -> int:
-        """The offset after the last valid unit from `begin` on (as 4.9.3's recovery accepts them: offset >= 0, size > 0)."""
+        """The offset after the last valid unit from `begin` on; of a file with part of a unit after its last whole one."""
         for file in reversed(files):
             base = file.base_offset // QUEUE_UNIT.size
-            least = max(0, begin - base)
             with file.open() as reader:
-                last = reader.last_nonzero(
-                    least * QUEUE_UNIT.size, reader.size // QUEUE_UNIT.size * QUEUE_UNIT.size
-                )
-                end = least if last is None else last // QUEUE_UNIT.size + 1
-                reader.require_held(
-                    least * QUEUE_UNIT.size, end * QUEUE_UNIT.size, f"{end - least:,} units", "CQ-FILE-1"
-                )
-                while end > least:
-                    start = max(least, end - _BATCH_UNITS)
-                    raw = reader.read(start * QUEUE_UNIT.size, (end - start) * QUEUE_UNIT.size)
-                    units = raw.view(_UNIT)
-                    valid = np.flatnonzero((units["phy_offset"] >= 0) & (units["size"] > 0))
-                    if valid.size:
-                        return base + start + int(valid[-1]) + 1
-                    end = start
-            if base <= begin:
-                break
+                whole, rest = divmod(reader.size, QUEUE_UNIT.size)
+                end = base + (whole if rest else unit_count(reader))
+            if end > begin or base <= begin:
+                return max(end, begin)
         return begin
 
     def parts(self, begin: dict[str, int], end: dict[str, int], cut: Cut) -> Iterator[FilePart]:
