@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,6 +18,9 @@ from rocket_columnar.rebuild import rebuild
 from rocket_columnar.restart import Restart
 from rocket_reference import JavaError
 from rocket_reference.query_message import query_message
+from rocket_spark import Store as SparkStore
+from rocket_spark.fleet import audit_task
+from rocket_spark.stores import store_tasks
 from rocket_spec.errors import FormatError, UsageError
 
 Relation = Callable[[Subject], Iterator[str]]
@@ -304,8 +308,20 @@ def counts_are_equal(subject: Subject) -> Iterator[str]:
         yield f"the log ends at {seen.log.end}, by decode at {end}"
 
 
+def spark_has_the_findings(subject: Subject) -> Iterator[str]:
+    """`spark audit` has the findings of `audit`."""
+    (task,) = store_tasks(
+        SparkStore(subject.root, tuple(map(str, subject.store.commitlog)), conf=subject.conf)
+    )
+    found = audit_task("deep", None, pickle.loads(pickle.dumps(task)))  # noqa: S301 - as it is sent to a worker
+    ours, theirs = ([one.row() | {"cure": ""} for one in report] for report in (subject.report, found))
+    if ours != theirs:
+        yield f"audit: {[one for one in ours if one not in theirs][:2]}, on Spark {[one for one in theirs if one not in ours][:2]}"
+
+
 RELATIONS: Final[tuple[Relation, ...]] = (
     a_finding_states_that_no_broker_starts, the_reference_starts, the_real_broker_starts, lost_keys_are_not_found,
     lost_units_are_gone, an_empty_queue_file_is_stated, the_judge_of_stores_agrees, queries_are_the_references, a_rebuild_of_a_clean_store_gives_its_files, a_copy_is_equal,
     counts_are_equal, a_repair_does_what_its_plan_names, a_repair_cures, an_undo_restores_each_byte,
+    spark_has_the_findings,
 )  # fmt: skip

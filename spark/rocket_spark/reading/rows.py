@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from errno import ENOENT
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import InputPartition
@@ -51,6 +53,9 @@ def decoded(
         if first.problem is not None:
             on_problem(first, first.problem)
             continue
+        for part in run:  # the engine takes a file that is gone for one that a broker has deleted meanwhile
+            if part.file is not None and part.file.source is None and not part.file.path.exists():
+                on_problem(part, FileNotFoundError(ENOENT, os.strerror(ENOENT), str(part.file.path)))
 
         def on_error(file: StoreFile, error: FormatError | OSError, run: Sequence[FilePart] = run) -> None:
             on_problem(next((part for part in run if part.file == file), run[0]), error)
