@@ -103,6 +103,8 @@ class _StoreSource(DataSource):
                 raise UsageError(
                     f"schema: mode PERMISSIVE reports gaps in column {asked.corrupt!r}; add it to the schema"
                 )
+        if not len(schema):
+            raise UsageError("schema: expected at least one column")
         for field in schema:
             if own.get(field.name) != field.dataType:
                 raise UsageError(

@@ -221,6 +221,16 @@ class StoreTask:
         return any(info.name == "abort" for info in storage.list(uri))
 
 
+def require_apart(paths: Iterable[str], *, nested: bool = False) -> None:
+    """Raises UsageError if a path is there twice or, unless it may be `nested`, inside another one."""
+    parts = sorted(path.split("/") for path in paths)
+    for before, after in pairwise(parts):  # in order, what is inside a directory follows it
+        if before == after:
+            raise UsageError(f"{'/'.join(after)}: named twice")
+        if not nested and after[: len(before)] == before:
+            raise UsageError(f"{'/'.join(after)}: overlaps {'/'.join(before)}")
+
+
 def store_tasks(
     stores: StorePath | Sequence[StorePath],
     geometry: Geometry | None = None,
@@ -249,12 +259,7 @@ def store_tasks(
     ]
     if not tasks:
         raise UsageError("no store to read")
-    parts = sorted(task.path.split("/") for task in tasks)
-    for before, after in pairwise(parts):  # in order, what is inside a directory follows it
-        if before == after:
-            raise UsageError(f"{'/'.join(after)}: named twice")
-        if after[: len(before)] == before:
-            raise UsageError(f"{'/'.join(after)}: overlaps {'/'.join(before)}")
+    require_apart([task.path for task in tasks], nested=recursive)
     paths: dict[str, str] = {}
     for task in tasks:
         if paths.setdefault(task.store, task.path) != task.path:

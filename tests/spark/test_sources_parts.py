@@ -338,6 +338,12 @@ def test_a_path_that_cannot_be_read_is_named(mixed: Path, tmp_path: Path) -> Non
         (mixed, {"hashSlotNum": 70, "indexNum": 120}, "/index/"),
         (mixed, {"hashSlotNum": 7}, "option indexNum: missing"),
         ("", {}, "option path: missing"),
+        (
+            "",
+            {"paths": json.dumps([f"{mixed}/index", f"{mixed}/../mixed/index"])},
+            "/mixed/index: named twice",
+        ),
+        ("", {"paths": json.dumps([str(mixed), f"{mixed}/index"])}, "/mixed/index: overlaps /.*/mixed"),
     ):
         with pytest.raises((UsageError, OSError), match=said):
             Read("index_entries", path, **options)
@@ -347,6 +353,32 @@ def test_a_schema_with_an_unknown_column_names_it(mixed: Path) -> None:
     source = BY_TABLE["index_entries"]({"path": str(mixed)})
     with pytest.raises(UsageError, match="rocketmq-index has no column 'hash' of type int"):
         source.reader(StructType([StructField("hash", IntegerType())]))
+
+
+def test_a_schema_without_columns_is_refused(mixed: Path) -> None:
+    """Its rows could not be counted."""
+    with pytest.raises(UsageError, match="schema: expected at least one column"):
+        BY_TABLE["index_entries"]({"path": str(mixed)}).reader(StructType())
+
+
+@pytest.mark.parametrize("table", ["index_entries", "consume_queue", "commit_log", "checkpoint", "topics"])
+@pytest.mark.parametrize("mode", ["FAILFAST", "DROPMALFORMED"])
+def test_a_store_that_is_deleted_after_it_was_planned(tmp_path: Path, table: str, mode: str) -> None:
+    """Spark runs the task again, and fails: of a table without rows nobody would see it."""
+    read = Read(table, open_store("mixed", tmp_path), mode=mode)
+    (tmp_path / "mixed").rename(tmp_path / "gone")
+    with pytest.raises(FileNotFoundError):
+        read.rows()
+
+
+def test_paths_with_signs_of_uris_globs_and_options(tmp_path: Path) -> None:
+    rows = engine(open_store("small-roll", tmp_path), "commit_log")[0]
+    for name in ("100%", "a%20b", "c#d", "e?f", "g:h", "i,j", "k l", "m=n", "ü"):
+        store = (tmp_path / "small-roll").rename(tmp_path / name)
+        for path in (str(store), store.as_uri()):
+            read = Read("commit_log", path)
+            assert (read.rows(), read.stores) == (rows, [str(store)])
+        store.rename(tmp_path / "small-roll")
 
 
 def test_permissive_needs_its_column(mixed: Path) -> None:

@@ -19,7 +19,7 @@ from rocket_spec.layout import QUEUE_UNIT, RECORD_FIXED_V4, Geometry
 
 from rocket_spark.files import commit_logs, disk_bytes, is_store
 from rocket_spark.reading.options import PART_ROWS, Request, Wanted
-from rocket_spark.stores import RequestedStore, find_places
+from rocket_spark.stores import RequestedStore, find_places, require_apart
 
 WHOLE: Final = (0, 1 << 62)
 
@@ -354,7 +354,7 @@ def found_stores(request: Request, table: str, *, lacking: bool = False) -> list
     read is an error in mode FAILFAST.
 
     Raises:
-        UsageError: a wrong path, two stores of one name, in mode FAILFAST what a glob matched and is no store.
+        UsageError: a wrong path, one that is named twice or inside another, in mode FAILFAST what a glob matched and is no store.
         OSError: a path is missing, or in mode FAILFAST a store cannot be read.
     """
     options = dict(request.storage)
@@ -364,6 +364,7 @@ def found_stores(request: Request, table: str, *, lacking: bool = False) -> list
         for place in find_places(path, options, recursive=request.recursive)
         if request.wanted.store(place.name)
     ]
+    require_apart((place.path for place in places), nested=request.recursive)
     if commit_logs(options) and len(places) > 1:
         raise UsageError("option commitlog: belongs to one store; expected one path")
     found: list[FoundStore] = []
