@@ -112,7 +112,7 @@ class Storage:
             infos = self._arrow().get_file_info(FileSelector(path, recursive=recursive))
         found = [
             FileInfo(
-                f"{prefix}{info.path[len(path) :]}" if recursive else join(prefix, info.base_name),
+                f"{prefix}{info.path[len(path) :]}" if recursive else f"{prefix}/{info.base_name}",
                 info.size or 0,
                 info.type == FileType.Directory,
             )
@@ -219,6 +219,10 @@ def storage_for(uri: str, options: Mapping[str, str] | None = None) -> tuple[Sto
     kind = _BY_OPTIONS.get(scheme)
     lowered = {name.lower(): value for name, value in (options or {}).items()}
     settings = tuple(sorted((n, v) for n, v in lowered.items() if kind and n.startswith(f"{kind}.")))
+    known = _S3 if kind == "s3" else _HDFS
+    for name, _ in settings:
+        if name not in map(str.lower, known):
+            raise UsageError(f"option {name}: unknown; there are {', '.join(known)}")
     parts = urlsplit(uri)
     named, at, _ = parts.netloc.rpartition("@")
     if ":" in named or (at and kind == "s3"):  # a message would print them
@@ -267,8 +271,6 @@ def _s3(settings: Settings) -> Any:
     lowered = {name.lower(): argument for name, argument in _S3.items()}
     given: dict[str, Any] = {}
     for name, value in settings:
-        if name not in lowered:
-            raise UsageError(f"option {name}: unknown; there are {', '.join(_S3)}")
         given[lowered[name]] = value
     if "anonymous" in given:
         given["anonymous"] = given["anonymous"].lower() == "true"
@@ -288,9 +290,6 @@ def _web_hdfs(root: str, settings: Settings) -> Any:
     from requests.adapters import HTTPAdapter
 
     given = dict(settings)
-    for name in given:
-        if name not in _HDFS:
-            raise UsageError(f"option {name}: unknown; there are {', '.join(_HDFS)}")
     parts = urlsplit(root)
     user = given.get("hdfs.user") or os.environ.get("HADOOP_USER_NAME")
     address = given.get("hdfs.webhdfs") or os.environ.get("ROCKETSPEC_WEBHDFS")
@@ -339,11 +338,6 @@ def _named(uri: str) -> Iterator[None]:
         told = inner.strerror if isinstance(inner, OSError) else None
         number = inner.errno if isinstance(inner, OSError) else None
         raise OSError(number or errno.EIO, told or " ".join(str(error).split()), uri) from error
-
-
-def join(uri: str, name: str) -> str:
-    """The URI of `name` in the directory `uri`."""
-    return f"{uri.rstrip('/')}/{name}"
 
 
 def scheme_of(uri: str) -> str:

@@ -76,22 +76,24 @@ class LogTail:
     def _is_same(self, start: dict[str, int]) -> bool:
         """Whether the record before `start` is the one that was read, as far as known."""
         at = start.get(_LAST)
-        file = None if at is None else self._file(at)
-        return at is None or file is None or self._head(file, at, start[_KEY]) == start[_HEAD]
+        head = None if at is None else self._head(at, start[_KEY])
+        return head is None or head == start[_HEAD]
 
     def _file(self, offset: int) -> StoreFile | None:
         """The file with a physical offset."""
-        for file in reversed(self.files):
-            if file.base_offset <= offset:
-                return file if offset < file.base_offset + file.size() else None
-        return None
+        return next(
+            (file for file in self.files if 0 <= offset - file.base_offset < file.size()),
+            None,
+        )
 
-    def _head(self, file: StoreFile, begin: int, end: int) -> int:
-        """A checksum of a record's head."""
+    def _head(self, begin: int, end: int) -> int | None:
+        """A checksum of a record's head; None if its file is gone."""
+        file = self._file(begin)
+        if file is None:
+            return None
         with file.open() as reader:
             at = begin - file.base_offset
-            length = min(_BODY_LENGTH, end - begin, reader.size - at)
-            return crc32(reader.read(at, length).tobytes()) if length > 0 else 0
+            return crc32(reader.read(at, min(_BODY_LENGTH, end - begin, reader.size - at)).tobytes())
 
     def _next(self, begin: int) -> int:
         """The offset of the first record from `begin` on, which exists."""
@@ -108,9 +110,9 @@ class LogTail:
                     return int(batch.column("phy_offset")[0].as_py())
         return begin
 
-    def _behind(self, file: StoreFile, last: int, end: int) -> dict[str, int]:
+    def _behind(self, last: int, end: int) -> dict[str, int]:
         """The offset after a record."""
-        return {_KEY: end, _LAST: last, _HEAD: self._head(file, last, end)}
+        return {_KEY: end, _LAST: last, _HEAD: self._head(last, end)}
 
     def bytes(self, begin: dict[str, int], end: dict[str, int]) -> int:
         """Bytes between two offsets."""
@@ -119,36 +121,14 @@ class LogTail:
     def last(
         self, begin: dict[str, int], max_rows: int | None, max_bytes: int | None
     ) -> tuple[dict[str, int], int]:
-        """The offset after the last whole record, or after the last one within the limits (the first always is).
-
-        With limits also the number of records.
-        """
-        start = begin[_KEY]
-        files = [file for file in self.files if file.base_offset + file.size() > start]
-        if max_rows is None and max_bytes is None:
-            for file in reversed(files):
-                _, last, end = self._end(file, max(start, file.base_offset), None, None)
-                if end is not None:
-                    return self._behind(file, last, end), 0
-            return begin, 0
-        found, reached, total = start, begin, 0
-        for file in files:
-            room = None if max_bytes is None else max_bytes - (found - start)
-            rows = None if max_rows is None else max_rows - total
-            if (room is not None and room <= 0) or rows == 0:
-                break
-            first = max(start, file.base_offset)
-            count, last, end = self._end(file, first, rows, room)
-            if end is None and room is not None and found == start:
-                # Behind a gap that is longer than the limit.
-                count, last, end = self._end(file, first, 1, None)
-            if end is None:
-                continue
-            if room is not None and end - start > (max_bytes or 0) and found > start:
-                break
-            found, reached = end, self._behind(file, last, end)
-            total += count
-        return reached, total
+        """The offset after the last whole record, or after the last one within the limits (the first always is); how many."""
+        files = [file for file in self.files if file.base_offset + file.size() > begin[_KEY]]
+        unlimited = max_rows is None and max_bytes is None
+        for run in ([file] for file in reversed(files)) if unlimited else [files]:
+            count, last, end = self._end(run, begin[_KEY], max_rows, max_bytes)
+            if end is not None:
+                return self._behind(last, end), count
+        return begin, 0
 
     def least(self, one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
         """The offset that comes first."""
@@ -159,12 +139,12 @@ class LogTail:
         return max(one, other, key=lambda offset: offset[_KEY])
 
     def _end(
-        self, file: StoreFile, begin: int, max_rows: int | None, max_bytes: int | None
+        self, files: list[StoreFile], begin: int, max_rows: int | None, max_bytes: int | None
     ) -> tuple[int, int, int | None]:
-        """Records of one file from `begin` on within the limits: their number, and where the last one begins and ends."""
+        """Records of files from `begin` on within the limits: their number, and where the last one begins and ends."""
         stop = 1 << 62 if max_bytes is None else begin + max_bytes
         batches = decode(
-            [file],
+            files,
             tables=["commit_log"],
             columns=["phy_offset", "size"],
             log_range=(begin, stop),
@@ -172,7 +152,7 @@ class LogTail:
             on_gap=lambda _: None,  # the rows of this part will report it
         )
         count, end, last, before = 0, None, begin, begin
-        for _, batch in batches:
+        for _, batch in batches if files else ():
             starts = batch.column("phy_offset").to_numpy()
             ends = starts + batch.column("size").to_numpy()
             if max_bytes is not None:
@@ -183,18 +163,23 @@ class LogTail:
                 count += len(ends)
                 before = int(starts[-2]) if len(starts) > 1 else last
                 last, end = int(starts[-1]), int(ends[-1])
-        if end is not None and not self._is_whole(file, last, end):
+        if end is None and max_bytes is not None:  # behind a gap that is longer than the limit
+            return self._end(files, begin, 1, None)
+        if end is not None and not self._is_whole(last, end):
             last, end = before, last if last > begin else None
             count -= 1
         return count, last, end
 
-    def _is_whole(self, file: StoreFile, begin: int, end: int) -> bool:
+    def _is_whole(self, begin: int, end: int) -> bool:
         """Whether the record is written to its end: another or a blank follows, or its body and properties are there.
 
         The rest of a longer record, which a broker was writing when it was killed, may follow, too. A record is written from
         its first byte to its last. Its lengths have been checked; what may still be missing is the end of the body (then
         its checksum is wrong), of the topic or of the properties (then zeros are there).
         """
+        file = self._file(begin)
+        if file is None:  # deleted meanwhile
+            return True
         with file.open() as reader:
             at, behind = begin - file.base_offset, end - file.base_offset
             if behind + 8 > reader.size:
