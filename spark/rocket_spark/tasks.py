@@ -171,7 +171,7 @@ def _by_rows(
         import pyarrow as pa
 
         for batch in batches:
-            for number in batch.column("id").to_pylist():
+            for number in map(int, batch.column("id").to_numpy()):
                 outcomes = list(run([groups[number]]))
                 numbers = [pa.array([number] * len(outcomes), pa.int64()), pa.array(range(len(outcomes)))]
                 yield pa.RecordBatch.from_arrays(

@@ -49,19 +49,6 @@ def test_overwrite_replaces_when_all_is_written(spark: SparkSession, hand_made: 
     assert {path.name for path in out.iterdir()} == {"checkpoint", "_SUCCESS"}
 
 
-def test_large_files_are_divided(
-    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rocket_spark.reading.parts.PART_BYTES", 1)
-    monkeypatch.setattr("rocket_spark.reading.parts.PART_ROWS", 50)
-    tables = ["index_headers", "index_entries"]
-    summary = decode_stores(spark, golden["transactions"], tmp_path / "out", tables)
-    headers, entries = summary.tables
-    assert headers.parts < entries.parts
-    expected = engine_rows(golden["transactions"])
-    assert written(tmp_path / "out") == {table: expected[table] for table in tables}
-
-
 def test_tasks_are_cut_by_bytes_on_disk_and_files(tmp_path: Path) -> None:
     """1,500 queue files of 6,000,000 bytes each that have one unit: 9 GB by their lengths, 6 MB on disk."""
     for number in range(1500):

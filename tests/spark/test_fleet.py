@@ -9,7 +9,6 @@ import pytest
 from far_storage import Far
 from pyspark.sql import SparkSession
 from rocket_columnar.describe import digest, store_digest
-from rocket_columnar.report import audit
 from rocket_columnar.restart import restarts, rows_of
 from rocket_spark import Asked, digest_stores, query_stores, restart_stores
 from rocket_spark.sources import reason
@@ -99,28 +98,12 @@ def test_stores_far_away(spark: SparkSession, fleet: list[Path], s3: Far) -> Non
 
 
 def test_one_query_finds_the_worst_store(spark: SparkSession, fleet: list[Path]) -> None:
-    """Of each store the findings of an audit; those that cannot be audited have their error."""
+    """Those that cannot be audited have their error; a glob sees neither what is missing nor links to nothing."""
     load = f"{fleet[0].parent}/*"
     frame = spark.read.format("rocketmq-findings").load(load).cache()
-    (worst, *_) = (
-        frame.where("severity = 'error' or severity = 'warning'")
-        .groupBy("store")
-        .count()
-        .orderBy("count", ascending=False)
-    ).collect()
-    assert worst["store"] == str(fleet[int(WORST)])
-    rows = [row.asDict() for row in frame.where(f"store = '{fleet[int(WORST)]}'").collect()]
-    cureless = [
-        {name: value for name, value in row.items() if name not in ("cure", "store", "error")} for row in rows
-    ]
-    expected = [
-        {name: value for name, value in one.row().items() if name != "cure"} for one in audit(fleet[14])
-    ]
-    assert sorted(cureless, key=str) == sorted(expected, key=str)
-    errors = {row["store"][-3:] for row in frame.where("error is not null").collect()}
-    assert errors == {
-        "011"
-    }  # a glob sees neither what is missing nor links to nothing; a bad index file is a finding
+    counts = frame.where("severity in ('error', 'warning')").groupBy("store").count()
+    assert counts.orderBy("count", ascending=False).first()["store"] == str(fleet[int(WORST)])  # type: ignore[index]
+    assert {row["store"][-3:] for row in frame.where("error is not null").collect()} == {"011"}
     with pytest.raises(Exception, match="option level") as caught:
         spark.read.format("rocketmq-findings").option("level", "slow").load(str(fleet[0])).collect()
     assert reason(caught.value) == "option level: 'slow' is none of quick, default, deep"

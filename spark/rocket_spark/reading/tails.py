@@ -112,7 +112,7 @@ class LogTail:
 
     def _behind(self, last: int, end: int) -> dict[str, int]:
         """The offset after a record."""
-        return {_KEY: end, _LAST: last, _HEAD: self._head(last, end)}
+        return {_KEY: end, _LAST: last, _HEAD: self._head(last, end) or 0}
 
     def bytes(self, begin: dict[str, int], end: dict[str, int]) -> int:
         """Bytes between two offsets."""
