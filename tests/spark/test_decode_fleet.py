@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from rocket_golden import open_store
 from rocket_spark import (
     JobError,
-    Store,
+    JobStore,
     audit_stores,
     decode_stores,
     plan_decode,
@@ -121,7 +121,7 @@ def test_stores_with_commit_logs_of_their_own(
 ) -> None:
     store = open_store("many-paths", tmp_path)
     folders = tuple(str(store / f"commitlog-{letter}") for letter in "abc")
-    stores: list[Store | Path] = [Store(store, folders), golden["lmq"]]
+    stores: list[JobStore | Path] = [JobStore(store, folders), golden["lmq"]]
     assert {name: list(report) for name, report in audit_stores(spark, stores).items()} == {
         str(store): [],
         str(golden["lmq"]): [],

@@ -18,7 +18,7 @@ from rocket_columnar.rebuild import rebuild
 from rocket_columnar.restart import Restart
 from rocket_reference import JavaError
 from rocket_reference.query_message import query_message
-from rocket_spark import Store as SparkStore
+from rocket_spark import JobStore
 from rocket_spark.fleet import audit_task
 from rocket_spark.stores import store_tasks
 from rocket_spec.errors import FormatError, UsageError
@@ -310,10 +310,8 @@ def counts_are_equal(subject: Subject) -> Iterator[str]:
 
 def spark_has_the_findings(subject: Subject) -> Iterator[str]:
     """`spark audit` has the findings of `audit`."""
-    (task,) = store_tasks(
-        SparkStore(subject.root, tuple(map(str, subject.store.commitlog)), conf=subject.conf)
-    )
-    found = audit_task("deep", None, pickle.loads(pickle.dumps(task)))  # noqa: S301 - as it is sent to a worker
+    (task,) = store_tasks(JobStore(subject.root, tuple(map(str, subject.store.commitlog)), conf=subject.conf))
+    found = audit_task("deep", None, pickle.loads(pickle.dumps(task)))
     ours, theirs = ([one.row() | {"cure": ""} for one in report] for report in (subject.report, found))
     if ours != theirs:
         yield f"audit: {[one for one in ours if one not in theirs][:2]}, on Spark {[one for one in theirs if one not in ours][:2]}"
