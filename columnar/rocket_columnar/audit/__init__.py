@@ -17,6 +17,9 @@ be of files that are elsewhere.
 
 A range begins at the first record that verifies at or after its first byte, and ends where the first one after it
 begins. `findings` sees to it that neighbours agree on that; where they don't, it checks the range again.
+
+A fault has five forms on its way to a reader: the flags of a row (`matching`), a run of rows with the same fault (`Mark`; runs of
+neighbouring ranges are joined), a `Finding` with its `Deviation`, a place among the findings of a `Cause`, and what is printed.
 """
 
 from rocket_columnar.audit.file_check import planned

@@ -53,7 +53,6 @@ from rocket_columnar.store.store_file import (
     file_at,
     in_order,
     is_gone,
-    leaves_out_unreadable,
     of_usual_size,
     read_at,
     shown_name,

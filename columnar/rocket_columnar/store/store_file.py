@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
 from rocket_spec.errors import UsageError
 
@@ -210,9 +209,6 @@ def size_of(file: StoreFile) -> int | None:
 # Files and directories of a store that cannot be read: they are left out, and the rest is done.
 
 
-_P = ParamSpec("_P")
-
-
 @dataclass
 class _Attempts:
     """Outcomes of the attempts at one piece of work.
@@ -253,16 +249,6 @@ def reason_left_out(path: os.PathLike[str] | str) -> Unreadable | None:
     except OSError as error:  # a loop of links
         return Unreadable((error.strerror or str(error)).lower())
     return Unreadable("permission denied")
-
-
-def leaves_out_unreadable(work: Callable[_P, _T]) -> Callable[_P, _T]:
-    """A function that runs as with `despite_unreadable`."""
-
-    @wraps(work)
-    def run(*args: _P.args, **options: _P.kwargs) -> _T:
-        return despite_unreadable(lambda: work(*args, **options))
-
-    return run
 
 
 def despite_unreadable(work: Callable[[], _T]) -> _T:
