@@ -2,6 +2,7 @@
 
 import io
 from itertools import islice
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -121,8 +122,11 @@ def test_a_fault_outside_the_catalogue_is_not_stated_as_another_one(name: str) -
     assert found.named == frozenset()
 
 
-def test_a_clause_that_no_case_shows_first_may_follow() -> None:
-    """The bytes of the second case differ before any answer about a select."""
+@pytest.mark.parametrize(
+    "why", [{"elsewhere": {"IDX-SEL-9": ["index file slot[]"]}}, {"unexamined": ["IDX-SEL-9/a"]}]
+)
+def test_a_clause_may_follow(why: dict[str, Any]) -> None:
+    """The bytes of the second case differ before any answer about a select, or are too many to look for a cause."""
     difference = {
         "op": None, "field": "slot[0]", "file": "f", "offset": 40, "kind": "wrong bytes", "expected": "1", "actual": "0",
     }  # fmt: skip
@@ -130,7 +134,11 @@ def test_a_clause_that_no_case_shows_first_may_follow() -> None:
         CaseLine(f"{clause}/a", (clause,), "MUST", "diverged", divergence=(difference | {"clause": clause},))
         for clause in ("IDX-HDR-5", "IDX-SEL-9")
     ]
-    more = {"ops": [], "families": [], "elsewhere": {"IDX-SEL-9": ["index file slot[]"]}}
+    crash = CaseLine(
+        "IDX-PUT-1/a", ("IDX-PUT-1",), "MUST", "crash", detail="operation 1 (index.put): it died"
+    )
+    lines = [crash, *lines]
+    more = {"ops": [], "families": [], **why}
     footer = footer_line(lines, Baseline(), missing=[], cut_short=None, more=more)
     hello = Hello("port", "1", "", frozenset(), None, frozenset(), 1)
     printed = io.StringIO()
@@ -141,10 +149,9 @@ def test_a_clause_that_no_case_shows_first_may_follow() -> None:
         "IDX-HDR-5 (MUST): 1 of 1 cases fail",
         "may follow from the above, by clause and cases: IDX-SEL-9 (1)",
     ]
-    assert [item.kind for item in account_of(report).items] == ["clause", "follows"]
-    assert [item.kind for item in account_of(Report(report.header, report.cases[1:], footer)).items] == [
-        "clause"
-    ]
+    assert [item.kind for item in account_of(report).items] == ["stop", "clause", "follows"]
+    alone = Report(report.header, report.cases[2:], footer)
+    assert [item.kind for item in account_of(alone).items] == ["clause"]
 
 
 def test_a_single_case_has_a_cause_if_nothing_else_comes_to_the_same() -> None:

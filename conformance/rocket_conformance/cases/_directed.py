@@ -167,6 +167,22 @@ def _service_cases() -> list[Case]:
     ]
 
 
+def _read_cases() -> list[Case]:
+    """A log of one record for readers."""
+    blanks = encode_record("T", b"b", b" NAME \x01 value \x02KEYS\x01 k ", store_timestamp=_NOON)
+    return [
+        _case(
+            "LOG-PROP-2/read-blanks-kept",
+            [{"op": "log.read", "file": "log"}],
+            files={"log": image_of(blanks)},
+            description=(
+                "Catches names and values without the blanks around them. "
+                "Cost: a message is looked for by another key than it is indexed under."
+            ),
+        ),
+    ]
+
+
 def own_cases() -> list[Case]:
     """All of them, in the order of their clauses."""
     return [
@@ -195,6 +211,7 @@ def own_cases() -> list[Case]:
             ],
         ),
         *_service_cases(),
+        *_read_cases(),
         _case(
             "LOG-DSP-6/magic-of-5-1-0",
             [{"op": "log.dispatch", "file": "log", "check_crc": True}],

@@ -1,6 +1,6 @@
 """The conclusion of a report: what to mend in the order in which to mend it, counts by family, and the last lines of a run."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple
 
@@ -372,7 +372,8 @@ def account_of(report: Report, *, named: bool = True) -> Account:
     """The account of a report; with `named`, its verdict names the failing clauses."""
     left = {line.id: line for line in report.cases if line.verdict in FAILING}
     items = [*_stops(left), *_causes(report, left)]
-    clauses = [*_clause_items(failing_clauses(report), left)]
+    unexamined = set((report.footer or {}).get("unexamined", ())) if items else set()
+    clauses = [*_clause_items(failing_clauses(report), left, unexamined)]
     own = [item for item in clauses if item.kind == "clause"]
     if not items and not own:  # then they follow from nothing
         own, clauses = [replace(item, kind="clause") for item in clauses], []
@@ -438,7 +439,9 @@ def _beside(cause: Mapping[str, Any]) -> Iterator[str]:
         yield f"It hides {' or '.join(map(value_text, cause['hidden']))}, if the implementation has that, too."
 
 
-def _clause_items(failing: Sequence[FailingClause], left: Mapping[str, CaseLine]) -> Iterator[Item]:
+def _clause_items(
+    failing: Sequence[FailingClause], left: Mapping[str, CaseLine], unexamined: Collection[str]
+) -> Iterator[Item]:
     for clause in failing:
         lines = [line for line in clause.cases if line.id in left]
         if not lines:
@@ -450,7 +453,8 @@ def _clause_items(failing: Sequence[FailingClause], left: Mapping[str, CaseLine]
         )
         if clause.elsewhere:
             title += f"; first differences: {', '.join(map(value_text, clause.elsewhere))}"
-        kind: Kind = "follows" if clause.elsewhere else "clause"
+        may_follow = clause.elsewhere or all(line.id in unexamined for line in lines)
+        kind: Kind = "follows" if may_follow else "clause"
         yield Item(kind, clause.clause, title, _costs(lines, lines[0]), lines[0], lines, _ids(lines))
 
 

@@ -15,6 +15,7 @@ from rocket_conformance.attribution import (
     MOST_RUNS,
     Evidence,
     Simulation,
+    can_be_run,
     elsewhere,
     example_of,
     find_causes,
@@ -74,6 +75,8 @@ class Concluder:
     Attributes:
         causes: the misreadings that are proved, as the report's footer holds them.
         examples: by clause, the failing case that shows it best.
+        elsewhere: by clause, where its failing cases differ first, if none does in what the clause is about.
+        unexamined: the ids of failing cases on files that are too large to look for causes.
     """
 
     def __init__(self, execution: Execution) -> None:
@@ -86,6 +89,7 @@ class Concluder:
         self.causes: list[dict[str, Any]] = []
         self.examples: dict[str, str] = {}
         self.elsewhere: dict[str, list[str]] = {}
+        self.unexamined: list[str] = []
 
     def stop(self) -> None:
         """Leaves further inputs as they are, looks for no cause, and runs nothing any more."""
@@ -126,6 +130,9 @@ class Concluder:
         self.elsewhere = {
             clause: places for clause, group in by_clause.items() if (places := elsewhere(group))
         }
+        self.unexamined = [
+            state.id for state in failures if not can_be_run(state.shown.case, state.shown.expected)
+        ]
         self.causes = self._causes(failures, passed) if self._most_runs else []
         for state in states:
             yield self._failed_line(state)
@@ -395,7 +402,12 @@ class _Progress:
     def known(self) -> Mapping[str, Any]:
         """The footer's part about the failures: the causes, and of each clause an example, or where its cases differ instead."""
         known = self._concluder
-        return {"causes": known.causes, "examples": known.examples, "elsewhere": known.elsewhere}
+        return {
+            "causes": known.causes,
+            "examples": known.examples,
+            "elsewhere": known.elsewhere,
+            "unexamined": known.unexamined,
+        }
 
     def _is_known(self, state: CaseState) -> bool:
         found = state.worst.found[:1] if state.worst is not None else ()
