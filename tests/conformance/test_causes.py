@@ -122,6 +122,18 @@ def test_a_fault_outside_the_catalogue_is_not_stated_as_another_one(name: str) -
     assert found.named == frozenset()
 
 
+def test_a_single_case_is_no_proof() -> None:
+    """It shows a chain that ends too early, which other cases contradict."""
+    mutant = Mutant(
+        "later-entry-not-followed",
+        "IDX-SEL-6",
+        "index_file",
+        "or previous == entry:",
+        "or previous >= entry:",
+    )
+    assert score([mutant]).named == frozenset()
+
+
 @pytest.mark.parametrize(
     "why", [{"elsewhere": {"IDX-SEL-9": ["index file slot[]"]}}, {"unexamined": ["IDX-SEL-9/a"]}]
 )

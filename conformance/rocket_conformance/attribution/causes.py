@@ -281,8 +281,8 @@ class Cause:
 
     @property
     def is_sure(self) -> bool:
-        """Whether all cases in which it would show do show it."""
-        return self.shows == len(self.failures)
+        """Whether all cases in which it would show do show it, and they or the properties are more than one."""
+        return self.shows == len(self.failures) and len(self.failures) + len(self.sampled) >= FEWEST_CASES
 
 
 def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Cause, ...]:

@@ -425,7 +425,8 @@ def cause_title(cause: Mapping[str, Any]) -> str:
     exactly, shows = len(cause["cases"]), cause["shows"]
     share = f"all {shows} cases" if exactly == shows else f"{exactly} of the {shows} cases"
     share = "the one case" if shows == 1 else share
-    how = "exactly as" if exactly == shows else "possibly"
+    is_sure = exactly == shows and exactly + len(cause.get("properties", ())) > 1
+    how = "exactly as" if is_sure else "possibly"
     return f"{how}: {' or '.join(map(value_text, cause['misreadings']))}: same answers and bytes in {share} in which it would show"
 
 
