@@ -71,6 +71,21 @@ def test_two_files_of_one_name_are_refused(store: Path, commitlog: list[Path], t
         find_files(store, commitlog=[*commitlog, tmp_path / "copy"])
 
 
+@pytest.mark.parametrize(("kept", "named"), [("commitlog-a", True), ("damaged-store-20261126-114500", False)])
+def test_a_directory_that_the_configuration_lacks(
+    store: Path, tmp_path: Path, kept: str, *, named: bool
+) -> None:
+    """What a cure moved away is none; one of the configured directories may be missing, with the one above it."""
+    path = Path(shutil.copytree(store, tmp_path / "store"))
+    (path / "commitlog-a").rename(path / kept)
+    logs = [path / "commitlog-b", path / "commitlog-c"]
+    conf = tmp_path / "broker.conf"
+    conf.write_text(f"storePathCommitLog={','.join(map(str, (*logs, tmp_path / 'gone' / 'log')))}\n")
+    settings = [dict(one.settings) for one in report(path, conf=conf, commitlog=logs) if one.settings]
+    added = [one["storePathCommitLog"] for one in settings if "storePathCommitLog" in one]
+    assert [text.split(",")[-1] for text in added] == ([str(path / kept)] if named else [])
+
+
 @pytest.mark.parametrize("emptied", [True, False])
 def test_a_directory_whose_disk_is_not_mounted(store: Path, tmp_path: Path, *, emptied: bool) -> None:
     """It is empty, as a mount point is, or not there: nothing is lost, and nothing is to be copied or repaired."""

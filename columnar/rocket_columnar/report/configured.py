@@ -8,6 +8,7 @@ from typing import Final
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.rebuild import Rebuilt
+from rocket_columnar.report.shell import STAMPED
 from rocket_columnar.store import LIGHT, BrokerConf, StoreFile, logs_of, same_place, sized, usual_size
 
 _LIGHT: Final = f"consumequeue/{LIGHT}"
@@ -55,13 +56,13 @@ def _folder_left_out(conf: BrokerConf, store: Store) -> Finding | None:
     pairs = [(file.base_offset + size, after.base_offset) for (file, size), (after, _) in pairwise(sizes)]
     missing = [(begin, end) for begin, end in pairs if begin < end]
     named, size = logs_of(conf, store.path), usual_size(store.log_sizes)
-    parents = dict.fromkeys((store.path, *(folder.parent for folder in named))) if missing else ()
+    parents = list(dict.fromkeys((store.path, *(folder.parent for folder in named)))) if missing else []
     found = [
         folder
         for parent in parents
-        for folder in sorted(path for path in parent.iterdir() if path.is_dir())
-        if not any(same_place(folder, one) for one in named)
-        and any(_is_missing_log(path, missing, size) for path in folder.iterdir())
+        for folder in _listed(parent)
+        if not (STAMPED.search(folder.name) or any(same_place(folder, one) for one in named))
+        and any(_is_missing_log(path, missing, size) for path in _listed(folder))
     ]
     if not found:
         return None
@@ -78,9 +79,18 @@ def _folder_left_out(conf: BrokerConf, store: Store) -> Finding | None:
     return _mismatch("log.gap", "STORE-17", str(found[0]), text, settings)
 
 
+def _listed(folder: Path) -> list[Path]:
+    """The content of a directory; none if it cannot be listed."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
 def _is_missing_log(path: Path, missing: Sequence[tuple[int, int]], size: int) -> bool:
-    begin = int(path.name) if path.name.isdecimal() else -1
-    return any(first <= begin < end for first, end in missing) and path.stat().st_size == size
+    if not (path.name.isascii() and path.name.isdecimal() and path.is_file()):
+        return False
+    return any(first <= int(path.name) < end for first, end in missing) and path.stat().st_size == size
 
 
 def _light_mismatch(conf: BrokerConf, store: Store) -> Finding | None:

@@ -26,6 +26,9 @@ CONF: Final = "BROKER.CONF"
 RELEASE: Final = "RELEASE"
 """Stands for the release of a broker of 5.x in commands, if neither an option nor its files show it."""
 
+STAMPED: Final = re.compile(r"-\d{8}-\d{6}(-\d{6})?$")
+"""The end of the name of a folder that a command makes, or a repair."""
+
 
 def chained(commands: Iterable[str]) -> tuple[str, ...]:
     """Commands of which each runs only if the one before it succeeded."""
