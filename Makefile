@@ -30,7 +30,7 @@ docs: $(VENV)/docs.stamp
 results: $(VENV)/docs.stamp
 	@$(BIN)/python -m website.run_results $(ARGS)
 
-## dist: wheel, sdist and the packages of vectors into dist/, built twice and compared byte for byte; needs Java, Maven, Go, Cargo and Node.js
+## dist: wheel, sdist and the packages of vectors into dist/, built twice, compared and tried, some minutes; needs Java, Maven, Go, Cargo and Node.js
 dist: $(VENV)/dev.stamp
 	@$(BIN)/python release/build.py
 	@$(BIN)/python -m packages
