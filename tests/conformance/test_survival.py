@@ -162,7 +162,7 @@ def test_a_port_whose_selects_hang_runs_to_the_end(tmp_path: Path) -> None:
 class HangingSelects:
     """A transport whose selects hang as soon as they find something."""
 
-    gave_up = None
+    gave_up: str | None = None
 
     def __init__(self, real: Transport) -> None:
         self.hello = real.hello

@@ -17,6 +17,7 @@ from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import differences, expect, specified
 from rocket_conformance.files import scratch
 from rocket_conformance.misreadings import MISREADINGS, Mutant
+from rocket_conformance.planning.fitting import is_odd
 from rocket_conformance.properties import Property, example
 from rocket_conformance.protocol import OPERATIONS
 from rocket_conformance.reference_adapter import Library
@@ -102,7 +103,7 @@ def _differs(case: Case, expected: Observation, directory: Path, library: Librar
 def must_lists(
     wanted: Property, *, seed: int, count: int, geometries: Sequence[tuple[int, int]] | None
 ) -> Iterator[Case]:
-    """The first `count` lists of a property on which no misreading of an OBSERVED clause shows."""
+    """The first `count` lists of a property on which no misreading of an OBSERVED clause shows, of lengths that a broker sets."""
     known = _table().lists.get(wanted.id, []) if seed == SEED and geometries is None else []
     for number in known[:count]:
         yield example(wanted, seed=seed, number=number, geometries=geometries)
@@ -130,6 +131,8 @@ def clean_numbers(
     with scratch() as root:
         for number in range(start, start + _TRIES * count):
             drawn = example(wanted, seed=seed, number=number, geometries=judged_on)
+            if any(map(is_odd, drawn.ops)):
+                continue
             case, expected = specified(drawn, root / "case")
             if beyond_must(case, expected, root / "case") is None:
                 yield number

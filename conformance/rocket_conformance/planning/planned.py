@@ -10,9 +10,9 @@ from rocket_spec.clauses import clauses
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 
-from rocket_conformance.cases import Case, directed_case, directed_ids, geometries_of
+from rocket_conformance.cases import Case, directed_case, directed_ids
 from rocket_conformance.judging import Trial, Verdict
-from rocket_conformance.planning.fitting import fit_drawn, limit_broken, variant_of, what_lacks
+from rocket_conformance.planning.fitting import fit_drawn, is_odd, limit_broken, variant_of, what_lacks
 from rocket_conformance.planning.must_level import is_beyond_must, must_lists
 from rocket_conformance.properties import PROPERTIES, Property, examples
 from rocket_conformance.protocol import Hello
@@ -46,11 +46,10 @@ class Planned:
     def level(self) -> str:
         """MUST or OBSERVED: that of its first clause; OBSERVED for a case that a misreading of an OBSERVED clause answers differently.
 
-        It is OBSERVED too if it asks for a geometry that no broker has: 4.9.3 accepts 0 and negative numbers of slots
-        and entries in its own classes, but never sets them.
+        It is OBSERVED too if it asks for a geometry or a file size that no broker has.
         """
         ops = () if isinstance(self.source, Property) else self.source.ops
-        if is_beyond_must(self.id) or any(min(pair) <= 0 for pair in geometries_of(ops)):
+        if is_beyond_must(self.id) or any(map(is_odd, ops)):
             return "OBSERVED"
         return level_of(self.clauses[0])
 
