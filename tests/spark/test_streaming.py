@@ -1,6 +1,7 @@
 """Streams over a store that grows: every row once, whatever was torn, rolled or restarted meanwhile."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -434,7 +435,12 @@ def test_queries_that_are_stopped_and_started_again(spark: SparkSession, tmp_pat
             frame = spark.readStream.format(source.format_name).option("maxRowsPerTrigger", 150)
             writer = frame.load(str(tmp_path / "live")).writeStream.format("parquet")
             writer = writer.option("checkpointLocation", str(tmp_path / f"{table}-checkpoint"))
-            queries.append(writer.trigger(availableNow=True).start(str(tmp_path / table)))
+            query = writer.trigger(availableNow=True).start(str(tmp_path / table))
+            while query.isActive and query.status["message"].startswith("Initializing"):
+                time.sleep(
+                    0.05
+                )  # Spark gives the Python process of each 10 seconds to start: one after the other
+            queries.append(query)
         for query in queries:
             query.awaitTermination()
             assert all(progress["numInputRows"] <= 150 for progress in query.recentProgress)
