@@ -307,7 +307,11 @@ def _linked(data: bytes, folder: Path) -> str:
     before = contents(root / "docs")
     target = repair.Target(store, geometry=GEOMETRY)
     try:
-        verbs = {"plan": repair.plan_repair, "repair": repair.repair, "undo": lambda _: repair.undo(store)}
+        verbs: dict[str, Callable[[repair.Target], object]] = {
+            "plan": repair.plan_repair,
+            "repair": repair.repair,
+            "undo": lambda _: repair.undo(store),
+        }
         return str(verbs[verb](target))
     finally:
         assert contents(root / "docs") == before
