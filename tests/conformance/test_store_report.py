@@ -85,7 +85,7 @@ def test_the_command_writes_a_baseline_and_json(tmp_path: Path, verb: Verb) -> N
 def test_records_that_the_disk_has_no_room_for(
     tmp_path: Path, verb: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = open_store("mixed", tmp_path)
+    store = open_damaged("mixed-index-slot-hash", tmp_path)  # whose log is read to explain it
     monkeypatch.setattr("tempfile.TemporaryFile", lambda: Path("/dev/full").open("w+b"))  # noqa: SIM115
     done = verb("conform", "--store", store)
     assert (done.code, done.out) == (3, "")

@@ -9,11 +9,11 @@ from typing import Any, Final
 from rocket_spec.deviations import Deviation
 from rocket_spec.errors import FormatError, MalformedError
 from rocket_spec.later_layouts import BATCH_UNIT
-from rocket_spec.layout import CHECKPOINT, EXT_END_MARK, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
+from rocket_spec.layout import EXT_END_MARK, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
 
 from rocket_columnar.decode import Where, decode
 from rocket_columnar.facts import Store
-from rocket_columnar.findings import Finding, finding, unread_findings
+from rocket_columnar.findings import Finding, finding, strange, unread_findings
 from rocket_columnar.formats import clean_utf8, parse_int, tags_code
 from rocket_columnar.index import IndexHeader
 from rocket_columnar.log import StoredRecords
@@ -30,6 +30,7 @@ from rocket_columnar.store import (
 )
 
 _NAMED: Final = re.compile(r"\.?([0-9]{20})\..+")
+_DIGITS: Final = 17  # of an index file's name
 _EXT_FREE: Final = 4  # bytes at the end of an ext file that its units leave free
 
 
@@ -216,9 +217,14 @@ def check_index_files(
                 else "the rest is never read"
             )
             text = f"found {size:,} bytes, expected {usual:,} as in the other index files; {what}"
-            report(finding("index.size", file.name, min(size, usual), text))
+            values = Deviation("length", size, usual)
+            report(finding("index.size", file.name, min(size, usual), text, deviation=values))
     _check_order(headers, report)
     for number, (file, header) in enumerate(headers):
+        if len(name := file.name.rpartition("/")[2]) != _DIGITS:
+            text = f"found a name of {len(name)} digits, expected {_DIGITS}, a time: a broker of 4.9.3 names no file so"
+            values = Deviation("digits of the name", len(name), _DIGITS)
+            report(strange("index.name_order", file.name, None, text, "IDX-SVC-4", values))
         if log_end is not None and header.index_count > 1 and header.end_phy_offset >= log_end:
             report(
                 finding(
@@ -227,6 +233,12 @@ def check_index_files(
                     INDEX_HEADER.offset_of("end_phy_offset"),
                     f"found an end physical offset of {header.end_phy_offset:,}, but the log ends at {log_end:,}: "
                     "new messages before that offset are silently not indexed",
+                    deviation=Deviation(
+                        "header end_phy_offset",
+                        header.end_phy_offset,
+                        f"below {log_end}",
+                        allowed="entries of records after the log's end, which a recovery cut off",
+                    ),
                 )
             )
         if not quick:
@@ -249,14 +261,22 @@ def empty_file(file: StoreFile, header: IndexHeader, *, last: bool) -> Finding:
             f"found an index count of {header.index_count:,}, and a slot count of {header.hash_slot_count:,}: "
             "the file's entries are not found, and are overwritten"
         )
-        return finding("index.header_count", file.name, INDEX_HEADER.offset_of("index_count"), text)
+        return finding(
+            "index.header_count",
+            file.name,
+            INDEX_HEADER.offset_of("index_count"),
+            text,
+            deviation=Deviation("header index_count", header.index_count, "the number of its entries"),
+        )
     text = "found no entries"
     if last:
         text += ": the next put goes into it"
         return finding(
             "index.empty", file.name, None, text, severity="note", cure="none needed: the broker fills it"
         )
-    return finding("index.empty", file.name, None, text + ": it only takes space and time")
+    text += ": it only takes space and time"
+    values = Deviation("entries", 0, "a full file, since another one follows")
+    return finding("index.empty", file.name, None, text, deviation=values)
 
 
 def _check_order(headers: Sequence[tuple[StoreFile, IndexHeader]], report: Callable[[Finding], None]) -> None:
@@ -278,90 +298,13 @@ def _check_order(headers: Sequence[tuple[StoreFile, IndexHeader]], report: Calla
                         else ""
                     )
                     + ": queries stop too early, and puts go into the wrong file",
+                    deviation=Deviation(
+                        "header begin_phy_offset",
+                        second.begin_phy_offset,
+                        f"{first.begin_phy_offset:,} or more, that of the file before",
+                    ),
                 )
             )
-
-
-# Checks the checkpoint: compares its three times with the newest data.
-
-
-_PATIENCE: Final = 600_000
-"""ms that a checkpoint may be older than the newest record: a broker flushes all three times at least each minute."""
-
-_CLAUSES: Final = {
-    "physic_msg_timestamp": "CKP-4",
-    "logics_msg_timestamp": "CQ-PUT-9",
-    "index_msg_timestamp": "IDX-SVC-18",
-}
-"""The clauses of the times."""
-
-
-def check_checkpoint(
-    file: StoreFile,
-    found: tuple[int, int, int],
-    newest: int | None,
-    indexes: Sequence[tuple[StoreFile, IndexHeader]],
-    report: Callable[[Finding], None],
-    *,
-    live: bool,
-) -> None:
-    """Compares the checkpoint with the data.
-
-    Args:
-        file: the checkpoint.
-        found: its three times, read before `newest`.
-        newest: store timestamp of the log's last record, ms; None if it is not known.
-        indexes: the index files that two others follow: full, and flushed for long (the roll itself only starts it).
-        report: takes findings.
-        live: whether a broker runs or was killed: one that had just begun has flushed none of its times yet.
-    """
-    times = dict(zip((field.name for field in CHECKPOINT.fields), found, strict=True))
-    if newest is None:
-        return
-    stale = []
-    for name, time in times.items():
-        if time > newest:
-            report(
-                finding(
-                    "checkpoint.ahead",
-                    file.name,
-                    CHECKPOINT.offset_of(name),
-                    f"found {name} {time:,}, but the newest record was stored at {newest:,}: "
-                    "a recovery begins too late and leaves queues and index short",
-                    clause=_CLAUSES[name],
-                )
-            )
-        elif time < 0 or (name != "index_msg_timestamp" and 0 < time < newest - _PATIENCE):
-            stale.append(name)
-    begun = not times["physic_msg_timestamp"] and not times["logics_msg_timestamp"]
-    if begun:
-        stale = ["physic_msg_timestamp"]
-    for name in stale:
-        report(
-            finding(
-                "checkpoint.behind",
-                file.name,
-                CHECKPOINT.offset_of(name),
-                f"found {name} {times[name]:,}, while the newest record was stored at {newest:,}: "
-                "after a crash a recovery goes a long way back, and indexes messages twice",
-                severity="note" if begun and live else None,
-                clause="CKP-6" if name == "physic_msg_timestamp" else _CLAUSES[name],
-            )
-        )
-    ends = [header.end_timestamp for _, header in indexes]
-    due = max(ends, default=0)
-    if times["index_msg_timestamp"] < due and "index_msg_timestamp" not in stale:
-        lost = sum(end > times["index_msg_timestamp"] for end in ends)
-        report(
-            finding(
-                "checkpoint.behind",
-                file.name,
-                CHECKPOINT.offset_of("index_msg_timestamp"),
-                f"found index_msg_timestamp {times['index_msg_timestamp']:,}, but a full index file ends at {due:,}: "
-                f"after a crash a start deletes {lost:,} full index files",
-                clause="IDX-SVC-18",
-            )
-        )
 
 
 # Checks the batch queues of 5.x: each unit against the one before it and against its record, and each record for a unit (BCQ-1, BCQ-3).

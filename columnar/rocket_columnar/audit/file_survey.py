@@ -6,19 +6,20 @@ of the log finds what points into it, whatever damage has done to the order.
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from rocket_spec.layout import INDEX_HEADER, PRE_BLANK_SIZE, QUEUE_UNIT, Geometry
+from rocket_spec.deviations import Deviation
+from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, PRE_BLANK_SIZE, QUEUE_UNIT, Geometry
 
 from rocket_columnar.audit.index_check import Replay, check_content, reached_count, unreached, used_count
 from rocket_columnar.audit.ranges import MOST, Frames, Marks, ReadAhead, runs_of, values_at
 from rocket_columnar.facts import Store
-from rocket_columnar.findings import Finding, finding
+from rocket_columnar.findings import Finding, finding, strange
 from rocket_columnar.formats import ENTRY_DTYPE, UNIT_DTYPE
 from rocket_columnar.index import EntryWindows, IndexHeader, entry_position
 from rocket_columnar.store import Reader, StoreFile, read_at
@@ -73,6 +74,7 @@ class IndexSurvey:
         high: greatest physical offset of each run.
         ends: physical offsets of the first and the last entry; none without entries.
         before: physical offset of the entry before the last; None without one.
+        used: number of slots in use.
         marks: entries that are wrong by themselves.
         findings: what is wrong with header, slots and chains.
         sound: whether walks over its chains end.
@@ -88,6 +90,7 @@ class IndexSurvey:
     high: NDArray[np.int64]
     ends: tuple[int, int] | tuple[()] = ()
     before: int | None = None
+    used: int = 0
     marks: Marks = field(default_factory=Marks)
     findings: tuple[Finding, ...] = ()
     sound: bool = True
@@ -212,9 +215,15 @@ def survey_index(file: StoreFile, geometry: Geometry, *, live: bool, last: bool)
             ended |= bad.size > 0
             marks.add("entry.negative", file.name, bad + start, values_at(bad, diffs))
             if counted.size:
+                before = np.append(newest[-1:] or offsets[:1], offsets[:-1])
+                bad = np.flatnonzero(
+                    (offsets < before) & counted.view((np.uint8, counted.itemsize)).any(axis=1)
+                )
+                marks.add("entry.order", file.name, bad + start, values_at(bad, offsets, before))
                 ends = [*ends[:1], *counted["phy_offset"][[0, -1]].tolist()]
                 newest = [*newest[-1:], *counted["phy_offset"][-2:].tolist()]
         found, sound = check_content(file, windows, replay, used, live=live and last, last=last)
+        found += [_entry_0(file, geometry) for _, raw in windows.each(1) if raw.view(np.uint8).any()]
         lost = unreached(windows, ended=ended) if sound else ()
     return IndexSurvey(
         file=file.name,
@@ -226,10 +235,20 @@ def survey_index(file: StoreFile, geometry: Geometry, *, live: bool, last: bool)
         high=high,
         ends=(ends[0], ends[-1]) if ends else (),
         before=newest[-2] if newest[1:] else None,
+        used=used,
         marks=marks,
         findings=tuple(found),
         sound=sound,
         unreached=lost,
+    )
+
+
+def _entry_0(file: StoreFile, geometry: Geometry) -> Finding:
+    at = entry_position(geometry, 0, "key_hash")
+    found = read_at(file, at, INDEX_ENTRY.size).hex(" ")
+    text = f"entry 0: found {found}, expected zeros: puts begin with entry 1"
+    return strange(
+        "index.header_count", file.name, at, text, "IDX-ENT-1", Deviation("entry 0", found, "zeros")
     )
 
 
@@ -309,10 +328,9 @@ def check_bounds(
 
 
 class FirstEntries:
-    """Checks the time diff of each file's first entry, which counts from the end of a file that was full (IDX-PUT-8).
+    """Checks the time diff of each file's first entry, which counts from the end of the file before (IDX-PUT-8).
 
-    It is 0 in a file that was the only one when it was made. Nothing is reported after a file whose header has another
-    end than the record of its last entry.
+    Nothing is reported after a file whose header has another end than the record of its last entry. `held` counts the others.
 
     Args:
         store: the store.
@@ -325,23 +343,22 @@ class FirstEntries:
         self._times = times
         self._report = report
         self._files = {file.name: file for file, _ in store.indexes}
-        self._ends: list[int] = []  # in order, of the files that came
         self._last = 0
-        self._known = True
+        self._ends: tuple[int, ...] = ()
+        self._known = False
+        self.held = Counter[str]()
 
     def add(self, survey: IndexSurvey) -> None:
         """Takes the next file into account for those after it."""
         if survey.ends:
-            self._last = survey.header.end_timestamp
-            insort(self._ends, self._last)
-            self._known = self._known and self._last == self._times.get(survey.ends[1])
+            self._last, self._ends = survey.header.end_timestamp, survey.ends
+            self._known = self._last == self._times.get(survey.ends[1])
 
     def check(self, survey: IndexSurvey) -> None:
         """Checks a file against those that came before."""
-        if not self._ends or not self._known:
-            return
         if (
-            not survey.ends
+            not self._known
+            or survey.ends in ((), self._ends)  # none, or those of the file before
             or survey.moving
             or survey.header.index_count <= 1
             or survey.ends[0] not in self._times
@@ -355,21 +372,17 @@ class FirstEntries:
             return
         found = int.from_bytes(raw, signed=True)
         time = self._times[survey.ends[0]]
-        if found >= 0 and not self._is_diff(found, time):
-            expected = min(max(time - self._last, 0) // 1000, _INT_MAX)
-            text = (
-                f"entry 1: found a time diff of {found:,} s, expected {expected:,}, from the end of the previous file to its "
-                "record: queries see the wrong time for it"
-            )
-            self._report(finding("index.header_bounds", survey.file, at, text, clause="IDX-PUT-8"))
-
-    def _is_diff(self, found: int, time: int) -> bool:
-        """Whether a diff in seconds counts from the end of any file before; 0 also from a later one."""
-        if not found and self._ends[-1] > time:
-            return True
-        latest = time - 1000 * found
-        place = bisect_right(self._ends, latest)
-        return place > 0 and (found == _INT_MAX or self._ends[place - 1] > latest - 1000)
+        expected = min(max(time - self._last, 0) // 1000, _INT_MAX)
+        self.held["IDX-PUT-8"] += found == expected
+        if found < 0 or found == expected:  # a negative one is reported with the others
+            return
+        text = (
+            f"entry 1: found a time diff of {found:,} s, expected {expected:,}, from the end of the previous file to its "
+            "record: queries see the wrong time for it"
+        )
+        values = Deviation("entry 1 time_diff", found, expected, survey.ends[0])
+        clause = "IDX-PUT-2" if found else "IDX-PUT-8"  # it counts from there, though in another way
+        self._report(finding("index.header_bounds", survey.file, at, text, clause=clause, deviation=values))
 
 
 def _is_put_halfway(survey: IndexSurvey, times: dict[int, int]) -> bool:
@@ -389,6 +402,7 @@ def _finding(survey: IndexSurvey, name: str, found: int, expected: int) -> Findi
         INDEX_HEADER.offset_of(name),
         f"found a {name} of {found:,}, expected {expected:,}, the {which} entry's; {_MEANS[name]}",
         clause="IDX-HDR-2" if which == "first" else "IDX-HDR-3",
+        deviation=Deviation(f"header {name}", found, expected),
     )
 
 

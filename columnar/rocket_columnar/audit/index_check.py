@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from rocket_spec.deviations import Deviation
 from rocket_spec.layout import INDEX_HEADER, Geometry
 
 from rocket_columnar.audit.file_check import empty_file
 from rocket_columnar.audit.ranges import MOST, runs_of
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.index import EntryWindows, IndexState, entry_position, slot_position
-from rocket_columnar.store import StoreFile
+from rocket_columnar.store import StoreFile, read_at
 
 # Walks the chains of slots of an index file, and finds what was not reached.
 #
@@ -25,12 +26,13 @@ from rocket_columnar.store import StoreFile
 
 
 class ChainProblem(NamedTuple):
-    """A field of a file, and what is wrong with it: `number` is a slot's, or an entry's."""
+    """A field of a file, and what is wrong with it: `number` is a slot's, or an entry's, the first of `count`."""
 
     code: str
     place: Literal["slot", "prev", "hash"]
     number: int
     message: str
+    count: int = 1
 
 
 class _Walk:
@@ -66,8 +68,10 @@ class _Walk:
     def more(self) -> Iterator[ChainProblem]:
         """One problem for each code that stands for all that were not kept."""
         for code, (place, number) in self.first_more.items():
-            text = f"{self.counts[code] - MOST + 1:,} more of this kind in this file from here on"
-            yield ChainProblem(code, place, number, text)
+            count = self.counts[code] - MOST + 1
+            yield ChainProblem(
+                code, place, number, f"{count:,} more of this kind in this file from here on", count
+            )
 
     def follow(self, source: int, slot: int, target: int) -> None:
         """Walks on from a pointer of a slot's chain: the field of an entry, or for -1 - slot that of the slot."""
@@ -234,10 +238,12 @@ class Replay:
     Attributes:
         heads: newest entry of each slot so far.
         differs: for each slot whether a prev field of its entries is not the newest entry before.
+        previous: what the prev fields should be that are not, by entry, at most `MOST`.
     """
 
     heads: NDArray[np.int32]
     differs: NDArray[np.bool_]
+    previous: dict[int, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, geometry: Geometry) -> Replay:
@@ -254,7 +260,10 @@ class Replay:
         follows = np.zeros(numbers.size, np.bool_)
         follows[1:] = grouped[1:] == grouped[:-1]
         expected = np.where(follows, np.roll(numbers, 1), self.heads[grouped])
-        self.differs[grouped[expected != previous[chosen[order]]]] = True
+        wrong = np.flatnonzero(expected != previous[chosen[order]])
+        self.differs[grouped[wrong]] = True
+        some = wrong[: max(MOST - len(self.previous), 0)]
+        self.previous.update(zip(numbers[some].tolist(), expected[some].tolist(), strict=True))
         newest = np.append(~follows[1:], True)[: numbers.size]
         self.heads[grouped[newest]] = numbers[newest]
 
@@ -297,20 +306,30 @@ def check_content(
     if differs.any():
         bound = state.first_count if state.moving else count - put
         problems = chain_problems(*_chains(windows, limit, bound, slots, differs))
-    for problem in problems:
-        if problem.place == "slot":
-            offset = slot_position(problem.number)
-        else:
-            field = "prev_entry" if problem.place == "prev" else "key_hash"
-            offset = entry_position(windows.geometry, problem.number, field)
-        where, clause = _PLACES[problem.place]
-        if problem.place == "slot" and not replay.heads[problem.number]:
-            clause = "IDX-HASH-3"  # an entry that 4.9.3 puts into another slot
-        text = f"{where} {problem.number:,}: {problem.message}"
-        found.append(finding(problem.code, file.name, offset, text, clause=clause))
+    found += [_of_problem(file, windows.geometry, replay, problem) for problem in problems]
     if not state.moving and not problems and not (put and used == state.header.hash_slot_count + 1):
         found += _check_slot_count(file, state.header.hash_slot_count, used, count)
     return found, not problems
+
+
+def _of_problem(file: StoreFile, geometry: Geometry, replay: Replay, problem: ChainProblem) -> Finding:
+    where, clause = _PLACES[problem.place]
+    number = problem.number
+    expected: object
+    if problem.place == "slot":
+        name, offset, expected = f"slot {number}", slot_position(number), int(replay.heads[number])
+        if not expected:
+            clause = "IDX-HASH-3"  # an entry that 4.9.3 puts into another slot
+    else:
+        field_name = "prev_entry" if problem.place == "prev" else "key_hash"
+        name, offset = f"entry {number} {field_name}", entry_position(geometry, number, field_name)
+        expected = "a hash of the slot whose chain leads here"
+        if problem.place == "prev":
+            expected = replay.previous.get(number, "the entry before in its slot")
+    value = int.from_bytes(read_at(file, offset, 4), signed=True)
+    text = f"{where} {number:,}: {problem.message}"
+    values = Deviation(name, value, expected, count=problem.count)
+    return finding(problem.code, file.name, offset, text, clause=clause, deviation=values)
 
 
 def _chains(
@@ -365,6 +384,7 @@ def _check_count(file: StoreFile, state: IndexState) -> list[Finding]:
             file.name,
             INDEX_HEADER.offset_of("index_count"),
             f"found an index count of {found:,}, expected {count:,}, one more than the newest entry; {what}",
+            deviation=Deviation("header index_count", found, count),
         )
     ]
 
@@ -383,5 +403,6 @@ def _check_slot_count(file: StoreFile, found: int, used: int, count: int) -> lis
             + (" (releases before 4.7.1 counted every put)" if old else ""),
             severity="note" if old else None,
             clause="IDX-HDR-4",
+            deviation=Deviation("header hash_slot_count", found, used),
         )
     ]

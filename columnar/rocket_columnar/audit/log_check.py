@@ -5,15 +5,17 @@ from itertools import groupby, pairwise
 from typing import Final
 from zlib import crc32
 
+import numpy as np
+from rocket_spec.deviations import Deviation
 from rocket_spec.layout import BLANK, RECORD, RECORD_FIXED_V4, RECORD_MAGICS
 
 from rocket_columnar.audit.file_check import planned
 from rocket_columnar.audit.file_survey import QueueSurvey
-from rocket_columnar.audit.ranges import RangeResult
+from rocket_columnar.audit.ranges import MOST, Frames, Queue, RangeResult, Steps
 from rocket_columnar.facts import Store
-from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding, is_usual_end
+from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding, is_usual_end, strange
 from rocket_columnar.formats import Record, body_begin, is_blank, parse_record, topic_length_size
-from rocket_columnar.log import Gap, dispatch_stop, property_crc_matches
+from rocket_columnar.log import COMMIT, NOT, Gap, dispatch_stop, property_crc_matches
 from rocket_columnar.store import StoreFile, by_queue, read_at, usual_size
 
 _STEP: Final = 60_000  # ms; less is a clock that is kept right
@@ -70,12 +72,8 @@ def check_log(  # noqa: C901 - one kind of finding after the other
 def _check_clock(store: Store, parts: Sequence[RangeResult], report: Callable[[Finding], None]) -> None:
     """Reports the greatest step back of the times at which neighbouring records were stored."""
     steps = [part.clock for part in parts if part.clock is not None]
-    held = [part for part in parts if part.stored is not None]
-    steps += [
-        (after.first, before.stored[1], after.stored[0])
-        for before, after in pairwise(held)
-        if before.stored and after.stored
-    ]
+    held = [(part.first, part.times_seen) for part in parts if part.times_seen is not None]
+    steps += [(first, before.last, times.first) for (_, before), (first, times) in pairwise(held)]
     phy_offset, before, after = max(steps, key=lambda step: step[1] - step[2], default=(0, 0, 0))
     if before - after > _STEP:
         text = (
@@ -118,7 +116,13 @@ def _check_owner(store: Store, number: int | None, parts: Sequence[RangeResult])
             "none begins: it is another store's, or older"
         )
     return finding(
-        "log.position", file.name, RECORD.offset_of("phy_offset"), text, foreign=True, own_name=own_name
+        "log.position",
+        file.name,
+        RECORD.offset_of("phy_offset"),
+        text,
+        foreign=True,
+        own_name=own_name,
+        deviation=Deviation("phy_offset", recorded, file.base_offset),
     )
 
 
@@ -149,14 +153,28 @@ def _bad_body(file: StoreFile, at: int) -> Finding:
                 "matches its own checksum: its fields, topic or properties are damaged, and a recovery with forceVerifyPropCRC "
                 "truncates the log here"
             )
-            return finding("log.crc", file.name, at, text, clause="LOG-PROP-8")
+            values = Deviation("__CRC32#", "another checksum", "that of the record", at + file.base_offset)
+            return finding("log.crc", file.name, at, text, clause="LOG-PROP-8", deviation=values)
     return finding(
         "log.crc",
         file.name,
         at + body_begin(int.from_bytes(read_at(file, at + _FLAG, 1))),
         f"the body of the record at physical offset {file.base_offset + at:,} does not match its "
         "checksum: consumers get damaged bytes, and a recovery truncates the log here",
+        deviation=Deviation("body_crc", "another checksum", "that of the body", file.base_offset + at),
     )
+
+
+def check_room(store: Store, parts: Sequence[RangeResult], report: Callable[[Finding], None]) -> None:
+    """Checks that the last record of each file leaves room for a blank (LOG-BLANK-1, DLG-5)."""
+    lasts = {part.range.log: part.last for part in parts if part.range.log is not None and part.last}
+    for number, (offset, size) in lasts.items():
+        file = store.logs[number]
+        if offset + size + BLANK.size > file.base_offset + store.log_sizes[number]:
+            text = f"the record at physical offset {offset:,} leaves no {BLANK.size} bytes free at the file's end"
+            clause = "DLG-5" if file.framed else "LOG-BLANK-1"
+            values = Deviation("record", f"{size} bytes", "8 bytes left free at the file's end")
+            report(strange("log.length", file.name, offset - file.base_offset, text, clause, values))
 
 
 def _check_end(
@@ -178,6 +196,8 @@ def _check_end(
             position,
             f"zeros from physical offset {file.base_offset + position:,} to the file's end, "
             "although later files hold records: dispatch and recovery stop here",
+            clause="LOG-BLANK-1",
+            deviation=Deviation("end of the file", "no blank", "a blank before the next file"),
         )
     )
 
@@ -206,7 +226,70 @@ def torn_end(file: StoreFile, phy_offset: int, size: int, *, live: bool) -> Find
         "write was incomplete, and the message has lost keys or tags",
         severity="note" if live else None,
         cure="send the message again: a start keeps the damaged record",
+        deviation=Deviation("properties", "zeros at their end", "as they were sent", phy_offset),
     )
+
+
+def steps_of(store: Store, frames: Frames) -> dict[Queue, Steps]:
+    """The logical offsets that the records of a range state, by queue; those of batch queues count otherwise."""
+    every, names = frames.all, frames.names.names
+    batched = {file.topic for file in store.batches}
+    rows = np.flatnonzero((every.transaction == NOT) | (every.transaction == COMMIT))
+    rows = rows[np.lexsort((rows, every.queue_id[rows], every.topic[rows]))]
+    topic, queue_id, offset = every.topic[rows], every.queue_id[rows], every.queue_offset[rows]
+    starts = np.flatnonzero((np.diff(topic, prepend=-1) != 0) | (np.diff(queue_id, prepend=0) != 0))
+    wrong = (np.diff(offset, prepend=0) != 1) & (offset != 0)
+    wrong[starts] = False
+    found: dict[Queue, Steps] = {}
+    for start, stop in pairwise([*starts.tolist(), rows.size]):
+        name = names[topic[start]]
+        if name not in batched:
+            some = np.flatnonzero(wrong[start:stop]) + start
+            listed = [
+                (int(every.phy_offset[rows[at]]), int(offset[at]), int(offset[at - 1]) + 1)
+                for at in some[:MOST].tolist()
+            ]
+            first = int(every.phy_offset[rows[start]]), int(offset[start])
+            found[name, int(queue_id[start])] = Steps(first, int(offset[stop - 1]), listed)
+    return found
+
+
+class QueueCounts:
+    """Follows the logical offsets that records state through the ranges of the log (LOG-REC-6).
+
+    Attributes:
+        last: the last one of each queue.
+    """
+
+    def __init__(self) -> None:
+        self.last: dict[Queue, int] = {}
+        self._wrong: dict[Queue, list[tuple[int, int, int]]] = {}
+
+    def add(self, part: RangeResult) -> None:
+        """Takes the offsets out of the next range."""
+        for queue, steps in part.steps.items():
+            expected = self.last[queue] + 1 if queue in self.last else steps.first[1]
+            wrong = [(*steps.first, expected)] if steps.first[1] not in (0, expected) else []
+            wrong += steps.wrong
+            if wrong:
+                self._wrong.setdefault(queue, []).extend(wrong)
+            self.last[queue] = steps.last
+        part.steps = {}
+
+    def check(self, store: Store, report: Callable[[Finding], None]) -> int:
+        """Reports of each queue the first record that does not state the next offset; the number of all such records.
+
+        A deleted queue begins again at 0.
+        """
+        for (topic, queue_id), wrong in self._wrong.items():
+            phy_offset, found, expected = wrong[0]
+            text = (
+                f"the record states logical offset {found:,} of {topic} queue {queue_id}, expected {expected:,}: a broker counts "
+                "the messages of a queue one by one"
+            )
+            values = Deviation("queue_offset", found, expected, phy_offset, len(wrong))
+            report(strange("queue.order", *store.at(phy_offset), text, "LOG-REC-6", values))
+        return sum(map(len, self._wrong.values()))
 
 
 def check_begin(store: Store, queues: Sequence[QueueSurvey], report: Callable[[Finding], None]) -> None:
@@ -245,7 +328,11 @@ def check_begin(store: Store, queues: Sequence[QueueSurvey], report: Callable[[F
         )
         name = f"{store.logs[0].name.rpartition('/')[0]}/{max(begin - size, 0):020}"
         if name not in {found.file for found in store.once(planned)}:  # something else is in its place
-            report(finding("log.gap", name, None, text, severity="warning"))
+            allowed = (
+                "files of queues and index of messages before the log's beginning, which were to be deleted"
+            )
+            values = Deviation("base offset", begin, begin - size, allowed=allowed)
+            report(finding("log.gap", name, None, text, severity="warning", deviation=values))
 
 
 def _is_below(survey: QueueSurvey, begin: int) -> bool:

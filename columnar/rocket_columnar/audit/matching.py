@@ -30,10 +30,12 @@ SIZE: Final = 4
 MOVED: Final = 8
 TAGS: Final = 16
 
-# Flags of entries: no key of the record has the hash; indexed before; the time diff is not the record's.
+# Flags of entries: no key of the record has the hash; indexed before; the time diff is not the record's; the keys of the
+# record have another order.
 WRONG: Final = 2
 DOUBLE: Final = 4
 TIME: Final = 8
+ORDER: Final = 16
 
 _INT_MAX: Final = 0x7FFFFFFF
 
@@ -79,7 +81,7 @@ def match_entries(
     flags = np.where(judged, np.where(entries.record < 0, LOST, 0), OUTSIDE).astype(np.uint8)
     rows = np.flatnonzero(judged & (entries.record >= 0))
     of = entries.record[rows]
-    found = _matched(of, hashes[rows], records, seen)
+    found = _matched(of, hashes[rows], entries.numbers[rows] == 1, records, seen)
     expected = seconds_since(begins[rows], records.store_timestamp[of])
     late = (diffs[rows] >= 0) & (entries.numbers[rows] > 1) & (diffs[rows] != expected)
     flags[rows] = found | np.where(late, TIME, 0).astype(np.uint8)
@@ -92,9 +94,16 @@ def seconds_since(begins: NDArray[np.int64], times: NDArray[np.int64]) -> NDArra
 
 
 def _matched(
-    of: NDArray[np.int64], hashes: NDArray[np.int32], records: Requests, seen: NDArray[np.uint8]
+    of: NDArray[np.int64],
+    hashes: NDArray[np.int32],
+    heads: NDArray[np.bool_],
+    records: Requests,
+    seen: NDArray[np.uint8],
 ) -> NDArray[np.uint8]:
-    """WRONG for entries with a hash that no key of their record has, DOUBLE for those whose keys all have entries before."""
+    """The flags WRONG, DOUBLE and ORDER of entries: DOUBLE for those whose keys all have entries before.
+
+    `heads` are the first entries of files, which may begin in the middle of a record.
+    """
     owner = np.repeat(np.arange(records.key_count.size), records.key_count)
     keys = (owner << 32) | records.key_hash
     wanted = (of << 32) | hashes.view(np.uint32)  # a negative hash is no key's
@@ -111,7 +120,16 @@ def _matched(
     rank[order] = np.arange(wanted.size) - np.repeat(starts, np.diff(np.append(starts, wanted.size)))
     fits = rank < count
     seen[key_order[(first + rank)[fits]]] = 1
-    return np.where(fits, 0, np.where(count > 0, DOUBLE, WRONG)).astype(np.uint8)
+    flags = np.where(fits, 0, np.where(count > 0, DOUBLE, WRONG)).astype(np.uint8)
+    known = np.flatnonzero(count > 0)
+    places = key_order[(first + rank % np.maximum(count, 1))[known]]
+    begins = (np.cumsum(records.key_count) - records.key_count)[of[known]]
+    follows = np.diff(of[known], prepend=-1) == 0
+    # After one key of a record comes the next, or the first again; what is skipped has no entry, which is another fault.
+    strange = (places != begins) & (seen[places - 1] != 0)
+    strange &= np.where(follows, np.diff(places, prepend=-1) != 1, ~heads[known])
+    flags[known[strange]] |= ORDER
+    return flags
 
 
 _HEAD: Final = struct.Struct(">ii20xq")

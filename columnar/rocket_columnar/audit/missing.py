@@ -96,7 +96,9 @@ def _missing_keys(
             if (behind[number] and again is not None) or (store.live and is_new):
                 later.append(key)
             elif not behind[number] or key.where != AFTER:
-                _glue_key(keys, replace(key, first=key.first + before))
+                after = (later.keyed for later in parts[number + 1 :] if later.keyed >= 0)
+                following = key.next if key.next >= 0 else next(after, -1)
+                _glue_key(keys, replace(key, first=key.first + before, next=following))
         before += part.keys
     if later:
         text = f"{sum(run.count for run in later):,} keys "
@@ -167,7 +169,7 @@ def _glue_unit(runs: list[UnitRun], run: UnitRun) -> None:
 
 def _glue_key(runs: list[KeyRun], run: KeyRun) -> None:
     if runs and run.first == runs[-1].first + runs[-1].count:
-        runs[-1] = replace(runs[-1], end=run.end, count=runs[-1].count + run.count)
+        runs[-1] = replace(runs[-1], end=run.end, next=run.next, count=runs[-1].count + run.count)
     else:
         runs.append(run)
 
@@ -241,6 +243,9 @@ def _keys_never_put(
             stop - start,
             int(offsets[start]),
             int(offsets[stop - 1]),
+            int(every.phy_offset[key_frame[last + 1]])
+            if (last := int(absent[stop - 1])) + 1 < key_frame.size
+            else -1,
             int(every.store_timestamp[key_frame[absent[start]]]),
             int(kinds[start]),
         )

@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import QUEUE_UNIT
 
+from rocket_columnar.audit.checkpoint_check import LogTimes
 from rocket_columnar.audit.file_survey import Rows, Surveys, Targets
+from rocket_columnar.audit.log_check import steps_of
 from rocket_columnar.audit.matching import (
     DOUBLE,
     LOST,
     MOVED,
     NOT_OWN,
+    ORDER,
     OUTSIDE,
     SIZE,
     TAGS,
@@ -38,7 +41,7 @@ from rocket_columnar.audit.missing import check_missing, files_now
 from rocket_columnar.audit.ranges import MOST, Frames, Marks, Plan, Range, RangeResult, ReadAhead, values_at
 from rocket_columnar.facts import Store
 from rocket_columnar.formats import LAST_ADDRESS, LONG_MIN, SCHEDULE_TOPIC, tags_code
-from rocket_columnar.log import Requests, RequestScan, StoredRecords, TopicNames
+from rocket_columnar.log import ROLLBACK, Requests, RequestScan, StoredRecords, TopicNames
 from rocket_columnar.store import StoreFile, is_safe
 
 # Findings about units that do not match their records.
@@ -207,11 +210,18 @@ def check_range(
     if not every.phy_offset.size:
         return result
     result.keys = int(every.key_hash.size)
+    keyed = np.flatnonzero(every.key_count)
+    result.keyed = int(every.phy_offset[keyed[0]]) if keyed.size else -1
     result.newest = int(every.store_timestamp.max())
     result.records = int(every.queued.sum()), int(np.count_nonzero(every.queued & (queued == 0)))
     _look_at_clock(every, result)
+    result.times_seen = LogTimes.of(every, store.checkpoint_times if plan.exact else ())
     result.last = int(every.phy_offset[-1]), int(every.size[-1])
     result.end = sum(result.last)
+    number = int(every.phy_offset.size)
+    result.held.update(dict.fromkeys(("LOG-REC-1", "LOG-REC-3", "LOG-REC-7"), number))
+    result.held["LOG-REC-4"] += int(every.crc_ok.sum()) * plan.deep
+    result.steps = steps_of(store, frames) if plan.exact else {}
     result.bodies = every.phy_offset[~every.crc_ok][:MOST].tolist()
     for number, name in enumerate(names.names):
         first = int(every.phy_offset[np.argmax(every.topic == number)])
@@ -226,7 +236,6 @@ def check_range(
 
 def _look_at_clock(every: Requests, result: RangeResult) -> None:
     times = every.store_timestamp
-    result.stored = int(times[0]), int(times[-1])
     steps = np.diff(times)
     if steps.size and steps.min() < 0:
         at = int(np.argmin(steps))
@@ -332,7 +341,36 @@ def entries_of(store: Store, indexes: Targets, frames: Frames, result: RangeResu
         flags = without_appended(store, flags, offsets)
         flags = without_tag_entries(store, frames, flags, entries, result)
         _mark_entries(entries, begins, flags, records, result.marks)
+    _count_entries(entries, begins, flags, records, seen, result)
     return seen
+
+
+def _count_entries(
+    entries: Rows,
+    begins: NDArray[np.int64],
+    flags: NDArray[np.uint8],
+    records: Requests,
+    seen: NDArray[np.uint8],
+    result: RangeResult,
+) -> None:
+    """Counts the clauses that time diffs and keys of entries hold."""
+    rows = np.flatnonzero((flags == 0) & (entries.record >= 0) & (entries.numbers > 1))
+    begin, time = begins[rows], records.store_timestamp[entries.record[rows]]
+    usual = (begin > 0) & (time - begin >= 0) & (time - begin < 1000 * (_INT + 1))
+    counts = {"IDX-PUT-2": usual, "IDX-PUT-3": begin <= 0, "IDX-PUT-4": (begin > 0) & ~usual}
+    result.held.update({clause: int(some.sum()) for clause, some in counts.items()})
+    if not seen.size:
+        return
+    owner = np.repeat(np.arange(records.key_count.size), records.key_count)
+    whole = np.bincount(owner, seen, records.key_count.size) == records.key_count
+    whole &= records.key_count > 0
+    number = int(whole.sum())
+    clauses = ("IDX-HASH-1", "IDX-SVC-1", "IDX-SVC-8", "LOG-DSP-2", "LOG-DSP-3", "LOG-DSP-12")
+    result.held.update(dict.fromkeys(clauses, number))
+    result.held["IDX-SVC-2"] += int((whole & (records.key_count > 1)).sum())
+    result.held["IDX-HASH-2"] += int(((records.key_hash == 0) & (seen != 0)).sum())  # of the least int
+    last = int(np.max(np.flatnonzero(whole), initial=-1))
+    result.held["IDX-SVC-9"] += int((records.transaction[: last + 1] == ROLLBACK).sum())
 
 
 def _mark_entries(
@@ -340,14 +378,16 @@ def _mark_entries(
 ) -> None:
     hashes, offsets, diffs = (entries.columns[name] for name in ("key_hash", "phy_offset", "time_diff"))
     numbers, doubled, timed = entries.numbers, flags & DOUBLE != 0, np.flatnonzero(flags & TIME)
-    seconds = np.zeros(offsets.size, np.int64)
+    seconds, passed = np.zeros(offsets.size, np.int64), np.zeros(offsets.size, np.int64)
     seconds[timed] = seconds_since(begins[timed], records.store_timestamp[entries.record[timed]])
+    passed[timed] = records.store_timestamp[entries.record[timed]] - begins[timed]
     wrong = (flags & WRONG != 0) & ~doubled
     for what, chosen, values in (
         ("entry.lost", flags & LOST != 0, (offsets,)),
         ("entry.wrong", wrong, (hashes, offsets)),
         ("entry.double", doubled, (offsets,)),
-        ("entry.time", flags & TIME != 0, (diffs, seconds)),
+        ("entry.time", flags & TIME != 0, (diffs, offsets, seconds, begins, passed)),
+        ("entry.order", flags & ORDER != 0, (offsets, offsets)),
     ):
         for run, (start, stop) in enumerate(pairwise(entries.bounds.tolist())):
             at = np.flatnonzero(chosen[start:stop]) + start

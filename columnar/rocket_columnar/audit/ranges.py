@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import QUEUE_UNIT
 
+from rocket_columnar.audit.checkpoint_check import LogTimes
 from rocket_columnar.facts import Store, as_store
 from rocket_columnar.formats import LONG_MAX
 from rocket_columnar.log import Gap, Requests, Tail, TopicNames
@@ -135,8 +136,8 @@ def runs_of(numbers: NDArray[np.int64]) -> list[tuple[int, int]]:
 # The plan of an audit: the store, the level, and the ranges into which its log is cut.
 
 
-Level = Literal["quick", "default", "deep"]
-LEVELS: Final[tuple[Level, ...]] = get_args(Level)
+Level = Literal["quick", "default", "deep", "exact"]
+LEVELS: Final[tuple[Level, ...]] = ("quick", "default", "deep")
 
 _RANGE: Final = 32 << 20
 _LONGEST: Final = (1 << 31) - 1
@@ -189,7 +190,12 @@ class Plan:
     @property
     def deep(self) -> bool:
         """Whether bodies are compared with their checksums, and walks of queries are followed."""
-        return self.level == "deep"
+        return self.level == "deep" or self.exact
+
+    @property
+    def exact(self) -> bool:
+        """Whether a judge of clauses asks: then what harms no operator is a finding, too."""
+        return self.level == "exact"
 
     def relisted(self) -> Plan:
         """The plan with the present index files: a broker may have rolled since."""
@@ -205,7 +211,8 @@ def plan_audit(
         store: the store, or its directory.
         level: "quick" checks names, sizes, headers, checkpoint and continuity; "default" compares every unit
             and entry with the log's records, and vice versa; "deep" also verifies the bodies' checksums and
-            reports entries that a query of their own key does not reach.
+            reports entries that a query of their own key does not reach; "exact", for judges, also compares the
+            checkpoint and the logical offsets of records with what 4.9.3 writes.
         range_size: maximum bytes of log in a range.
         known: of a directory, as for `Store`.
 
@@ -213,7 +220,7 @@ def plan_audit(
         UsageError: an unknown level or release, no store, or a geometry that does not fit.
         OSError: the store cannot be read.
     """
-    if level not in LEVELS:
+    if level not in (*LEVELS, "exact"):
         raise UsageError(f"unknown level {level!r}; there are {', '.join(LEVELS)}")
     made = as_store(store, **known)
     return Plan(made, level, ranges_of(made, range_size))
@@ -283,6 +290,7 @@ class KeyRun:
         count: how many.
         begin: physical offset of the first one's record.
         end: physical offset of the last one's record.
+        next: physical offset of the next key's record, -1 at the log's end.
         time: store timestamp of the first one's record, ms.
         where: BEFORE, NEWEST or AFTER.
     """
@@ -291,8 +299,27 @@ class KeyRun:
     count: int
     begin: int
     end: int
+    next: int
     time: int
     where: int
+
+
+Queue = tuple[str, int]
+"""Topic and number."""
+
+
+class Steps(NamedTuple):
+    """The logical offsets that a queue's records in a range state.
+
+    Attributes:
+        first: physical and logical offset of the first record.
+        last: logical offset of the last record.
+        wrong: physical and logical offset of each record that does not state the next one, and the next one.
+    """
+
+    first: tuple[int, int]
+    last: int
+    wrong: list[tuple[int, int, int]]
 
 
 @dataclass(slots=True)
@@ -305,12 +332,13 @@ class RangeResult:
         next: physical offset of the first record after it, or of its file's end.
         gone: whether its file was deleted meanwhile; then nothing is judged.
         keys: how many keys its records have.
+        keyed: physical offset of the first record with a key; -1 without one.
         end: physical offset after its last record; None without one.
         last: physical offset and size of its last record.
         newest: greatest store timestamp, ms; None without records.
         records: number of its records that belong in a queue, and of those to which no queue points.
         clock: the greatest step back of the store timestamps: the record after it, and the time before and after it.
-        stored: store timestamps of the first and the last record.
+        times_seen: store timestamps of its records; None without one.
         gaps: bytes that do not verify.
         bodies: physical offsets of records whose bodies do not match their checksums, at most `MOST`.
         unsafe: topics that cannot be directories, and the physical offset of the first record of each.
@@ -329,6 +357,7 @@ class RangeResult:
         earlier: topics with messages of an earlier life in the range, which are in no queue.
         asked: of each copy for a further queue that queue, the record's physical offset, and the logical offset that it asks for.
         held: number of places where a clause held that could have been broken there.
+        steps: the logical offsets that records state, by queue.
     """
 
     range: Range
@@ -336,12 +365,13 @@ class RangeResult:
     next: int
     gone: bool = False
     keys: int = 0
+    keyed: int = -1
     end: int | None = None
     last: tuple[int, int] | None = None
     newest: int | None = None
     records: tuple[int, int] = (0, 0)
     clock: tuple[int, int, int] | None = None
-    stored: tuple[int, int] | None = None
+    times_seen: LogTimes | None = None
     gaps: list[Gap] = field(default_factory=list)
     bodies: list[int] = field(default_factory=list)
     unsafe: dict[str, int] = field(default_factory=dict)
@@ -360,6 +390,7 @@ class RangeResult:
     earlier: set[str] = field(default_factory=set)
     asked: list[tuple[tuple[str, int], int, int]] = field(default_factory=list)
     held: Counter[str] = field(default_factory=Counter[str])
+    steps: dict[Queue, Steps] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Makes findings from the results of the log's ranges and the surveys of files."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -10,8 +10,8 @@ from typing import Final
 from rocket_spec.deviations import Deviation
 from rocket_spec.layout import INDEX_HEADER, PRE_BLANK_SIZE, QUEUE_UNIT
 
+from rocket_columnar.audit.checkpoint_check import LogTimes, check_checkpoint
 from rocket_columnar.audit.file_check import (
-    check_checkpoint,
     check_ext_files,
     check_index_files,
     check_queue_files,
@@ -19,7 +19,7 @@ from rocket_columnar.audit.file_check import (
     planned,
 )
 from rocket_columnar.audit.file_survey import FirstEntries, IndexSurvey, QueueSurvey, Surveys, check_bounds
-from rocket_columnar.audit.log_check import check_begin, check_log
+from rocket_columnar.audit.log_check import QueueCounts, check_begin, check_log, check_room
 from rocket_columnar.audit.matching import UNJUDGED
 from rocket_columnar.audit.missing import take_own_puts, what_is_missing
 from rocket_columnar.audit.range_check import check_range
@@ -32,10 +32,22 @@ from rocket_columnar.audit.wording import (
     say_unreached,
 )
 from rocket_columnar.facts import Store, read_checkpoint
-from rocket_columnar.findings import Finding, Severity, check_log_files, finding, hidden_codes
+from rocket_columnar.findings import Finding, Severity, check_log_files, finding, hidden_codes, strange
+from rocket_columnar.index import IndexHeader
 from rocket_columnar.store import Sign, StoreFile, lock_text, size_of
 
 _LIGHT: Final = "%LMQ%"
+_TWICE: Final = "the last message before a restart is indexed twice (IDX-SVC-8, LOG-DSP-13)"
+
+_OF_HEADERS: Final = {
+    "IDX-HDR-1": 1,
+    "IDX-HDR-2": 2,
+    "IDX-HDR-3": 2,
+    "IDX-HDR-4": 1,
+    "IDX-HDR-5": 1,
+    "IDX-PUT-1": 1,
+}
+"""Number of values in the header of an index file that each clause is about."""
 
 
 class _Report:
@@ -53,25 +65,32 @@ class _Report:
         self._unread = {found.file for found in planned if found.code == "store.unreadable"}
         self._counts: Counter[tuple[str, str]] = Counter()
         self._ready: list[Finding] = []
-        self._severities: dict[tuple[str, str], Severity] = {}
+        self._first: dict[tuple[str, str], Finding] = {}
         self.held: Counter[str] = Counter()
 
     def __call__(self, found: Finding) -> None:
         missing = found.code == "log.gap" and found.offset is None
-        if found.code in self._unjudged or (missing and found.file in self._unread):
+        exact = found.code.startswith("checkpoint.") and found.deviation is not None
+        exact = exact and not found.deviation.allowed  # by the rules of the release
+        if (found.code in self._unjudged and not exact) or (missing and found.file in self._unread):
             return
         key = found.code, found.file
         self._counts[key] += 1
         if self._counts[key] <= MOST:
             self._ready.append(found)
-            self._severities[key] = found.severity
+            self._first.setdefault(key, found)
 
-    def more(self, code: str, file: str, count: int, severity: Severity) -> None:
-        """Counts findings that are not listed."""
-        if code in self._unjudged:
+    def more(self, example: Finding, count: int) -> None:
+        """Counts findings that are not listed, like an example."""
+        if example.code in self._unjudged:
             return
-        self._counts[code, file] += count
-        self._severities.setdefault((code, file), severity)
+        key = example.code, example.file
+        self._counts[key] += count
+        self._first.setdefault(key, example)
+
+    def hold(self, places: Mapping[str, int]) -> None:
+        """Counts the places where clauses could have been broken, less those of the findings since the last call of `take`."""
+        self.held += Counter(places) - Counter(found.clause or "" for found in self._ready)
 
     def take(self) -> list[Finding]:
         """The findings since the last call."""
@@ -82,8 +101,17 @@ class _Report:
         """One finding for each code and file of which there were more."""
         for (code, file), count in self._counts.items():
             if count > MOST:
-                text = f"{count - MOST:,} more findings of this kind in this file"
-                yield finding(code, file, None, text, severity=self._severities[code, file])
+                text, first = (
+                    f"{count - MOST:,} more findings of this kind in this file",
+                    self._first[code, file],
+                )
+                values = first.deviation and replace(first.deviation, count=count - MOST)
+                yield replace(
+                    finding(code, file, None, text),
+                    severity=first.severity,
+                    clause=first.clause,
+                    deviation=values,
+                )
 
 
 def _begin(store: Store, report: _Report) -> None:
@@ -96,7 +124,16 @@ def _begin(store: Store, report: _Report) -> None:
         report(finding("store.abort", "abort", None, text))
 
 
-def _check_files(store: Store, newest: int | None, report: _Report, *, quick: bool) -> None:
+def _is_whole(store: Store, parts: Sequence[RangeResult]) -> bool:
+    """Whether the log has no gap."""
+    ends = [file.base_offset + size for file, size in zip(store.logs, store.log_sizes, strict=True)]
+    follows = ends[:-1] == [file.base_offset for file in store.logs[1:]]
+    return follows and not any(part.gaps or part.gone for part in parts)
+
+
+def _check_files(
+    store: Store, newest: int | None, log: LogTimes | None, report: _Report, *, quick: bool
+) -> None:
     """Checks names, sizes and headers, and the checkpoint."""
     _check_parts(store, report, quick=quick)
     check_queue_files(store.queues, report)
@@ -107,9 +144,9 @@ def _check_files(store: Store, newest: int | None, report: _Report, *, quick: bo
         tail = store.present_tail()
         end, newest = max(end, tail.end), max(newest or 0, tail.newest or 0) or None
     check_index_files(store.indexes, end if store.logs else None, report, quick=quick)
-    for file, found_times in times:
-        flushed = [pair for pair in store.indexes if pair[0].name in store.sound_indexes][:-2]
-        check_checkpoint(file, found_times, newest, flushed, report, live=not store.clean)
+    report.hold(dict.fromkeys(("IDX-FILE-1", "IDX-SVC-4"), len(store.indexes)))
+    for read in times:
+        report.held += check_checkpoint(store, read, newest, log, report)
     for found in store.once(planned):
         report(found)
 
@@ -140,7 +177,7 @@ def quick_findings(plan: Plan) -> Iterator[Finding]:
     report = _Report(store.once(planned), store.signs)
     _begin(store, report)
     check_log_files(store.logs, store.log_sizes, report, end=store.end)
-    _check_files(store, store.newest, report, quick=True)
+    _check_files(store, store.newest, None, report, quick=True)
     yield from report.take()
     yield from report.rest()
 
@@ -171,16 +208,21 @@ def findings(
     store = plan.store
     queues: Sequence[QueueSurvey] = surveys.queues.files
     indexes: Sequence[IndexSurvey] = surveys.indexes.files
-    parts = _joined_on(results, partial(check_range, plan, surveys))
+    counts = QueueCounts()
+    parts = _joined_on(results, partial(check_range, plan, surveys), counts)
     signs = _signs(store, parts)
     on_signs(signs)
     report = _Report(store.once(planned), signs)
     _begin(store, report)
     check_log(store, parts, report)
     check_begin(store, queues, report)
-    yield from report.take()
-    times = [part.newest for part in parts if part.newest is not None]
-    _check_files(store, max(times, default=None), report, quick=False)
+    _hold_log(store, parts, report)
+    ready = report.take()
+    yield from ready
+    is_damaged = any(found.code.startswith("log.") and found.severity != "note" for found in ready)
+    log = None if is_damaged or not plan.exact else _check_exactly(store, parts, counts, report)
+    newest = max((part.newest for part in parts if part.newest is not None), default=None)
+    _check_files(store, newest, log, report, quick=False)
     _unsafe(store, parts, report)
     yield from report.take()
     by_themselves = [*(survey.marks for survey in queues), *(survey.marks for survey in indexes)]
@@ -193,20 +235,26 @@ def findings(
     known = {offset: time for part in parts for offset, time in part.times.items()}
     units, keys = what_is_missing(store, parts, report)
     _check_blanks(store, queues, marks, units, report)
-    _check_queues(store, queues, marks, units, report)
+    last = dict(counts.last)
+    for queue, _, asked in (one for part in parts for one in part.asked):
+        last[queue] = max(last.get(queue, -1), asked)
+    _check_queues(store, queues, marks, units, last, report)
     yield from report.take()
     for found in _check_indexes(plan, indexes, marks, known, hashes, report):
         yield from found
     say_missing_units(store, units, report)
     if store.geometry is not None or all(header.index_count <= 1 for _, header in store.indexes):
-        say_missing_keys(store, keys, report)
+        say_missing_keys(store, keys, indexes, report)
     dropped = sum(part.dropped for part in parts)
     if dropped:
-        report.more("index.missing_key", "commitlog", MOST + dropped, "warning")
+        report.more(finding("index.missing_key", "commitlog", None, ""), MOST + dropped)
     for (what, file), count in marks.more.items():
-        say = say_unit if what.startswith("unit.") else say_entry
-        example = say(store, file, what, marks.runs[what, file][0], hashes)
-        report.more(example.code, file, count, example.severity)
+        mark = marks.runs[what, file][0]
+        is_unit = what.startswith("unit.")
+        report.more(
+            say_unit(store, file, what, mark) if is_unit else say_entry(store, file, what, mark, hashes),
+            count,
+        )
     on_held(report.held)
     yield from report.take()
     yield from report.rest()
@@ -214,27 +262,15 @@ def findings(
 
 def _check_light_steps(store: Store, parts: Sequence[RangeResult], report: _Report) -> None:
     """Reports of each further queue the first record that does not ask for the next logical offset, in a log without a gap."""
-    ends = [file.base_offset + size for file, size in zip(store.logs, store.log_sizes, strict=True)]
-    if any(part.gaps for part in parts) or ends[:-1] != [file.base_offset for file in store.logs[1:]]:
+    if not _is_whole(store, parts):
         return
     for queue, (phy_offset, found, expected) in _light_steps(parts).items():
         text = (
             f"the record asks for logical offset {found:,} of {queue[0]}, expected {expected:,}: a broker counts the messages of "
             "a light queue one by one, from 0 after a start"
         )
-        cure = "none needed: consumers get every message of the queue"
         values = Deviation(f"INNER_MULTI_QUEUE_OFFSET of {queue[0]}", found, expected, phy_offset)
-        report(
-            finding(
-                "queue.order",
-                *store.at(phy_offset),
-                text,
-                severity="note",
-                clause="CQ-LMQ-4",
-                cure=cure,
-                deviation=values,
-            )
-        )
+        report(strange("queue.order", *store.at(phy_offset), text, "CQ-LMQ-4", values))
 
 
 def _light_steps(parts: Sequence[RangeResult]) -> dict[tuple[str, int], tuple[int, int, int]]:
@@ -259,8 +295,39 @@ def _signs(store: Store, parts: Sequence[RangeResult]) -> tuple[Sign, ...]:
     return tuple({sign.kind: sign for sign in reversed(every)}.values())[::-1]
 
 
-def _joined_on(results: Iterable[RangeResult], again: Callable[..., RangeResult]) -> list[RangeResult]:
-    """The results; a range that did not begin where the one before it ended is checked again."""
+def _check_exactly(
+    store: Store, parts: Sequence[RangeResult], counts: QueueCounts, report: _Report
+) -> LogTimes | None:
+    """Checks ends of files and the logical offsets that records state, unless the log has a gap; the times of its records then."""
+    stored = [part.times_seen for part in parts if part.times_seen is not None]
+    if not stored or store.live or not _is_whole(store, parts):
+        return None
+    check_room(store, parts, report)
+    if not any(part.unsafe for part in parts):
+        records = sum(part.held["LOG-REC-1"] for part in parts)
+        report.held["LOG-REC-6"] += records - counts.check(store, report)
+    return LogTimes.joined(stored)
+
+
+def _hold_log(store: Store, parts: Sequence[RangeResult], report: _Report) -> None:
+    """Counts the files of the log that hold clauses."""
+    used = {part.range.log for part in parts if part.range.log is not None and part.last is not None}
+    full = sum(number + 1 in used and not store.logs[number].framed for number in used)
+    ends = [file.base_offset + size for file, size in zip(store.logs, store.log_sizes, strict=True)]
+    report.hold(
+        {
+            "LOG-FILE-1": len(store.logs),
+            "LOG-FILE-2": store.end not in ends,
+            "LOG-BLANK-1": full,
+            "LOG-BLANK-2": full,
+        }
+    )
+
+
+def _joined_on(
+    results: Iterable[RangeResult], again: Callable[..., RangeResult], counts: QueueCounts
+) -> list[RangeResult]:
+    """The results; a range that did not begin where the one before it ended is checked again. Each goes to `counts`."""
     parts: list[RangeResult] = []
     for result in results:
         part = result
@@ -273,6 +340,7 @@ def _joined_on(results: Iterable[RangeResult], again: Callable[..., RangeResult]
         ):
             part = again(part.range, start=parts[-1].next)
         parts.append(part)
+        counts.add(part)
     return parts
 
 
@@ -350,21 +418,25 @@ def _check_queues(
     surveys: Sequence[QueueSurvey],
     marks: Marks,
     missing: dict[tuple[str, int], list[UnitRun]],
+    last: Mapping[tuple[str, int], int],
     report: _Report,
 ) -> None:
-    """Findings on units, file by file; units of zeros that no record explains are gaps."""
+    """Findings on units, file by file; units of zeros that no record explains are gaps.
+
+    `last` is the last logical offset of each queue that a record states.
+    """
     files = {file.name: file for file in store.queues}
     taken = _taken_for_units(store, surveys)
     for survey in surveys:
         file = files[survey.file]
+        queue, base = (file.topic or "", file.queue_id or 0), file.base_offset // QUEUE_UNIT.size
+        runs = missing.get(queue, [])
         if survey.file in taken:
             report(_empty_file(file))
         for what in ("unit.invalid", "unit.blank", "unit.lost", "unit.strange", "unit.size", "unit.moved", "unit.tags",
                      "unit.address", "unit.time", "unit.recovered"):  # fmt: skip
             for mark in marks.runs.get((what, survey.file), ()):
-                report(say_unit(store, survey.file, what, mark))
-        base = file.base_offset // QUEUE_UNIT.size
-        runs = missing.get((file.topic or "", file.queue_id or 0), [])
+                report(say_unit(store, survey.file, what, mark, after=last.get(queue, -1)))
         for first, length in survey.zeros:
             for start, stop in _left(first + base, first + base + length, runs):
                 report(
@@ -410,11 +482,15 @@ def _left(begin: int, end: int, runs: Sequence[UnitRun]) -> Iterator[tuple[int, 
 
 
 def _check_full(store: Store, surveys: Sequence[IndexSurvey], report: _Report) -> None:
-    """Checks that each file is full which another one follows (IDX-SVC-3)."""
+    """Checks that each file is full which another one follows (IDX-SVC-3), and what one without entries begins with (IDX-FILE-2)."""
     most = 0 if store.geometry is None else store.geometry.index_num
     for file, following in pairwise(surveys):
+        if following.count <= max(following.header.index_count, 1) == 1 and file.ends and not store.live:
+            _check_seeds(file.header, following, report)
         if file.moving or file.count != file.header.index_count or min(file.count, following.count) <= 1:
             continue
+        if file.count >= most:
+            report.held.update(("IDX-SVC-3", "IDX-FULL-1"))
         if file.count >= most or file.ends[-1:] >= following.ends[:1]:  # or they are out of order
             continue
         text = (
@@ -422,19 +498,41 @@ def _check_full(store: Store, surveys: Sequence[IndexSurvey], report: _Report) -
             "file is full"
         )
         at = INDEX_HEADER.offset_of("index_count")
-        cure = "none needed: queries find the keys of both files"
         values = Deviation("index_count", file.count, most)
-        found = finding(
-            "index.header_count",
-            file.file,
-            at,
-            text,
-            severity="note",
-            clause="IDX-SVC-3",
-            cure=cure,
-            deviation=values,
-        )
-        report(found)
+        report(strange("index.header_count", file.file, at, text, "IDX-SVC-3", values))
+
+
+def _check_seeds(before: IndexHeader, file: IndexSurvey, report: _Report) -> None:
+    """Checks that the header of a file without entries begins with the end of the file before."""
+    for end, name in (("end_phy_offset", "begin_phy_offset"), ("end_timestamp", "begin_timestamp")):
+        found, expected = getattr(file.header, name), getattr(before, end)
+        if found != expected:
+            at = INDEX_HEADER.offset_of(name)
+            text = f"found a {name} of {found:,} in a file without entries, expected {expected:,}, the {end} of the file before"
+            values = Deviation(f"header {name}", found, expected)
+            report(strange("index.header_bounds", file.file, at, text, "IDX-FILE-2", values))
+
+
+def _say_entries(
+    store: Store,
+    file: str,
+    marks: Marks,
+    skipped: Collection[str],
+    hashes: frozenset[int],
+    report: _Report,
+) -> None:
+    """Reports the marked entries of a file, but for `skipped` faults."""
+    for what in ("entry.lost", "entry.negative", "entry.time", "entry.wrong"):
+        for mark in marks.runs.get((what, file), ()) if what not in skipped else ():
+            report(say_entry(store, file, what, mark, hashes))
+    if not any((what, file) in marks.runs for what in ("entry.lost", "entry.wrong")):
+        for mark in marks.runs.get(("entry.order", file), ()):
+            report(say_entry(store, file, "entry.order", mark, hashes))
+    twice = marks.runs.get(("entry.double", file), [])
+    at_restart = next((mark for mark in twice if mark.first > 1), None)
+    for mark in twice:
+        allowed = _TWICE if mark.first == 1 or mark is at_restart else ""
+        report(say_entry(store, file, "entry.double", mark, hashes, allowed=allowed))
 
 
 def _check_indexes(
@@ -463,9 +561,12 @@ def _check_indexes(
         if complete and "entry.time" not in skipped:
             first_entries.check(survey)
         first_entries.add(survey)
-        for what in ("entry.lost", "entry.negative", "entry.time", "entry.double", "entry.wrong"):
-            for mark in marks.runs.get((what, survey.file), ()) if what not in skipped else ():
-                report(say_entry(store, survey.file, what, mark, hashes))
+        _say_entries(store, survey.file, marks, skipped, hashes, report)
         for found in say_unreached(store, survey) if plan.deep else ():
             report(found)
+        used, count = survey.used, survey.count - 1
+        of_entries = {"IDX-PUT-6": count, "IDX-PUT-7": used, "IDX-HASH-3": used, "IDX-SLOT-1": count - used}
+        report.hold(of_entries | (_OF_HEADERS if survey.ends else {}) | {"IDX-ENT-1": 1})
         yield report.take()
+    report.held += first_entries.held
+    report.held["IDX-FILE-2"] += first_entries.held["IDX-PUT-8"]

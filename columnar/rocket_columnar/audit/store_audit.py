@@ -66,13 +66,19 @@ def audit(
 
 def audited(store: Store) -> Audited:
     """The findings on a store, and what held; errors as of `audit`."""
-    held = Counter[str]()
+    held, signs = Counter[str](), set[str]()
 
     def look() -> tuple[AuditFinding, ...]:
         held.clear()
-        return tuple(found.for_judges() for found in audit(store, on_held=held.update))
+        every = audit(
+            store,
+            "exact",
+            on_held=held.update,
+            on_signs=lambda found: signs.update(sign.kind for sign in found),
+        )
+        return tuple(found.for_judges() for found in every)
 
-    return Audited(store.looked_at(look), held)
+    return Audited(store.looked_at(look), held, frozenset(signs))
 
 
 class _Work(WorkDone):

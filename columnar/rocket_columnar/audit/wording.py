@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from rocket_spec.deviations import Deviation
@@ -13,12 +14,12 @@ from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, Severity, finding
 from rocket_columnar.formats import SCHEDULE_TOPIC, tags_code
 from rocket_columnar.index import entry_position
-from rocket_columnar.log import StoredRecords
+from rocket_columnar.log import ROLLBACK, StoredRecords
 from rocket_columnar.store import StoreFile, read_at, size_of
 
 _LIGHT: Final = "%LMQ%"
 _SCHEDULE: Final = SCHEDULE_TOPIC.decode()
-_ROLLBACK: Final = 12
+_INT_MAX: Final = 0x7FFFFFFF
 _OFFSET: Final = 8  # bytes of a unit's physical offset
 
 
@@ -84,9 +85,8 @@ def _more(length: int) -> str:
     return f" and the {length - 1:,} after it" if length > 1 else ""
 
 
-def say_unit(store: Store, file: str, what: str, mark: Mark, hashes: frozenset[int] = frozenset()) -> Finding:
-    """The finding of a run of units."""
-    del hashes
+def say_unit(store: Store, file: str, what: str, mark: Mark, *, after: int = -1) -> Finding:
+    """The finding of a run of units; `after` is the last logical offset of the queue that a record states."""
     saying = _UNITS[what]
     queue = next(queue for queue in store.queues if queue.name == file)
     base = queue.base_offset // QUEUE_UNIT.size
@@ -101,6 +101,14 @@ def say_unit(store: Store, file: str, what: str, mark: Mark, hashes: frozenset[i
     at = mark.first * QUEUE_UNIT.size + QUEUE_UNIT.offset_of(field)
     clause = saying.clause or _clause_of_unit(queue, what, mark)
     deviation = _unit_deviation(store, what, f"unit {base + mark.first} {field}", base + mark.first, mark)
+    if what == "unit.lost" and offset >= store.end and base + mark.first > after:
+        deviation = replace(deviation, allowed=_UNITS_CUT_OFF)
+    elif what == "unit.recovered":
+        deviation = replace(deviation, allowed=_RECOVERED)
+    if what == "unit.lost" and offset >= store.end and base + mark.first > after:
+        deviation = replace(deviation, allowed=_UNITS_CUT_OFF)
+    elif what == "unit.recovered":
+        deviation = replace(deviation, allowed=_RECOVERED)
     if what == "unit.moved" and clause is None and str(deviation.expected).isdecimal():
         clause = (
             "CQ-PUT-5" if base + mark.first < int(str(deviation.expected)) else None
@@ -161,40 +169,102 @@ def _owner(store: Store, offset: int) -> str:
     return ""
 
 
-def say_entry(store: Store, file: str, what: str, mark: Mark, hashes: frozenset[int]) -> Finding:
-    """The finding of a run of entries; `hashes` are those of missing keys."""
+def say_entry(
+    store: Store, file: str, what: str, mark: Mark, hashes: frozenset[int], *, allowed: str = ""
+) -> Finding:
+    """The finding of a run of entries; `hashes` are those of missing keys, `allowed` as in a `Deviation`."""
     entry = f"entry {mark.first:,}{_more(mark.length)}"
-    clause = None
+    clause, severity, cure = None, None, None
+    value, record = mark.values[0], mark.values[1] if mark.values[1:] else None
+    expected: object
     if what == "entry.lost":
-        code, field = "index.entry_dangling", "phy_offset"
+        code, field, expected = "index.entry_dangling", "phy_offset", "the offset of a record"
         text = f"{entry}: no record begins at physical offset {mark.values[0]:,}"
+        allowed = _CUT_OFF if value >= store.end else ""
     elif what == "entry.wrong":
         # Where a key with the entry's hash is missing it is the offset that leads astray, else the hash is damaged.
         code, field = "index.entry_wrong_key", "phy_offset" if mark.values[0] in hashes else "key_hash"
-        clause = "IDX-SVC-9" if store.transaction_at(mark.values[1]) == _ROLLBACK else None
+        clause = "IDX-SVC-9" if store.transaction_at(mark.values[1]) == ROLLBACK else None
+        clause = clause or ("IDX-HASH-2" if value < 0 else None)
+        expected = "the hash of one of its record's keys"
         text = (
             f"{entry}: found key hash {mark.values[0]:,}, which no key of the record at physical offset "
             f"{mark.values[1]:,} has"
         )
     elif what == "entry.double":
-        code, field = "index.double_entry", "key_hash"
+        code, field, expected = "index.double_entry", "key_hash", "no entry: the message is indexed already"
+        clause, record = "IDX-SVC-3" if mark.first == 1 else None, value
         text = (
             f"{mark.length:,} entries from entry {mark.first:,} on repeat entries that exist already, from physical "
             f"offset {mark.values[0]:,}: a recovery dispatched these messages again, or dispatch is stuck at one (LOG-DSP-18)"
         )
+    elif what == "entry.order":
+        code, field, severity = "index.entry_wrong_key", "phy_offset", "note"
+        cure = "none needed: it harms nothing"
+        text = f"{entry}: found physical offset {value:,} after {record:,}: puts are in the order of the log"
+        clause, expected = "IDX-SVC-8", f"{record:,} or more"
+        if value == record:
+            clause, expected = "IDX-SVC-2", "the key that follows that of the entry before"
+            text = f"{entry}: the keys of the record at physical offset {value:,} are in another order"
+        record = value
     else:
-        code, field, clause = "index.header_bounds", "time_diff", "IDX-PUT-2"
-        found, *others = mark.values
-        expected = f"{others[0]:,}" if others else "0 or more"
+        code, field, clause, expected = "index.header_bounds", "time_diff", "IDX-PUT-2", "0 or more"
+        if mark.values[1:]:
+            _, record, expected, begin, passed = mark.values
+            is_far = passed < 0 or expected == _INT_MAX
+            clause = "IDX-PUT-3" if begin <= 0 else "IDX-PUT-4" if is_far else clause
+        wanted = f"{expected:,}" if isinstance(expected, int) else expected
         text = (
-            f"{entry}: found a time diff of {found:,} s, expected {expected}, from the header's begin to its "
+            f"{entry}: found a time diff of {value:,} s, expected {wanted}, from the header's begin to its "
             "record: queries see the wrong time for it"
         )
     assert store.geometry is not None  # noqa: S101 - entries were read
-    return finding(code, file, entry_position(store.geometry, mark.first, field), text, clause=clause)
+    at = entry_position(store.geometry, mark.first, field)
+    values = Deviation(f"entry {mark.first} {field}", value, expected, record, mark.length, allowed)
+    return finding(code, file, at, text, severity=severity, clause=clause, cure=cure, deviation=values)
 
 
-def say_missing_keys(store: Store, runs: Sequence[KeyRun], report: Callable[[Finding], None]) -> None:
+_UNITS_CUT_OFF: Final = "units of records after the log's end, which a recovery cut off"
+_RECOVERED: Final = "a delayed message that a recovery dispatched has its tag's hash (STORE-15)"
+_CUT_OFF: Final = "entries of records after the log's end, which a recovery cut off"
+_LAG: Final = "messages at the log's end that are not indexed yet"
+_LOST: Final = "keys lost to an unclean restart, which deleted an index file (IDX-SVC-6, STORE-11)"
+_DELETED: Final = "keys lost to an unclean restart in DLedger mode, which deleted an index file (DLG-13)"
+_BEGUN_BEFORE: Final = "the first index file begins in the middle of a message; the one before it is gone"
+
+
+def _why_missing(store: Store, run: KeyRun, files: Sequence[IndexSurvey]) -> str:
+    """Why a start of 4.9.3 may have left keys without an entry, in words; empty if none does."""
+    firsts = {survey.ends[0] for survey in files if survey.ends}
+    if run.next not in firsts:
+        stopped = store.clean and not store.framed
+        return "" if run.next >= 0 or stopped else _DELETED if store.clean else _LAG
+    if run.end == run.next:
+        return "" if run.next in {survey.ends[1] for survey in files if survey.ends} else _BEGUN_BEFORE
+    if store.framed:
+        return _DELETED
+    file = store.log_at(run.next)  # in a log file from whose beginning on a recovery dispatched again
+    is_recovered = file is not None and file.base_offset > run.end
+    return _LOST if is_recovered or (run.next == min(firsts) and store.begin > 0) else ""
+
+
+def _clause_of_missing(store: Store, run: KeyRun, files: Sequence[IndexSurvey]) -> str | None:
+    """The clause that missing keys break; None for the usual one."""
+    if not store.indexes:
+        return "IDX-SVC-7"
+    if store.transaction_at(run.begin):
+        return "IDX-SVC-9"
+    with suppress(FileNotFoundError), StoredRecords(store.logs) as records:  # expired meanwhile
+        record = records.at(run.begin)
+        if record is not None and b"\1" in record.pairs.get(b"KEYS", b""):
+            return "LOG-PROP-3"
+    in_next = any(survey.ends[:1] == (run.end,) for survey in files)
+    return "IDX-SVC-3" if in_next and run.end == run.next else None
+
+
+def say_missing_keys(
+    store: Store, runs: Sequence[KeyRun], files: Sequence[IndexSurvey], report: Callable[[Finding], None]
+) -> None:
     """Reports keys without an entry, at the first one's record."""
     for run in runs:
         what = (
@@ -203,9 +273,10 @@ def say_missing_keys(store: Store, runs: Sequence[KeyRun], report: Callable[[Fin
             else f"{run.count:,} of the keys of the record at physical offset {run.begin:,} {'is' if run.count == 1 else 'are'}"
         )
         text = f"{what} not in the index: queries by key do not find them"
-        rolled = "IDX-SVC-9" if store.transaction_at(run.begin) else None
-        clause = rolled if store.indexes else "IDX-SVC-7"
-        report(finding("index.missing_key", *store.at(run.begin), text, clause=clause))
+        allowed = _why_missing(store, run, files)
+        values = Deviation("keys", "no entry", "an entry", run.begin, run.count, allowed)
+        clause = _clause_of_missing(store, run, files)
+        report(finding("index.missing_key", *store.at(run.begin), text, clause=clause, deviation=values))
 
 
 def say_missing_units(

@@ -328,3 +328,9 @@ def finding(
     decided.setdefault("remedy", usual.remedy if cure is None else "none")
     severity, clause = severity or usual.severity, clause or usual.clause
     return Finding(code, severity, clause, file, offset, message, cure or usual.cure, **decided)
+
+
+def strange(code: str, file: str, offset: int | None, text: str, clause: str, values: Deviation) -> Finding:
+    """A note on what breaks a clause and harms nobody."""
+    cure = "none needed: it harms nothing"
+    return finding(code, file, offset, text, severity="note", clause=clause, cure=cure, deviation=values)

@@ -3,9 +3,11 @@
 import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
+from rocket_spec.deviations import Deviation
 from rocket_spec.layout import (
     BLANK,
     BLANK_MAGIC,
@@ -55,15 +57,10 @@ def check_log_files(
                     clause="LOG-FILE-1",
                     length=usual,
                     remedy="aside" if unused else "trim" if unread else "replica",
+                    deviation=Deviation("length", size, usual),
                 )
             )
-    for file in files:
-        folder, _, leaf = file.name.rpartition("/")
-        if leaf != (own := f"{file.base_offset:020}"):
-            text = (
-                f"found a name that is not {own}: a broker reads the log's files in the order of their names"
-            )
-            report(finding("log.position", file.name, None, text, own_name=f"{folder}/{own}"))
+    _check_names(files, report)
     for before, file in pairwise(files):
         end = before.base_offset + usual
         if file.base_offset > end:
@@ -74,8 +71,29 @@ def check_log_files(
                     None,
                     f"no file holds physical offsets {end:,} to {file.base_offset:,}: "
                     "their messages are lost",
+                    deviation=Deviation("base offset", file.base_offset, end),
                 )
             )
+
+
+def _check_names(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:
+    for file in files:
+        folder, _, leaf = file.name.rpartition("/")
+        if leaf != (own := f"{file.base_offset:020}"):
+            text = (
+                f"found a name that is not {own}: a broker reads the log's files in the order of their names"
+            )
+            own_name, values = f"{folder}/{own}", Deviation("name", leaf, own)
+            found = finding(
+                "log.position",
+                file.name,
+                None,
+                text,
+                clause="LOG-FILE-1",
+                own_name=own_name,
+                deviation=values,
+            )
+            report(found)
 
 
 def _any_byte(file: StoreFile, begin: int, end: int) -> bool:
@@ -110,6 +128,15 @@ def _header_fault(file: StoreFile, at: int, position: int) -> str | None:
 
 def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool) -> Finding:
     """The finding on a gap, whose code follows from the bytes at which the gap begins."""
+    found = _gap_finding(file, size, gap, tail=tail, live=live)
+    clause = found.clause
+    if file.framed and clause != "DLG-2" and found.code != "log.torn":
+        clause = "DLG-4"  # an entry whose body is no record
+    values = Deviation("record", gap.found, gap.expected)
+    return replace(found, clause=clause, deviation=values)
+
+
+def _gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool) -> Finding:
     at = gap.begin - file.base_offset
     where = f"physical offsets {gap.begin:,} to {gap.end:,}"
     found = f"found {gap.found}, expected {gap.expected}; {where} contain no valid record"

@@ -14,6 +14,9 @@ from rocket_columnar.log.queues import (
     of_earlier_life,
 )
 from rocket_columnar.log.requests import (
+    COMMIT,
+    NOT,
+    ROLLBACK,
     RULES_4_9_3,
     Dispatch,
     KeyRules,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rocket_spec.deviations import Audited
+from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 
 Audit = Callable[[Any], Audited]
@@ -55,9 +56,13 @@ class StoreFacts(Protocol):
     @property
     def clean(self) -> bool: ...
     @property
+    def framed(self) -> bool: ...
+    @property
     def geometry(self) -> Geometry | None: ...
     @property
     def geometry_fault(self) -> Exception | None: ...
+    @property
+    def checkpoint_times(self) -> tuple[int, int, int]: ...
     @property
     def conf(self) -> Settings | None: ...
     @property
@@ -66,3 +71,10 @@ class StoreFacts(Protocol):
     def light(self) -> bool: ...
     @property
     def multi_dispatch(self) -> bool: ...
+
+
+def store_of(facts: StoreFacts) -> Path:
+    """The directory of a store; UsageError if its files are elsewhere."""
+    if facts.path is None:
+        raise UsageError(f"{facts.name}: not a directory of this machine")
+    return facts.path

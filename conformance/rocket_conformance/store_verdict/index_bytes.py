@@ -9,7 +9,10 @@ from typing import Final, NamedTuple
 
 from rocket_reference import IndexHeader, index_header
 from rocket_spec.errors import MalformedError
-from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, Geometry
+from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, Geometry
+
+from rocket_conformance.store_verdict.facts import StoreFacts
+from rocket_conformance.store_verdict.stored_log import numbered_files
 
 ENTRY: Final = Struct(INDEX_ENTRY.struct_format)
 _ENTRIES_AT_ONCE: Final = 50_000
@@ -104,3 +107,23 @@ def read_index(path: Path, name: str, geometry: Geometry) -> StoredIndex:
     count = max(1, min(header.index_count, held)) - 1
     entries = Entries(path, geometry.entries_offset + ENTRY.size, count)
     return StoredIndex(name, size, header, entries, geometry, path)
+
+
+def known_geometry(facts: StoreFacts) -> Geometry:
+    """The geometry of index files, if there are any, or the reason why it is not known."""
+    if facts.geometry is None and facts.geometry_fault is not None:
+        raise facts.geometry_fault
+    return facts.geometry or DEFAULT_GEOMETRY
+
+
+def read_indexes(facts: StoreFacts, store: Path) -> list[StoredIndex]:
+    """The files of `index/`, in the order of their names.
+
+    Raises:
+        UsageError: their geometry cannot be inferred.
+        MalformedError: a file is shorter than its slots.
+        OSError: a file cannot be read.
+    """
+    paths = [path for _, path in numbered_files(store / "index")]
+    geometry = known_geometry(facts) if paths else DEFAULT_GEOMETRY
+    return [read_index(path, f"index/{path.name}", geometry) for path in paths]

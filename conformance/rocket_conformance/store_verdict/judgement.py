@@ -1,18 +1,22 @@
 """A whole store: log, index files, consume queues and checkpoint, clause by clause."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from rocket_spec.clauses import clauses
 from rocket_spec.errors import MalformedError
 
-from rocket_conformance.store_verdict.checkpoint_judge import judge_checkpoint
-from rocket_conformance.store_verdict.facts import Audit
-from rocket_conformance.store_verdict.index_judge import judge_indexes
-from rocket_conformance.store_verdict.log_reading import read_log, store_of
+from rocket_conformance.store_verdict.facts import Audit, store_of
+from rocket_conformance.store_verdict.findings_judge import FindingsJudge
+from rocket_conformance.store_verdict.index_bytes import read_indexes
+from rocket_conformance.store_verdict.log_reading import read_log, refuse_log
 from rocket_conformance.store_verdict.observations import Observations
-from rocket_conformance.store_verdict.queue_judge import judge_queues
-from rocket_conformance.store_verdict.workload_judge import first_undisturbed, judge_workload
+from rocket_conformance.store_verdict.workload_judge import (
+    first_undisturbed,
+    judge_known_flush,
+    judge_workload,
+)
 from rocket_conformance.workload import Manifest
 
 Outcome = Literal["held", "broken", "not exercised"]
@@ -72,17 +76,26 @@ def judge_store(
             expected="commitlog/ or dledger-*/data/, which hold what was stored",
         )
     seen = Observations() if seen is None else seen
-    log = read_log(facts, seen)
-    if not log.records:
-        seen.held.clear()  # a log without records exercises nothing
-        return StoreVerdict(facts.name, log.stopped, 0, seen)
-    if seen.broken.keys() & {"LOG-REC-7", "DLG-4"} and not seen.held["LOG-REC-7"]:
-        seen.note("index, queues and checkpoint are not judged: no record has its own phy_offset")
-        return StoreVerdict(facts.name, log.stopped, len(log.records), seen)
+    refuse_log(facts)
+    indexes = read_indexes(facts, store)
+    audited = audit(facts)
+    records = audited.held["LOG-REC-1"]
+    is_damaged = any(found.code.startswith("log.") for found in audited.findings)
+    if not records and not is_damaged:
+        return StoreVerdict(facts.name, facts.clean, 0, seen)  # a log without records exercises nothing
+    read = cache(lambda: read_log(facts, seen if facts.framed else Observations(profile=seen.profile)))
     undisturbed = None if manifest is None else first_undisturbed(manifest)
-    indexes = judge_indexes(facts, log, seen, undisturbed_from=undisturbed)
-    judge_queues(audit(facts), log, seen, undisturbed_from=undisturbed)
-    judge_checkpoint(log, indexes, seen, undisturbed_from=undisturbed)
+    judge = FindingsJudge(facts, audited, seen, read, undisturbed_from=undisturbed)
+    judge.judge_log()
+    if facts.framed:
+        records = len(read().records)
+    if records:
+        judge.judge_indexes(indexes, enabled=facts.conf is None or facts.conf.index_enabled)
+        judge.judge_queues()
+        judge.judge_checkpoint()
+    else:
+        seen.note("index, queues and checkpoint are not judged: no record of the log can be read")
     if manifest is not None:
-        judge_workload(manifest, log, indexes, seen)
-    return StoreVerdict(facts.name, log.stopped, len(log.records), seen)
+        judge_known_flush(manifest, facts.checkpoint_times[0], read(), seen)
+        judge_workload(manifest, read(), indexes, seen)
+    return StoreVerdict(facts.name, facts.clean, records, seen)

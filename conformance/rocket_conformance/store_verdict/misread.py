@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
-from rocket_reference import RULES_4_9_3, JavaError, JavaFatalError, Rules, UnspecifiedError
+from rocket_reference import RULES_4_9_3, JavaError, JavaFatalError, Rules, UnspecifiedError, java
+from rocket_spec.deviations import AuditFinding
 from rocket_spec.layout import INDEX_HEADER
 from rocket_spec.profiles import GROUND, differences
 
 from rocket_conformance.misreadings import MISREADINGS, OF_STORES
 from rocket_conformance.reference_adapter import REFERENCE, Library
 from rocket_conformance.store_verdict.index_bytes import ENTRY, StoredIndex
-from rocket_conformance.store_verdict.observations import as_releases_do
+from rocket_conformance.store_verdict.observations import Place, as_releases_do
 from rocket_conformance.store_verdict.record_table import StoredRecord
 from rocket_conformance.store_verdict.stored_log import StoredLog
 
@@ -34,6 +35,7 @@ _BUILDING: Final = (
     *(f"IDX-SVC-{number}" for number in (1, 2, 3, 7, 8, 9, 10)),
 )
 ABOUT_ANSWERS: Final = (*("IDX-SEL-", "IDX-TIME-"), *(f"IDX-SVC-{number}" for number in (11, 13, 14, 16)))
+_ABOUT_KEYS: Final = ("IDX-SVC-1", "IDX-SVC-2", "IDX-SVC-10", "IDX-HASH-1", "IDX-HASH-2")
 _STARTING: Final = ("CKP-3", "IDX-LOAD-1", "IDX-SVC-6", "STORE-11", "CQ-PUT-1", "CQ-REC-")
 
 ERRORS: Final = (
@@ -85,6 +87,43 @@ def reading_that_builds(
             if compared.is_made_by(reading.library(), reading.rules):
                 return reading
     return None
+
+
+def wrong_key(found: AuditFinding, files: Sequence[StoredIndex], log: StoredLog) -> tuple[str, Place]:
+    """The clause that an entry with a wrong hash breaks, and its place, with the wrong reading in words if there is one.
+
+    Args:
+        found: the finding on the entry.
+        files: the index files.
+        log: what was stored.
+    """
+    deviation = found.deviation
+    assert deviation is not None  # noqa: S101 - every such finding has one
+    stored = None if deviation.record is None else log.at(deviation.record)
+    place = Place(found.file, found.offset, deviation.field, deviation.found, deviation.expected)
+    if stored is None:
+        return found.clause or "", place
+    entries, begin = next(file.entries for file in files if file.name == found.file), 0
+    first = end = ((found.offset or 0) - entries.begin) // ENTRY.size
+    while first - begin > 0 and entries[first - begin - 1].phy_offset == stored.position:
+        begin += 1
+    while end < len(entries) and entries[end].phy_offset == stored.position:
+        end += 1
+    hashes = [entries[number].key_hash for number in range(first - begin, end)]
+    key, expected, clause = "", 0, "IDX-SVC-2"
+    if begin < len(stored.hashes):
+        key, expected = stored.keys[begin], stored.hashes[begin]
+        if len(hashes) == len(stored.hashes) and deviation.found not in stored.hashes:
+            clause = "IDX-HASH-2" if java.string_hash(key) == java.I32_MIN else "IDX-HASH-1"
+    about = f"{stored}, key {key.partition('#')[2]!r}" if key else str(stored)
+    place = replace(place, expected=expected if key else "no further key", record=about)
+    for reading in readings(_ABOUT_KEYS, stored.rules):
+        with suppress(*ERRORS):
+            library = reading.library()
+            texts = library.index_keys(stored.request, reading.rules)
+            if [library.key_hash(text) for text in texts] == hashes:
+                return reading.clause, replace(place, rule=reading.rule)
+    return clause, place
 
 
 @cache

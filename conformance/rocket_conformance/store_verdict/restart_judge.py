@@ -1,6 +1,7 @@
 """A start over a store against the reference's, and a broker that is killed under a workload: what was deleted, cut off and dispatched again."""
 
 import itertools
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -10,23 +11,23 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, Final
 
-from rocket_reference import IndexService, StoreCheckpoint
-from rocket_spec.layout import Geometry
+from rocket_reference import IndexService, QueueUnit, StoreCheckpoint, queue_units
+from rocket_spec.layout import QUEUE_UNIT, Geometry
 from rocket_spec.profiles import Profile
 
 from rocket_conformance.reference_adapter import REFERENCE, Library
-from rocket_conformance.store_verdict.facts import Audit, StoreFacts
-from rocket_conformance.store_verdict.index_bytes import Entries, Entry, read_index
-from rocket_conformance.store_verdict.index_judge import known_geometry
+from rocket_conformance.store_verdict.facts import Audit, StoreFacts, store_of
+from rocket_conformance.store_verdict.index_bytes import Entries, Entry, known_geometry, read_index
 from rocket_conformance.store_verdict.judgement import StoreVerdict, judge_store
-from rocket_conformance.store_verdict.log_reading import read_log, store_of
+from rocket_conformance.store_verdict.log_reading import read_log
 from rocket_conformance.store_verdict.misread import reading_that_starts
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.queue_judge import folders, units_of
 from rocket_conformance.store_verdict.sparse import copy_sparse
 from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
 from rocket_conformance.workload import Broker, Client, Manifest, run_crashes, send_for_the_bound
 
+_UNIT: Final = QUEUE_UNIT.size
+_BYTES_AT_ONCE: Final = 50_000 * _UNIT
 _PARTS: Final = ("commitlog", "consumequeue", "consumequeue_ext", "index", "checkpoint", "abort")
 
 
@@ -102,8 +103,36 @@ class _Side:
 
     def queues(self) -> list[str]:
         """The folders of queues, relative to the store."""
-        found = (queue for topic in folders(self.store / "consumequeue") for queue in folders(topic))
+        found = (queue for topic in _folders(self.store / "consumequeue") for queue in _folders(topic))
         return [queue.relative_to(self.store).as_posix() for queue in found]
+
+
+def _folders(path: Path) -> list[Path]:
+    """The folders in one, by name; links are left out."""
+    if not path.is_dir():
+        return []
+    return sorted(child for child in path.iterdir() if child.is_dir() and not child.is_symlink())
+
+
+def _units_of(folder: Path) -> Iterator[tuple[int, QueueUnit]]:
+    """The units of a queue's files with their logical offsets, those of each file up to the first unused one."""
+    for base, path in numbered_files(folder):
+        yield from _used_units(path, base)
+
+
+def _used_units(path: Path, base: int) -> Iterator[tuple[int, QueueUnit]]:
+    """The units of a file, read as far as they are used."""
+    with path.open("rb") as file:
+        for number in itertools.count():
+            data = os.pread(file.fileno(), _BYTES_AT_ONCE, number * _BYTES_AT_ONCE)
+            count = 0
+            for logical, unit in queue_units(
+                data[: len(data) // _UNIT * _UNIT], base + number * _BYTES_AT_ONCE
+            ):
+                count += 1
+                yield logical, unit
+            if count * _UNIT < _BYTES_AT_ONCE:
+                return
 
 
 @contextmanager
@@ -201,7 +230,7 @@ def _judge_kept(before: _Side, after: _Side, expected: _Side, seen: Observations
 
 def _judge_new_entries(before: _Side, after: _Side, expected: _Side, seen: Observations) -> None:
     """Judges where the entries of new index files begin: keys of deleted ones do not come back (DLG-13)."""
-    units = (unit for queue in before.queues() for _, unit in units_of(before.store / queue))
+    units = (unit for queue in before.queues() for _, unit in _units_of(before.store / queue))
     dispatched = max((unit.phy_offset + unit.size for unit in units if not unit.pre_blank), default=0)
     old = before.names
     lost = before.entries(name for name in old if not expected.has(name))
@@ -240,8 +269,8 @@ def _judge_indexes(before: _Side, after: _Side, expected: _Side, seen: Observati
 def _judge_queues(after: _Side, expected: _Side, seen: Observations) -> bool:
     """Whether the units that recovery keeps or makes again are there (STORE-14)."""
     for queue in expected.queues():
-        found = dict(units_of(after.store / queue))
-        for logical, unit in units_of(expected.store / queue):
+        found = dict(_units_of(after.store / queue))
+        for logical, unit in _units_of(expected.store / queue):
             place = Place(queue, None, f"unit {logical}", found.get(logical), unit)
             if not seen.compare("STORE-14", place):
                 return False
@@ -271,7 +300,7 @@ def judge_continuation(facts: StoreFacts, starts: Sequence[int], seen: Observati
         place = Place(f"commitlog position {stored.position:,}", None, "queue_offset",
                       request.consume_queue_offset, offset + 1, stored)  # fmt: skip
         if seen.compare("STORE-13", place):
-            unit = dict(units_of(store / "consumequeue" / queue[0] / str(queue[1]))).get(offset + 1)
+            unit = dict(_units_of(store / "consumequeue" / queue[0] / str(queue[1]))).get(offset + 1)
             found = unit.phy_offset if unit is not None else "no unit"
             where = f"consumequeue/{queue[0]}/{queue[1]}"
             place = Place(where, None, f"unit {offset + 1}", found, stored.position, stored)

@@ -18,22 +18,6 @@ def parts_on_disk(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, 
                 yield position, data
 
 
-def differing(one: int, other: int, begin: int, end: int, width: int) -> Iterator[tuple[int, bytes, bytes]]:
-    """The fields of `width` bytes from `begin` to `end` in which two files differ: offset, and the bytes of each.
-
-    Bytes beyond the end of a file count as zeros; what is a hole in both is not read.
-    """
-    step = _PART // width * width
-    for start in range(begin, end, step):
-        stop = min(start + step, end)
-        if any(next(parts_on_disk(file, start, stop), None) for file in (one, other)):
-            length = stop - start
-            a, b = (os.pread(file, length, start).ljust(length, b"\0") for file in (one, other))
-            for at in range(0, length if a != b else 0, width):
-                if a[at : at + width] != b[at : at + width]:
-                    yield start + at, a[at : at + width], b[at : at + width]
-
-
 class Window:
     """A file seen through a window that moves forward.
 

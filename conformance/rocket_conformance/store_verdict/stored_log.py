@@ -4,7 +4,6 @@ import os
 import sys
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -47,10 +46,7 @@ class StoredLog:
         stopped: whether the broker stopped cleanly, so that nothing may be missing at the end: there is no file `abort`.
         files: of the log, in their order.
         end: where the log ends, bytes; 0 without a file.
-        whole: whether every file could be read to its end; else what follows the damage is unknown.
         dledger: whether the log, or its last part, is kept by DLedger.
-        dledger_begin: where that part begins, bytes; beyond every offset in a plain log.
-        after_blanks: where files begin that follow one with a blank at its end.
         committed: where the entries begin that DLedger does not call committed, bytes; beyond every offset without them.
     """
 
@@ -59,18 +55,9 @@ class StoredLog:
     stopped: bool
     files: list[LogFile] = field(default_factory=list[LogFile])
     end: int = 0
-    whole: bool = True
     dledger: bool = False
-    dledger_begin: int = 1 << 63
-    after_blanks: set[int] = field(default_factory=set[int])
     committed: int = 1 << 63
     _last: StoredRecord | None = field(default=None, init=False, repr=False)
-
-    @cached_property
-    def batched(self) -> frozenset[str]:
-        """The topics of batch queues, which 4.9.3 does not have (BCQ-2); `audit` judges them."""
-        folder = self.store / "batchconsumequeue"
-        return frozenset(path.name for path in folder.iterdir()) if folder.is_dir() else frozenset()
 
     @property
     def begin(self) -> int:

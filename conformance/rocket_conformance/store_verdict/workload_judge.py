@@ -19,6 +19,9 @@ from rocket_conformance.workload import Manifest, Sent
 
 _COMPRESSED = 1
 
+_FLUSHED = 12_000
+"""Milliseconds in which a running broker flushes its log thoroughly at least once (CKP-6)."""
+
 _FOLLOWING = (
     (
         ("IDX-", "QRY-", "LOG-PROP-1", "LOG-PROP-2", "LOG-PROP-3", "LOG-PROP-4", "LOG-PROP-6", "UTF8-1"),
@@ -76,6 +79,23 @@ def judge_workload(
         if any(clause.startswith(heads) and clause not in harmless for clause in seen.broken):
             answers.leave_out(heads, f"wrong answers about {what}, which may follow from the wrong files")
     seen.add(answers)
+
+
+def judge_known_flush(manifest: Manifest, time: int, log: StoredLog, seen: Observations) -> None:
+    """Judges that the log's time, ms, is not before the last record that a thorough flush saw during the workload (CKP-6)."""
+    begin, end = first_undisturbed(manifest), None
+    if begin is None or not log.stopped or log.dledger:
+        return
+    for stored in log.records.backwards():
+        now = stored.request.store_timestamp
+        end = now if end is None else end
+        if stored.position < begin:
+            return
+        if end - now >= _FLUSHED:
+            expected: object = time if time >= now else f"at least {now}"
+            place = Place("checkpoint", 0, "physic_msg_timestamp", time, expected, stored)
+            seen.compare("CKP-6", place)
+            return
 
 
 def _stored_of(

@@ -8,9 +8,7 @@ from threading import Timer
 
 import pytest
 from rocket_columnar.audit import Surveys, audit, check_range, findings, plan_audit, survey_file
-from rocket_columnar.audit.file_check import check_checkpoint
 from rocket_columnar.findings import Finding
-from rocket_columnar.store import StoreFile
 from rocket_golden import open_damaged
 from store_bytes import BEGIN as T
 from store_bytes import blank, ext_unit, put, record, unit
@@ -26,11 +24,17 @@ FULL = FIRST + blank(SIZE - len(FIRST))
 
 
 @pytest.mark.parametrize(("live", "severity"), [(True, "note"), (False, "warning")])
-def test_a_checkpoint_of_zeros_is_that_of_a_broker_that_has_just_begun(live: bool, severity: str) -> None:  # noqa: FBT001
-    found: list[Finding] = []
-    file = StoreFile("checkpoint", Path("checkpoint"), "checkpoint")
-    check_checkpoint(file, (0, 0, 0), T, [], found.append, live=live)
-    assert [(finding.code, finding.severity) for finding in found] == [("checkpoint.behind", severity)]
+def test_a_checkpoint_of_zeros_is_that_of_a_broker_that_has_just_begun(
+    live: bool,  # noqa: FBT001
+    severity: str,
+    tmp_path: Path,
+) -> None:
+    put(tmp_path, f"commitlog/{0:020}", OLD)
+    put(tmp_path, "checkpoint", bytes(4096))
+    if live:
+        put(tmp_path, "abort", b"")
+    found = [(one.code, one.severity) for one in quick(tmp_path) if one.code.startswith("checkpoint.")]
+    assert found == [("checkpoint.behind", severity)]
 
 
 def test_a_queue_whose_directory_is_made_and_its_first_file_not_yet(tmp_path: Path) -> None:
