@@ -126,7 +126,8 @@ class Subject:
         """The verdict of `conform --store`, by the rules of the release that wrote it; None where it refuses the store."""
         release = GROUND if self.base else self.name.rpartition(" ")[2]
         try:
-            return judge_store(self.look(), audited, seen=Observations(profile=profile(release)))
+            store = self.look() if release == GROUND else Store(self.root, release=release)
+            return judge_store(store, audited, seen=Observations(profile=profile(release)))
         except (UsageError, FormatError, OSError):
             return None
 

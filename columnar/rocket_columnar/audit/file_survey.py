@@ -358,7 +358,8 @@ class FirstEntries:
         """Checks a file against those that came before."""
         if (
             not self._known
-            or survey.ends in ((), self._ends)  # none, or those of the file before
+            or not survey.ends
+            or survey.ends == self._ends  # a copy of the file before
             or survey.moving
             or survey.header.index_count <= 1
             or survey.ends[0] not in self._times

@@ -26,13 +26,13 @@ from rocket_columnar.store import StoreFile, read_at
 
 
 class ChainProblem(NamedTuple):
-    """A field of a file, and what is wrong with it: `number` is a slot's, or an entry's, the first of `count`."""
+    """A field of a file, and what is wrong with it: `number` is a slot's, or an entry's, the first of `places`."""
 
     code: str
     place: Literal["slot", "prev", "hash"]
     number: int
     message: str
-    count: int = 1
+    places: int = 1
 
 
 class _Walk:
@@ -328,7 +328,7 @@ def _of_problem(file: StoreFile, geometry: Geometry, replay: Replay, problem: Ch
             expected = replay.previous.get(number, "the entry before in its slot")
     value = int.from_bytes(read_at(file, offset, 4), signed=True)
     text = f"{where} {number:,}: {problem.message}"
-    values = Deviation(name, value, expected, count=problem.count)
+    values = Deviation(name, value, expected, count=problem.places)
     return finding(problem.code, file.name, offset, text, clause=clause, deviation=values)
 
 

@@ -70,8 +70,8 @@ class _Report:
 
     def __call__(self, found: Finding) -> None:
         missing = found.code == "log.gap" and found.offset is None
-        exact = found.code.startswith("checkpoint.") and found.deviation is not None
-        exact = exact and not found.deviation.allowed  # by the rules of the release
+        exact = found.deviation is not None and not found.deviation.allowed
+        exact = exact and found.code.startswith("checkpoint.")  # by the rules of the release
         if (found.code in self._unjudged and not exact) or (missing and found.file in self._unread):
             return
         key = found.code, found.file
@@ -481,12 +481,28 @@ def _left(begin: int, end: int, runs: Sequence[UnitRun]) -> Iterator[tuple[int, 
         yield begin, end
 
 
-def _check_full(store: Store, surveys: Sequence[IndexSurvey], report: _Report) -> None:
-    """Checks that each file is full which another one follows (IDX-SVC-3), and what one without entries begins with (IDX-FILE-2)."""
+def _check_full(
+    store: Store, surveys: Sequence[IndexSurvey], times: Mapping[int, int], report: _Report
+) -> None:
+    """Checks each file against the one before: that is full (IDX-SVC-3), and what this one begins with (IDX-SVC-8, IDX-FILE-2).
+
+    Args:
+        store: the store.
+        surveys: of its files.
+        times: store timestamps of records, by their physical offsets.
+        report: takes findings.
+    """
     most = 0 if store.geometry is None else store.geometry.index_num
     for file, following in pairwise(surveys):
         if following.count <= max(following.header.index_count, 1) == 1 and file.ends and not store.live:
             _check_seeds(file.header, following, report)
+        ends = *file.ends, *following.ends
+        if len(ends) == 4 and ends[0] <= ends[2] < ends[1] and times.keys() >= set(ends):
+            begin, end = ends[2], ends[1]
+            text = f"found physical offset {begin:,} in the first entry, after {end:,} in the last one of {file.file}"
+            at = INDEX_HEADER.offset_of("begin_phy_offset")
+            values = Deviation("entry 1 phy_offset", begin, f"{end} or more")
+            report(strange("index.double_entry", following.file, at, text, "IDX-SVC-8", values))
         if file.moving or file.count != file.header.index_count or min(file.count, following.count) <= 1:
             continue
         if file.count >= most:
@@ -553,7 +569,7 @@ def _check_indexes(
     # Else the file before may be gone, unknown, or another one.
     complete = len(surveys) == len(store.indexes) and not hashes and offsets == sorted(offsets)
     first_entries = FirstEntries(store, times, report)
-    _check_full(store, surveys, report)
+    _check_full(store, surveys, times, report)
     for survey in surveys:
         for found in survey.findings:
             report(found)

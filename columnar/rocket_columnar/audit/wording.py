@@ -174,7 +174,8 @@ def say_entry(
 ) -> Finding:
     """The finding of a run of entries; `hashes` are those of missing keys, `allowed` as in a `Deviation`."""
     entry = f"entry {mark.first:,}{_more(mark.length)}"
-    clause, severity, cure = None, None, None
+    severity: Severity | None = None
+    clause, cure = None, None
     value, record = mark.values[0], mark.values[1] if mark.values[1:] else None
     expected: object
     if what == "entry.lost":
