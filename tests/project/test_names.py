@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import typer
 from rocket_golden import manifest
@@ -173,9 +173,7 @@ def _importable(dotted: str) -> bool:
     return False
 
 
-def _commands(
-    command: typer.core.TyperGroup | typer.core.TyperCommand, name: str
-) -> Iterator[tuple[str, set[str]]]:
+def _commands(command: Any, name: str) -> Iterator[tuple[str, set[str]]]:
     yield name, {"--help"}.union(*([*option.opts, *option.secondary_opts] for option in command.params))
     for verb, inner in getattr(command, "commands", {}).items():
         yield from _commands(inner, f"{name} {verb}".strip())
@@ -203,7 +201,8 @@ def other_options() -> frozenset[str]:
         for name in names
         if name != "tests/project/test_names.py"
     ]
-    return FOREIGN.union(*map(_OPTION.findall, texts))
+    found: Iterable[list[str]] = map(_OPTION.findall, texts)
+    return frozenset(FOREIGN.union(*found))
 
 
 def test_options_and_targets_exist() -> None:
