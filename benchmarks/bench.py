@@ -39,7 +39,7 @@ class Bench:
 
     @cached_property
     def geometry(self) -> Geometry:
-        """Of the index file, which the puts fill."""
+        """The geometry of the index file, which the puts fill."""
         return geometry_for(self.sizes.entries)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What the figures were measured on, without anything that names the machine."""
+"""The machine on which the figures were measured, without anything that names the machine."""
 
 import os
 import platform

@@ -27,7 +27,7 @@ class Checkpoint:
 
     @property
     def min_timestamp(self) -> int:
-        """Where recovery starts: the lesser of commit log and queues, less 3 s, at least 0, in long arithmetic.
+        """The time from which recovery starts: the lesser of commit log and queues, less 3 s, at least 0, in long arithmetic.
 
         Source: StoreCheckpoint.getMinTimestamp 105-113.
         """

@@ -33,7 +33,7 @@ _RECOVERED_FILES: Final = 3
 
 
 def store_timestamp_position(sys_flag: int) -> int:
-    """Where a record holds its store timestamp, bytes from its start (LOG-REC-2)."""
+    """The position of a record's store timestamp, bytes from its start (LOG-REC-2)."""
     return 48 + (20 if sys_flag & BORN_HOST_V6 else 8)
 
 

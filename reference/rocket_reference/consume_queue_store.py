@@ -37,7 +37,7 @@ _NO_ADDRESS: Final = 1  # a number that is not an ext address
 
 @dataclass(frozen=True, slots=True)
 class QueueBounds:
-    """Where a queue begins and ends.
+    """The bounds of a queue.
 
     Attributes:
         min: least logical offset that a get answers.
@@ -160,7 +160,7 @@ class ConsumeQueue:
         return mapped_file.append(encode_queue_unit(QueueUnit(offset, size, tags_code)))
 
     def _end(self, offset: int, size: int) -> int:
-        """What a unit makes of max_physic_offset: the end of its record, its beginning before 4.5.0."""
+        """The max_physic_offset after a unit: the end of its record, its beginning before 4.5.0."""
         return to_i64(offset + size) if self._rules.remembers_ends else offset
 
     def _fill_pre_blank(self, mapped_file: MappedFile, until_where: int) -> None:

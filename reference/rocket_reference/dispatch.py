@@ -50,7 +50,7 @@ DELAY_LEVELS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DispatchRequest:
-    """What a record asks the builders of consume queue and index to do (LOG-DSP-1).
+    """A request to the builders of consume queue and index, made from a record (LOG-DSP-1).
 
     One without success, and that of a blank, has the values that are defaults here. `keys` is "" for a
     record without properties and None where the properties lack it (LOG-DSP-2).
@@ -82,7 +82,7 @@ def dispatch_request(
     delay_levels: Sequence[int] = DELAY_LEVELS,
     rules: Rules = RULES_4_9_3,
 ) -> DispatchRequest:
-    """What is at a position of commit-log bytes, as `checkMessageAndReturnSize(buffer, check_crc)` answers.
+    """The request at a position of commit-log bytes, failing and blank ones included, as `checkMessageAndReturnSize(buffer, check_crc)` answers.
 
     A total size of more than 16 MiB is beyond the clauses, as 4.9.3 may run out of memory over it, except for one that
     no array can have (LOG-DSP-16).

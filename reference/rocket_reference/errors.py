@@ -2,7 +2,7 @@
 
 
 class ThrownError(Exception):
-    """What Java throws.
+    """An exception or error that Java throws.
 
     Attributes:
         name: simple name of the Java class, such as "ArithmeticException".

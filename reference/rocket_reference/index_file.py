@@ -58,7 +58,7 @@ def file_size(hash_slot_num: int, index_num: int) -> int:
 
 
 class IndexFile:
-    """An index file over a writable buffer, of which the first `file_size(...)` bytes count.
+    """An index file over a writable buffer; its first `file_size(...)` bytes count.
 
     Attributes:
         hash_slot_num: S, the number of slots; the file does not record it.

@@ -1,4 +1,4 @@
-"""The index service: a list of index files, of which the last takes the puts.
+"""The index service: a list of index files; the last one takes the puts.
 
 Read beside `org.apache.rocketmq.store.index.IndexService` of 4.9.3.
 
@@ -37,7 +37,7 @@ TRANSACTION_ROLLBACK: Final = 0x3 << 2
 
 @dataclass(frozen=True, slots=True)
 class OffsetResult:
-    """What a query answers: physical offsets, and how far the newest file goes (ms, bytes).
+    """The answer to a query: physical offsets, and how far the newest file goes (ms, bytes).
 
     Source: QueryOffsetResult 22-42.
     """

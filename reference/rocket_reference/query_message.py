@@ -37,7 +37,7 @@ class SentMessage:
 
 @dataclass(frozen=True, slots=True)
 class MessageResult:
-    """What a query by key answers. The last-update values are 0 when the index found nothing (ms, bytes).
+    """The answer to a query by key. The last-update values are 0 when the index found nothing (ms, bytes).
 
     Source: QueryMessageResult 24-79.
     """

@@ -42,7 +42,7 @@ def is_lmq(topic: str) -> bool:
 
 @dataclass(slots=True)
 class RunningFlags:
-    """What stops a store from writing. Source: RunningFlags 21-127."""
+    """The flags that stop a store from writing. Source: RunningFlags 21-127."""
 
     not_writeable: bool = False
     logics_queue_error: bool = False

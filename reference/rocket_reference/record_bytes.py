@@ -72,7 +72,7 @@ def read_fields(
     room: int | None = None,
     rules: Rules = RULES_4_9_3,
 ) -> RecordFields:
-    """The fields of a record, of which the cursor has read the first two.
+    """The fields of a record; the cursor has read the first two.
 
     Args:
         cursor: is after the magic, and afterwards after the record's last field.
@@ -146,7 +146,7 @@ def _is_long(magic: int, rules: Rules) -> bool:
 
 
 def record_length(sys_flag: int, body_length: int, topic_length: int, properties_length: int) -> int:
-    """What the parts add up to, in bytes and int arithmetic; a negative body or properties is 0 (LOG-REC-3).
+    """The sum of the parts, in bytes and int arithmetic; a negative body or properties is 0 (LOG-REC-3).
 
     Source: CommitLog.calMsgLength 433-455.
     """
@@ -155,7 +155,7 @@ def record_length(sys_flag: int, body_length: int, topic_length: int, properties
 
 
 def length_of(fields: RecordFields, rules: Rules = RULES_4_9_3) -> int:
-    """What the parts of a record that was read add up to."""
+    """The sum of the parts of a record that was read."""
     sys_flag = fields.sys_flag if rules.has_ipv6 else 0
     topic_length = fields.topic_length + _is_long(fields.magic, rules)
     return record_length(sys_flag, fields.body_length, topic_length, fields.properties_length)

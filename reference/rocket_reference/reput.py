@@ -17,7 +17,7 @@ from rocket_reference.mapped_file import MappedFile
 
 
 class Reput:
-    """Where dispatch stands in the commit log.
+    """The position of dispatch in the commit log.
 
     Args:
         log: the commit log.

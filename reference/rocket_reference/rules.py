@@ -11,7 +11,7 @@ from rocket_spec.layout import LONG_TOPIC_MAGIC, MESSAGE_MAGIC
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What differs between releases.
+    """The differences between releases.
 
     Attributes:
         counts_every_put: hash_slot_count grows with each put, not only with that into an empty slot (IDX-HDR-4).

@@ -37,7 +37,7 @@ from rocket_reference.store_checkpoint import StoreCheckpoint
 
 @dataclass(frozen=True, slots=True)
 class StoreConfig:
-    """What of a broker's configuration the bytes depend on; the defaults of 4.9.3.
+    """The settings of a broker on which the bytes depend; the defaults of 4.9.3.
 
     Attributes:
         commit_log_file_size: `mappedFileSizeCommitLog`, bytes.

@@ -167,7 +167,7 @@ def _found(store: OpenStore, asked: Asked, files: Sequence[StoreFile]) -> list[R
 
 
 def _stored_from(store: OpenStore, files: list[StoreFile], time: int) -> list[Row]:
-    """Of each queue the first message stored at a time or later, by bisection."""
+    """The first message of each queue that was stored at a time or later, by bisection."""
     found: list[Row] = []
     tail = QueueTail("", files)
     first = tail.first()
@@ -317,7 +317,7 @@ _STORES: Final = (
 
 @dataclass
 class _Stores(InputPartition):
-    """Some stores, each of which is read by itself."""
+    """Some stores, read one by one."""
 
     tasks: tuple[StoreTask, ...]
 

@@ -242,7 +242,7 @@ def _folders(job: JobStores) -> dict[str, str]:
 
 
 def _store(task: StoreTask) -> Store:
-    """A store and its list of topics, of which deleted ones are not rebuilt."""
+    """A store and its list of topics; deleted topics are not rebuilt."""
     if not is_remote(task.path):
         return Store(task.path, commitlog=task.commitlog, geometry=task.geometry, conf=task.conf)
     skipped: list[tuple[str, str]] = []

@@ -1,6 +1,6 @@
 """Audits of stores. `audit` does everything; the other names are its parts, for threads, other machines, bounded memory.
 
-Five steps, of which the second and the fourth are many independent calls::
+Five steps; the second and the fourth are many independent calls::
 
     plan = plan_audit(store)                                # lists files, reads the log's end
     seen = [survey_file(plan.store, file) for file in plan.store.queues]  # each consume-queue file by itself

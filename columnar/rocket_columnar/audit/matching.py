@@ -321,7 +321,7 @@ def _put_again(
     units: _Units,
     sound: NDArray[np.bool_],
 ) -> Iterator[tuple[int, int]]:
-    """Of the copies at `offsets` those that a put would append but no unit points to, each with its position."""
+    """The copies at `offsets` that a put would append but no unit points to, each with its position."""
     order = np.flatnonzero(sound)[np.argsort(units.offset[sound], kind="stable")]
     known = units.offset[order]
     before = np.searchsorted(known, offsets)

@@ -274,7 +274,7 @@ def _check_light_steps(store: Store, parts: Sequence[RangeResult], report: _Repo
 
 
 def _light_steps(parts: Sequence[RangeResult]) -> dict[tuple[str, int], tuple[int, int, int]]:
-    """Of each further queue the first record that does not ask for the next logical offset (CQ-LMQ-4).
+    """The first record of each further queue that does not ask for the next logical offset (CQ-LMQ-4).
 
     A light queue may count from 0 again, any other one from what recovery found.
     """

@@ -491,7 +491,7 @@ class ConfigFile:
 
 @dataclass(frozen=True, slots=True)
 class LoadedConfig:
-    """The two files of one name, of which a start of 4.9.3 loads one (CFG-1).
+    """The two files of one name; a start of 4.9.3 loads one of them (CFG-1).
 
     Attributes:
         table: name of the table.

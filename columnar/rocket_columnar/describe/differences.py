@@ -1,4 +1,4 @@
-"""Compares two files of one kind, field by field."""
+"""Compares two files of one kind field by field, two stores by their logs, indexes and queues, and their configurations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summaries of consume-queue, ext, commit-log and checkpoint files."""
+"""Summaries of consume-queue, ext, commit-log and checkpoint files, and the occupancy of index files."""
 
 from __future__ import annotations
 

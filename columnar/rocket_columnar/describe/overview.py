@@ -1,4 +1,4 @@
-"""Overview of a store or one of its directories, from names, sizes, headers and the ends of files."""
+"""Overview of a store or one of its directories, from names, sizes, headers and the ends of files; its disk use, from all queues."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass

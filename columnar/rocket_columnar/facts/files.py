@@ -394,7 +394,7 @@ class Files:
 
     @property
     def geometry(self) -> Geometry | None:
-        """Of the index files; None if it cannot be inferred, or there are none."""
+        """The geometry of the index files; None if it cannot be inferred, or there are none."""
         return self._geometry.geometry if isinstance(self._geometry, GeometryGuess) else None
 
     @property

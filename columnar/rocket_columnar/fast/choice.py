@@ -63,7 +63,7 @@ _FROM: Final = 16 << 20
 _asked = 0
 _forced: bool | None = None
 _listener: Callable[[str], object] | None = None
-_told: set[str] = set()
+_reported: set[str] = set()
 
 
 def pays(size: int) -> bool:
@@ -92,7 +92,7 @@ def settings_in_the_way() -> bool:
     except OSError:  # nor could Numba read them
         return False
     if found:
-        tell(
+        report_once(
             f"{SETTINGS} in the working folder: loops are not compiled, which takes longer; use another folder"
         )
     return found
@@ -104,8 +104,8 @@ def announce(listener: Callable[[str], object] | None) -> None:
     _listener = listener
 
 
-def tell(line: str) -> None:
+def report_once(line: str) -> None:
     """Passes a line on, once."""
-    if _listener is not None and line not in _told:
-        _told.add(line)
+    if _listener is not None and line not in _reported:
+        _reported.add(line)
         _listener(line)

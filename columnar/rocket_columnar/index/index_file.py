@@ -1,6 +1,7 @@
 """One index file: put, select, time match and header, as in 4.9.3's IndexFile.
 
-The file is mapped; operations read and write the mapping with `struct`.
+A file that is written is mapped, and `struct` reads and writes the mapping; a file that is only read is read into memory
+as far as it is needed.
 
 The header exists twice, as in 4.9.3: in memory, where every operation reads it, and in the first 40
 bytes, where each put and `flush` write it. Opening without `load` starts with a fresh one in memory.
@@ -102,7 +103,7 @@ class FilePrefix:
 
 
 def _memory(size: int) -> mmap.mmap:
-    """Memory of zeros of which only what is written takes room."""
+    """Zeroed memory; only pages that are written take room."""
     if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows
         return mmap.mmap(-1, size)
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)

@@ -164,7 +164,7 @@ _CRC_SIZE: Final = 20  # bytes: the name, ten digits and a byte 2
 
 
 class RowTopics:
-    """The topics met so far, and a value for each.
+    """The topics found so far, and a value for each.
 
     Args:
         form: how records are read.
@@ -176,7 +176,7 @@ class RowTopics:
         self._value = value
         self._values = np.empty(0, np.int64)
         self.scheduled = np.empty(0, np.bool_)
-        """Of each topic, whether it is that of delayed messages."""
+        """Whether each topic is that of delayed messages."""
 
     def numbers(self, records: Records) -> NDArray[np.int32]:
         """The number of each record's topic among those met."""
@@ -272,7 +272,7 @@ class KeyRules(NamedTuple):
 
     @staticmethod
     def of(version: str) -> KeyRules:
-        """Those of a release."""
+        """The rules of a release."""
         rules = profile(version).rules
         return KeyRules(rules.get("has_tag_keys", False), rules.get("one_separator", False))
 
@@ -408,7 +408,7 @@ def read_requests(
 
 
 def units_taken(offsets: NDArray[np.int64], next_unit: int) -> NDArray[np.bool_]:
-    """Which of a queue's records, in the order of the log, get a unit.
+    """A mask of a queue's records, in the order of the log, that get a unit.
 
     A record that states a logical offset below the next unit's gets none, unless it states 0; one that states a greater
     offset gets the next unit.

@@ -146,7 +146,7 @@ class Scan:
         return max(min(self._most, (min(end, self.walk.end) - position) // RECORD_FIXED_V4 + 1), 1)
 
     def _found(self, position: int, end: int, rows: NDArray[np.void]) -> tuple[int, int]:
-        """Fills rows with the records from `position` on, the first of which is in the window; how many, and the next place."""
+        """Fills rows with the records from `position`, which is in the window; returns their number and the next position."""
         walk, size = self.walk, self._reader.size
         at = position - walk.begin
         range_ = LogRange(at, end - walk.begin, walk.end - walk.begin, size - position, self._base + position)

@@ -1,4 +1,4 @@
-"""Habits of a broker that its log does not show: since 5.4.0 it may index messages under their tags."""
+"""Rules of a broker that its log does not show: light queues, batch queues, deleted topics, and messages indexed under their tags."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple

@@ -64,7 +64,7 @@ class Root:
             os.close(descriptor)
 
     def status(self, name: str) -> os.stat_result | None:
-        """Of a file, folder or link; None if it or a folder on the way is missing."""
+        """The status of a file, folder or link; None if it or a folder on the way is missing."""
         with suppress(FileNotFoundError, NotADirectoryError), self.inside(name) as (folder, last):
             return os.stat(last, dir_fd=folder, follow_symlinks=False)
         return None

@@ -72,7 +72,7 @@ class Outlook:
 
     @classmethod
     def unpredicted(cls, report: AuditReport) -> Outlook:
-        """The outlook of a store of which no start is predicted."""
+        """The outlook of a store without a predicted start."""
         return cls(None, 0, 0, *_counts(report), predicted=False)
 
     @classmethod

@@ -31,7 +31,7 @@ STAMPED: Final = re.compile(r"-\d{8}-\d{6}(-\d{6})?$")
 
 
 def chained(commands: Iterable[str]) -> tuple[str, ...]:
-    """Commands of which each runs only if the one before it succeeded."""
+    """Commands, each run only if the one before it succeeded."""
     every = tuple(commands)
     return (*(f"{command} &&" for command in every[:-1]), *every[-1:])
 

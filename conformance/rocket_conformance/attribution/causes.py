@@ -159,7 +159,7 @@ class Search:
                 self.refuted.clear()  # what is found now may hide what spoke against them
 
     def _surest(self, suspects: Sequence[Mutant], rest: Sequence[CaseState]) -> Mutant | None:
-        """Of the first clause with one that explains the smallest cases written for it, the one that explains most of them."""
+        """The misreading of the first possible clause that explains its smallest directed cases, and most of the others of that clause."""
         for clause in dict.fromkeys(mutant.clause for mutant in suspects):
             own = [item for item in rest if item.planned.is_directed and item.clause == clause]
             sure = [

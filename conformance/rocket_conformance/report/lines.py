@@ -96,7 +96,7 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """Of the run; 130 when it was cut off."""
+        """The exit code of the run; 130 when it was cut off."""
         return 130 if self.footer is None else int(self.footer["exit_code"])
 
 

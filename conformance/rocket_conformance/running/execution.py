@@ -190,7 +190,7 @@ class Execution:
         return self.hang_seconds(family, least=_DOUBTFUL_SECONDS if self._hangs < _PATIENT else _HANG_SECONDS)
 
     def _specified(self, state: CaseState) -> Iterator[tuple[Case, Observation]]:
-        """What is sent of a case or property, and what the reference makes of it."""
+        """The operations sent for a case or property, and the answers of the reference."""
         options, hello = self.options, self.transport.hello
         for drawn in state.planned.instances(
             seed=options.seed, count=options.examples, hello=hello, level=options.level

@@ -1,4 +1,4 @@
-"""From stores to files, and from files to parts, each of which a task decodes: the one planner of sources and jobs.
+"""Plans the parts of files that tasks decode, for sources and jobs: from stores to files, and from files to parts.
 
 Index files and queues are divided by rows, commit logs by physical offsets. What the engine reports for the end of a
 commit-log file depends on the files after it: zeros there are the end of the log, or a gap in it.

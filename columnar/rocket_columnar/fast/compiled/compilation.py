@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from rocket_spec.errors import UsageError
 
-from rocket_columnar.fast.choice import SETTINGS, cache_folder, settings_in_the_way, tell
+from rocket_columnar.fast.choice import SETTINGS, cache_folder, report_once, settings_in_the_way
 
 if settings_in_the_way():  # Numba would read them when it is imported
     raise UsageError(f"{SETTINGS}: in the working folder, found settings for Numba, expected none")
@@ -30,13 +30,13 @@ def jit(function: _Function) -> _Function:
     """A compiled loop, cached on disk, free of the interpreter lock, with the type as it was."""
     folder = cache_folder()
     if folder is None:
-        tell(
+        report_once(
             "compiling loops for large files, at each start: there is no cache folder that is the user's alone"
         )
         return cast("_Function", numba.njit(nogil=True)(function))
     known = folder / f"{function.__module__.rpartition('.')[2]}.compiled"
     if not known.exists():
-        tell("compiling loops for large files; the compiled code is cached for later starts")
+        report_once("compiling loops for large files; the compiled code is cached for later starts")
         with suppress(OSError):  # the line is then printed at the next start too
             known.parent.mkdir(exist_ok=True)
             known.touch()
