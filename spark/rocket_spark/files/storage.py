@@ -215,7 +215,10 @@ def storage_for(uri: str, options: Mapping[str, str] | None = None) -> tuple[Sto
     if not scheme:
         return Storage(), uri
     if scheme == "file":
-        return Storage(), unquote(urlsplit(uri).path)
+        place = uri.partition(":")[2]
+        if not place.startswith("//"):  # as Hadoop writes a path, and Spark's catalog hands it on: nothing is escaped
+            return Storage(), place
+        return Storage(), "/" + unquote(place[2:].partition("/")[2])
     kind = _BY_OPTIONS.get(scheme)
     lowered = {name.lower(): value for name, value in (options or {}).items()}
     settings = tuple(sorted((n, v) for n, v in lowered.items() if kind and n.startswith(f"{kind}.")))
