@@ -216,7 +216,9 @@ def storage_for(uri: str, options: Mapping[str, str] | None = None) -> tuple[Sto
         return Storage(), uri
     if scheme == "file":
         place = uri.partition(":")[2]
-        if not place.startswith("//"):  # as Hadoop writes a path, and Spark's catalog hands it on: nothing is escaped
+        if not place.startswith(
+            "//"
+        ):  # as Hadoop writes a path, and Spark's catalog hands it on: nothing is escaped
             return Storage(), place
         return Storage(), "/" + unquote(place[2:].partition("/")[2])
     kind = _BY_OPTIONS.get(scheme)
