@@ -140,4 +140,4 @@ def test_a_run_of_one_case_makes_few_others() -> None:
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     ids, made = map(int, shown.split())
     assert ids > 1_000
-    assert made < 60
+    assert made < ids / 10

@@ -372,7 +372,7 @@ def account_of(report: Report, *, named: bool = True) -> Account:
     """The account of a report; with `named`, its verdict names the failing clauses."""
     left = {line.id: line for line in report.cases if line.verdict in FAILING}
     items = [*_stops(left), *_causes(report, left)]
-    unexamined = set((report.footer or {}).get("unexamined", ())) if items else set()
+    unexamined: Sequence[str] = (report.footer or {}).get("unexamined", ()) if items else ()
     clauses = [*_clause_items(failing_clauses(report), left, unexamined)]
     own = [item for item in clauses if item.kind == "clause"]
     if not items and not own:  # then they follow from nothing
