@@ -328,7 +328,7 @@ def check_bounds(
 
 
 class FirstEntries:
-    """Checks the time diff of each file's first entry, which counts from the end of the file before (IDX-PUT-8).
+    """Checks the time diff of each file's first entry, which counts from the end of the file before (IDX-PUT-8, IDX-PUT-3).
 
     Nothing is reported after a file whose header has another end than the record of its last entry. `held` counts the others.
 
@@ -356,8 +356,9 @@ class FirstEntries:
 
     def check(self, survey: IndexSurvey) -> None:
         """Checks a file against those that came before."""
+        is_first = not self._ends
         if (
-            not self._known
+            not (self._known or is_first)
             or not survey.ends
             or survey.ends == self._ends  # a copy of the file before
             or survey.moving
@@ -372,6 +373,9 @@ class FirstEntries:
         except FileNotFoundError:  # expired meanwhile
             return
         found = int.from_bytes(raw, signed=True)
+        if is_first:  # it counts from nothing, or from a file that is gone
+            self.held["IDX-PUT-3"] += found == 0
+            return
         time = self._times[survey.ends[0]]
         expected = min(max(time - self._last, 0) // 1000, _INT_MAX)
         self.held["IDX-PUT-8"] += found == expected
