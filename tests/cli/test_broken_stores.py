@@ -34,7 +34,7 @@ LEFT = {
     "a queue file was cut": set(),
     "a topic's queues were deleted": set(),
     "a copy of a queue under another topic": set(),
-    "dispatch stayed at a record of a light queue, and the broker was killed": set(),
+    "dispatch stayed at a record of a light queue, and the broker was killed": {"queue.missing_unit"},
     "the checkpoint was filled with zeros, and the broker was killed": set(),
     "the broker's configuration was changed": set(),
     "The last record cut off before its topic; zeros follow": {"log.torn"},
