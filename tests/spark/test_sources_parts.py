@@ -375,11 +375,8 @@ def test_paths_with_signs_of_uris_globs_and_options(tmp_path: Path) -> None:
     rows = engine(open_store("small-roll", tmp_path), "commit_log")[0]
     for name in ("100%", "a%20b", "c#d", "e?f", "g:h", "i,j", "k l", "m=n", "ü"):
         store = (tmp_path / "small-roll").rename(tmp_path / name)
-        for path in (
-            str(store),
-            store.as_uri(),
-            f"file:{store}",
-        ):  # the last as a table of the catalog has it
+        of_catalog = f"file:{store}"
+        for path in (str(store), store.as_uri(), of_catalog):
             read = Read("commit_log", path)
             assert (read.rows(), read.stores) == (rows, [str(store)])
         store.rename(tmp_path / "small-roll")

@@ -216,9 +216,8 @@ def storage_for(uri: str, options: Mapping[str, str] | None = None) -> tuple[Sto
         return Storage(), uri
     if scheme == "file":
         place = uri.partition(":")[2]
-        if not place.startswith(
-            "//"
-        ):  # as Hadoop writes a path, and Spark's catalog hands it on: nothing is escaped
+        # Hadoop writes a path behind one slash, and Spark's catalog hands it on: nothing in it is escaped.
+        if not place.startswith("//"):
             return Storage(), place
         return Storage(), "/" + unquote(place[2:].partition("/")[2])
     kind = _BY_OPTIONS.get(scheme)
