@@ -82,7 +82,7 @@ def test_a_directory_that_the_configuration_lacks(
     conf = tmp_path / "broker.conf"
     conf.write_text(f"storePathCommitLog={','.join(map(str, (*logs, tmp_path / 'gone' / 'log')))}\n")
     settings = [dict(one.settings) for one in report(path, conf=conf, commitlog=logs) if one.settings]
-    added = [one["storePathCommitLog"] for one in settings if "storePathCommitLog" in one]
+    added = [str(one["storePathCommitLog"]) for one in settings if "storePathCommitLog" in one]
     assert [text.split(",")[-1] for text in added] == ([str(path / kept)] if named else [])
 
 

@@ -296,8 +296,9 @@ class ParquetFile:
 
     def close(self) -> None:
         """Writes what is held, and the footer."""
-        if self._held or self._writer is None:
-            self._end_group()
+        if self._writer is None:
+            self._writer = self._opened()
+        self._end_group()
         self._writer.close()
 
     def abandon(self) -> None:

@@ -178,7 +178,7 @@ class Wanted:
 Mode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 
 _INT_MAX: Final = 0x7FFFFFFF
-_MODES: Final[tuple[Mode, ...]] = get_args(Mode)
+_MODES: Final[Mapping[str, Mode]] = {name: name for name in get_args(Mode)}
 
 STREAM_OPTIONS: Final = ("maxRowsPerTrigger", "maxBytesPerTrigger")
 """Options of `readStream` alone."""
@@ -342,7 +342,7 @@ def request(options: Mapping[str, str], table: str, format_name: str) -> Request
     for name in options:
         if name.lower() not in known and not is_ignored(name):
             raise UsageError(f"option {name}: unknown; there are {', '.join(OPTIONS[2:])}")
-    mode = next((mode for mode in _MODES if mode == options.get("mode", "FAILFAST").upper()), None)
+    mode = _MODES.get(options.get("mode", "FAILFAST").upper())
     if mode is None:
         raise UsageError(f"option mode: {options['mode']!r} is none of {', '.join(_MODES)}")
     timestamps = options.get("timestamps", "millis")
