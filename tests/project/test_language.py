@@ -37,7 +37,7 @@ SUBJECT = re.compile(
 
 MEASURED = {
     "golden/generator/damage/store.py",
-    *(f"columnar/rocket_columnar/restart/{name}.py" for name in ("later_start", "queues", "recovery")),
+    *(f"columnar/rocket_columnar/restart/{name}.py" for name in ("prediction", "queues", "recovery")),
 }
 """Pages of measurements name the hash of these files: a new wording would make them stale."""
 
