@@ -358,11 +358,20 @@ def lag_finding(store: Store, late: Sequence[tuple[int, int]], suspects: Sequenc
     again = store.dispatched_again_from is not None
     stop = next(((at, why) for at in suspects if (why := _stop_at(store, at, light=light))), None)
     text = f"{sum(count for count, _ in late):,} records at the log's end are not in a queue or the index yet"
-    if stop is None or (again and not store.multi_dispatch):
+    if stop is None:
         return finding("store.lag", *store.at(late[0][1]), text) if late else None
     if again and not late:
         text = "the next start dispatches the log's end again"
     at, why = stop
+    if again and not store.multi_dispatch:
+        return finding(
+            "store.lag",
+            *store.at(late[0][1] if late else at),
+            f"{text}; with enableMultiDispatch a start would stay at the record at physical offset {at:,}: {why}",
+            clause="LOG-DSP-14",
+            cure="start the broker once as it is configured, before enableMultiDispatch is set to true again",
+            settings=(("enableMultiDispatch", "false"),),
+        )
     which = (
         f"the record at physical offset {at:,}"
         if again

@@ -102,7 +102,9 @@ def audit(
         if conf is not None:
             if not conf.index_enabled:
                 found = [finding for finding in found if finding.code != "index.missing_key"]
-            found = [*mismatches(store, conf), *found]
+            settled = {name for one in found for name, _ in one.settings}
+            others = (one for one in mismatches(store, conf) if settled.isdisjoint(dict(one.settings)))
+            found = [*others, *found]
         if not (signs or store.live or level == "quick"):
             found = _refused(store, found)
         whole = not signs and _is_whole(found)
