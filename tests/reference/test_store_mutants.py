@@ -11,7 +11,7 @@ from tests.reference import test_restart_scripts as replay
 
 MISREADINGS = list(replacements(Path(__file__).parent / "misreadings.txt"))
 FROM_THE_REFERENCE = (
-    *("Checkpoint", "DispatchRequest", "Reput", "Store", "StoreCheckpoint", "StoreConfig"),
+    *("Checkpoint", "DispatchRequest", "MessageStore", "Reput", "StoreCheckpoint", "StoreConfig"),
     *("UnspecifiedError", "dispatch_request"),
 )
 
