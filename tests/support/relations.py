@@ -120,8 +120,8 @@ NO_CLAUSE: Final = {
         "incident: the index files of the configuration are smaller",
     ),
     "aside": (
-        "files of other programs, and one that a broker made and never wrote to",
-        "incident: a directory was put among the index files",
+        "a file that a broker made and never wrote to",
+        "incident: a full queue has a next file that was never written",
     ),
     "config.unreadable": (
         "config/ is no format that is judged",
