@@ -96,7 +96,7 @@ class Release(Scenario):
         """The verdict, the findings and the comparison of the rebuilt files of a store whose broker stopped."""
         named = None if str(self.release).startswith("5.") else self.release  # the bytes of 5.x show it
         seen = Observations(profile=profile(str(self.release)))
-        verdict = judge_store(self.store, manifest=self.manifest, seen=seen, release=named)
+        verdict = judge_store(self.store, manifest=self.manifest, seen=seen, release=str(self.release))
         report = audit(self.store, "deep", release=named)
         again = self.folder / "again"
         rebuild(self.store, again, release=named)
