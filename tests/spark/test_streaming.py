@@ -437,9 +437,7 @@ def test_queries_that_are_stopped_and_started_again(spark: SparkSession, tmp_pat
             writer = writer.option("checkpointLocation", str(tmp_path / f"{table}-checkpoint"))
             query = writer.trigger(availableNow=True).start(str(tmp_path / table))
             while query.isActive and query.status["message"].startswith("Initializing"):
-                time.sleep(
-                    0.05
-                )  # Spark gives the Python process of each 10 seconds to start: one after the other
+                time.sleep(0.05)  # one after the other: Spark gives each Python process 10 seconds to start
             queries.append(query)
         for query in queries:
             query.awaitTermination()

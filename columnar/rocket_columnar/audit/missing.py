@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -432,9 +431,9 @@ def take_own_puts(store: Store, marks: Marks, report: Callable[[Finding], None],
 
 def _put_all(store: Store, puts: dict[Queue, _Puts]) -> bool:
     """Puts the log's records of some queues; whether the log has no gap, across which nothing is known."""
-    files = tuple(zip(store.logs, store.log_sizes, strict=True))
-    if any(file.base_offset + size != after.base_offset for (file, size), (after, _) in pairwise(files)):
+    if store.log_breaks:
         return False
+    files = tuple(zip(store.logs, store.log_sizes, strict=True))
     names, gaps = TopicNames(), list[Gap]()
     bounds = store.begin, store.end
     for _, _, batch in requests_before_gap(files, names, bounds=bounds, on_gap=gaps.append, keys=store.keys):

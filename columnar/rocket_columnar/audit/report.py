@@ -126,9 +126,7 @@ def _begin(store: Store, report: _Report) -> None:
 
 def _is_whole(store: Store, parts: Sequence[RangeResult]) -> bool:
     """Whether the log has no gap."""
-    ends = [file.base_offset + size for file, size in zip(store.logs, store.log_sizes, strict=True)]
-    follows = ends[:-1] == [file.base_offset for file in store.logs[1:]]
-    return follows and not any(part.gaps or part.gone for part in parts)
+    return not store.log_breaks and not any(part.gaps or part.gone for part in parts)
 
 
 def _check_files(
@@ -313,11 +311,10 @@ def _hold_log(store: Store, parts: Sequence[RangeResult], report: _Report) -> No
     """Counts the files of the log that hold clauses."""
     used = {part.range.log for part in parts if part.range.log is not None and part.last is not None}
     full = sum(number + 1 in used and not store.logs[number].framed for number in used)
-    ends = [file.base_offset + size for file, size in zip(store.logs, store.log_sizes, strict=True)]
     report.hold(
         {
             "LOG-FILE-1": len(store.logs),
-            "LOG-FILE-2": store.end not in ends,
+            "LOG-FILE-2": store.end not in store.log_ends,
             "LOG-BLANK-1": full,
             "LOG-BLANK-2": full,
         }

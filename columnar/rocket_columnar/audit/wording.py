@@ -105,10 +105,6 @@ def say_unit(store: Store, file: str, what: str, mark: Mark, *, after: int = -1)
         deviation = replace(deviation, allowed=_UNITS_CUT_OFF)
     elif what == "unit.recovered":
         deviation = replace(deviation, allowed=_RECOVERED)
-    if what == "unit.lost" and offset >= store.end and base + mark.first > after:
-        deviation = replace(deviation, allowed=_UNITS_CUT_OFF)
-    elif what == "unit.recovered":
-        deviation = replace(deviation, allowed=_RECOVERED)
     if what == "unit.moved" and clause is None and str(deviation.expected).isdecimal():
         clause = (
             "CQ-PUT-5" if base + mark.first < int(str(deviation.expected)) else None

@@ -312,6 +312,17 @@ class Files:
         return self.tail.sizes
 
     @property
+    def log_ends(self) -> list[int]:
+        """Physical offsets after their last bytes."""
+        return [file.base_offset + size for file, size in zip(self.logs, self.log_sizes, strict=True)]
+
+    @property
+    def log_breaks(self) -> list[tuple[int, int]]:
+        """Where one of them ends and the next begins, physical offsets, if those differ."""
+        begins = (file.base_offset for file in self.logs[1:])
+        return [(end, begin) for end, begin in zip(self.log_ends, begins, strict=False) if end != begin]
+
+    @property
     def begin(self) -> int:
         """Physical offset of the log's first byte, 0 without one."""
         return self.logs[0].base_offset if self.logs else 0

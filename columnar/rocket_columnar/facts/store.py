@@ -3,7 +3,7 @@
 Each fact is computed in one place, when it is first asked for, and kept. What a package above this one derives from a store,
 such as the prediction of a start, is kept here too (`Store.once`), so that it is derived once for all that ask.
 
-    files       of(kind), skipped, logs, log_sizes, queues, exts, indexes, checkpoints, batches
+    files       of(kind), skipped, logs, log_sizes, log_ends, log_breaks, queues, exts, indexes, checkpoints, batches
     the log     begin, end, newest, log_at(offset), at(offset)
     index       geometry, geometry_fault, sound_indexes, content_indexes
     release     signs, keys

@@ -1,7 +1,6 @@
 """Compares a store's files with the configuration of its broker."""
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -32,9 +31,7 @@ def _unmounted(conf: BrokerConf, store: Store) -> Iterator[Finding]:
 
     Not the store's own `commitlog`, unless it is empty: that it is gone is another finding.
     """
-    sizes = zip(store.logs, store.log_sizes, strict=True)
-    whole = all(file.base_offset + size == after.base_offset for (file, size), (after, _) in pairwise(sizes))
-    if store.path is None or (store.logs and whole):
+    if store.path is None or (store.logs and not store.log_breaks):
         return
     for folder in logs_of(conf, store.path):
         gone = not folder.exists() and same_place(folder, store.path / "commitlog")
@@ -52,9 +49,7 @@ def _folder_left_out(conf: BrokerConf, store: Store) -> Finding | None:
     """Missing files of the log that are in folders beside its own ones, which the configuration does not name (STORE-17)."""
     if store.path is None or not conf.commit_logs:
         return None
-    sizes = zip(store.logs, store.log_sizes, strict=True)
-    pairs = [(file.base_offset + size, after.base_offset) for (file, size), (after, _) in pairwise(sizes)]
-    missing = [(begin, end) for begin, end in pairs if begin < end]
+    missing = [(end, begin) for end, begin in store.log_breaks if end < begin]
     named, size = logs_of(conf, store.path), usual_size(store.log_sizes)
     parents = list(dict.fromkeys((store.path, *(folder.parent for folder in named)))) if missing else []
     found = [

@@ -144,7 +144,7 @@ class LogChoices:
 
 def _around_gap(store: Store) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files before the first missing one, and those after it; none if none is missing."""
-    ends = [file.base_offset + size for file, size in zip(store.logs, store.log_sizes, strict=True)]
+    ends = store.log_ends
     names = [file.name for file in store.logs]
     for number, file in enumerate(store.logs[1:], 1):
         if file.base_offset > ends[number - 1]:
