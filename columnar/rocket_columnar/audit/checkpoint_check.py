@@ -10,14 +10,14 @@ from typing import Final
 
 import numpy as np
 from rocket_spec.deviations import Deviation
-from rocket_spec.layout import CHECKPOINT
+from rocket_spec.layout import CHECKPOINT, CHECKPOINT_SIZE
 from rocket_spec.profiles import profile
 
 from rocket_columnar.facts import Store
-from rocket_columnar.findings import Finding, Severity, finding
+from rocket_columnar.findings import Finding, Severity, finding, strange
 from rocket_columnar.formats import LONG_MAX
 from rocket_columnar.log import Requests
-from rocket_columnar.store import StoreFile
+from rocket_columnar.store import StoreFile, size_of
 
 _PATIENCE: Final = 600_000
 """ms that a checkpoint may be older than the newest record: a broker flushes all three times at least each minute."""
@@ -122,6 +122,15 @@ def check_checkpoint(
         The number of places where each clause held.
     """
     file, held = read[0], Counter[str]()
+    size = size_of(file)
+    if size == CHECKPOINT_SIZE:
+        held["CKP-2"] += 1
+    elif size is not None:
+        text = (
+            f"found {size:,} bytes, expected {CHECKPOINT_SIZE:,}: a start extends a shorter file with zeros"
+        )
+        values = Deviation("length", size, CHECKPOINT_SIZE)
+        report(strange("checkpoint.behind", file.name, min(size, CHECKPOINT_SIZE), text, "CKP-2", values))
     if newest is None:
         return held
     times = dict(zip(_CLAUSES, read[1], strict=True))

@@ -15,7 +15,15 @@ from rocket_columnar.audit.ranges import MOST, Frames, Queue, RangeResult, Steps
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding, is_usual_end, strange
 from rocket_columnar.formats import Record, body_begin, is_blank, parse_record, topic_length_size
-from rocket_columnar.log import COMMIT, NOT, Gap, dispatch_stop, property_crc_matches
+from rocket_columnar.log import (
+    COMMIT,
+    NOT,
+    Gap,
+    StoredRecords,
+    VerifiedRecord,
+    dispatch_stop,
+    property_crc_matches,
+)
 from rocket_columnar.store import StoreFile, by_queue, read_at, usual_size
 
 _STEP: Final = 60_000  # ms; less is a clock that is kept right
@@ -166,15 +174,40 @@ def _bad_body(file: StoreFile, at: int) -> Finding:
 
 
 def check_room(store: Store, parts: Sequence[RangeResult], report: Callable[[Finding], None]) -> None:
-    """Checks that the last record of each file leaves room for a blank (LOG-BLANK-1, DLG-5)."""
+    """Checks that the last record of each file leaves room for a blank, and none for what the next file begins with (LOG-BLANK-1, DLG-5)."""
     lasts = {part.range.log: part.last for part in parts if part.range.log is not None and part.last}
     for number, (offset, size) in lasts.items():
         file = store.logs[number]
-        if offset + size + BLANK.size > file.base_offset + store.log_sizes[number]:
+        room = file.base_offset + store.log_sizes[number] - offset - size - BLANK.size
+        following = _first_piece(store, number + 1) if number + 1 in lasts and not file.framed else 0
+        if 0 < following <= room:
+            text = (
+                f"found a blank, although the record that begins the next file, or its batch of {following:,} bytes, would have "
+                f"fitted: {room:,} were free"
+            )
+            at = offset + size - file.base_offset
+            values = Deviation("end of the file", "a blank", f"a record of {following} bytes")
+            report(strange("log.length", file.name, at, text, "LOG-BLANK-1", values))
+        if room < 0:
             text = f"the record at physical offset {offset:,} leaves no {BLANK.size} bytes free at the file's end"
             clause = "DLG-5" if file.framed else "LOG-BLANK-1"
             values = Deviation("record", f"{size} bytes", "8 bytes left free at the file's end")
             report(strange("log.length", file.name, offset - file.base_offset, text, clause, values))
+
+
+def _first_piece(store: Store, number: int) -> int:
+    """Bytes of the first records of a log file that one append may have written: a batch has one queue and one store time."""
+    with StoredRecords(store.logs) as records:
+        first = record = records.at(store.logs[number].base_offset)
+        size = 0
+        while record is not None and first is not None and _of_batch(record) == _of_batch(first):
+            size += record.fixed.total_size
+            record = records.at(store.logs[number].base_offset + size)
+    return size
+
+
+def _of_batch(record: VerifiedRecord) -> tuple[str, int, int]:
+    return record.topic, record.fixed.queue_id, record.fixed.store_timestamp
 
 
 def _check_end(

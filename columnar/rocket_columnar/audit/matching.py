@@ -53,6 +53,7 @@ def match_units(units: Rows, frames: Frames, range_: Range, queued: NDArray[np.u
     topics = units.of_runs([frames.names.numbers.get(file.topic or "", -1) for file in units.files])
     own = records.topic[of] == topics[rows]
     own &= records.queue_id[of] == units.of_runs([file.queue_id or 0 for file in units.files])[rows]
+    own &= records.queued[of]
     queued[of[own]] = 1
     found = np.where(own, np.where(records.queue_offset[of] != logical[rows], MOVED, 0), NOT_OWN)
     found |= np.where(records.size[of] != size[rows], SIZE, 0)

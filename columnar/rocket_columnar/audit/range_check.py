@@ -86,9 +86,11 @@ class Judge:
 
         mark("unit.lost", flags & LOST != 0)
         strange, moved = flags & NOT_OWN != 0, flags & MOVED != 0
+        hidden = np.zeros(rows.size, np.bool_)
+        hidden[strange] = ~self.frames.all.queued[self.units.record[rows[strange]]]
         base = file.base_offset // QUEUE_UNIT.size + number
         queue = file.topic or "", file.queue_id or 0
-        for at in np.flatnonzero(strange).tolist():
+        for at in np.flatnonzero(strange & ~hidden).tolist():
             row = int(rows[at])
             logical = self.copies.logical(int(self.units.record[row]), queue)
             strange[at] = logical is None
@@ -97,7 +99,8 @@ class Judge:
                 moved[at] = self._is_moved(run, row, logical, base + row)
                 held = ["CQ-LMQ-1", "CQ-LMQ-2", *(() if logical == base + row else ("CQ-LMQ-4",))]
                 self.result.held.update([*held, *(("CQ-LMQ-3",) if not flags[at] & TAGS else ())])
-        mark("unit.strange", strange)
+        mark("unit.strange", strange & ~hidden)
+        mark("unit.hidden", hidden)
         mark("unit.size", (flags & SIZE != 0) & ~strange)
         mark("unit.moved", moved)
         tagged = (flags & TAGS != 0) & ~strange
@@ -143,6 +146,7 @@ class Judge:
         delayed = self.frames.all.topic[found_places] == self.frames.names.numbers.get(_SCHEDULE, -1)
         addresses = tagged & (tags <= LAST_ADDRESS)
         known, timed = np.ones(rows.size, np.bool_), np.zeros(rows.size, np.bool_)
+        astray = np.zeros(rows.size, np.bool_)
         if addresses.any():
             from rocket_columnar.decode import ExtUnits  # loads pyarrow
 
@@ -153,6 +157,9 @@ class Judge:
             tags[addresses] = found
             stored = self.frames.all.store_timestamp[found_places[addresses]]
             timed[addresses] = known[addresses] & (times != stored)
+            wrong = known & addresses & (timed | tagged)
+            if wrong.any() and ext.have(*queue, expected[wrong], stored[wrong[addresses]]):
+                astray = wrong
             sound = known & addresses
             self.result.held.update(dict.fromkeys(("CQ-TAGS-3", "CQ-EXT-2", "CQ-EXT-4"), int(sound.sum())))
             self.result.held["CQ-EXT-1"] += int((sound & ~timed).sum())
@@ -164,11 +171,12 @@ class Judge:
                     for clause in clauses
                 }
             )
-        recovered = delayed & tagged & known & (tags >= -_INT) & (tags < _INT)
+        recovered = delayed & tagged & known & ~astray & (tags >= -_INT) & (tags < _INT)
         self._have_tag(found_places, tags, recovered)
-        mark("unit.tags", tagged & known & ~recovered)
+        mark("unit.tags", tagged & known & ~recovered & ~astray)
         mark("unit.address", tagged & ~known)
-        mark("unit.time", timed & ~tagged)
+        mark("unit.astray", astray)
+        mark("unit.time", timed & ~tagged & ~astray)
         mark("unit.recovered", recovered)
 
 
@@ -387,7 +395,7 @@ def _mark_entries(
         ("entry.wrong", wrong, (hashes, offsets)),
         ("entry.double", doubled, (offsets,)),
         ("entry.time", flags & TIME != 0, (diffs, offsets, seconds, begins, passed)),
-        ("entry.order", flags & ORDER != 0, (offsets, offsets)),
+        ("entry.keys", flags & ORDER != 0, (hashes, offsets)),
     ):
         for run, (start, stop) in enumerate(pairwise(entries.bounds.tolist())):
             at = np.flatnonzero(chosen[start:stop]) + start

@@ -262,7 +262,7 @@ def _check_light_steps(store: Store, parts: Sequence[RangeResult], report: _Repo
     """Reports of each further queue the first record that does not ask for the next logical offset, in a log without a gap."""
     if not _is_whole(store, parts):
         return
-    for queue, (phy_offset, found, expected) in _light_steps(parts).items():
+    for queue, (phy_offset, found, expected) in _light_steps(store, parts).items():
         text = (
             f"the record asks for logical offset {found:,} of {queue[0]}, expected {expected:,}: a broker counts the messages of "
             "a light queue one by one, from 0 after a start"
@@ -271,18 +271,19 @@ def _check_light_steps(store: Store, parts: Sequence[RangeResult], report: _Repo
         report(strange("queue.order", *store.at(phy_offset), text, "CQ-LMQ-4", values))
 
 
-def _light_steps(parts: Sequence[RangeResult]) -> dict[tuple[str, int], tuple[int, int, int]]:
+def _light_steps(store: Store, parts: Sequence[RangeResult]) -> dict[tuple[str, int], tuple[int, int, int]]:
     """The first record of each further queue that does not ask for the next logical offset (CQ-LMQ-4).
 
-    A light queue may count from 0 again, any other one from what recovery found.
+    A light queue begins at 0, and may count from 0 again, any other one from what recovery found.
     """
     following: dict[tuple[str, int], int] = {}
     found: dict[tuple[str, int], tuple[int, int, int]] = {}
     for part in parts:
         for queue, phy_offset, asked in part.asked:
-            wanted = following.get(queue, asked)
+            light = queue[0].startswith(_LIGHT)
+            wanted = following.get(queue, asked if store.begin or not light else 0)
             following[queue] = asked + 1
-            if asked > wanted or (0 != asked < wanted and queue[0].startswith(_LIGHT)):
+            if asked > wanted or (0 != asked < wanted and light):
                 found.setdefault(queue, (phy_offset, asked, wanted))
     return found
 
@@ -430,9 +431,12 @@ def _check_queues(
         runs = missing.get(queue, [])
         if survey.file in taken:
             report(_empty_file(file))
-        for what in ("unit.invalid", "unit.blank", "unit.lost", "unit.strange", "unit.size", "unit.moved", "unit.tags",
-                     "unit.address", "unit.time", "unit.recovered"):  # fmt: skip
+        hidden = min((mark.first for mark in marks.runs.get(("unit.hidden", survey.file), ())), default=None)
+        for what in ("unit.invalid", "unit.blank", "unit.lost", "unit.strange", "unit.hidden", "unit.size", "unit.moved",
+                     "unit.tags", "unit.address", "unit.astray", "unit.time", "unit.recovered"):  # fmt: skip
             for mark in marks.runs.get((what, survey.file), ()):
+                if what == "unit.moved" and hidden is not None and mark.first > hidden:
+                    continue  # by the units that belong in no queue
                 report(say_unit(store, survey.file, what, mark, after=last.get(queue, -1)))
         for first, length in survey.zeros:
             for start, stop in _left(first + base, first + base + length, runs):
@@ -479,13 +483,18 @@ def _left(begin: int, end: int, runs: Sequence[UnitRun]) -> Iterator[tuple[int, 
 
 
 def _check_full(
-    store: Store, surveys: Sequence[IndexSurvey], times: Mapping[int, int], report: _Report
+    store: Store,
+    surveys: Sequence[IndexSurvey],
+    astray: set[str],
+    times: Mapping[int, int],
+    report: _Report,
 ) -> None:
     """Checks each file against the one before: that is full (IDX-SVC-3), and what this one begins with (IDX-SVC-8, IDX-FILE-2).
 
     Args:
         store: the store.
         surveys: of its files.
+        astray: names of those with entries that are of no record, or of another one than their key.
         times: store timestamps of records, by their physical offsets.
         report: takes findings.
     """
@@ -494,7 +503,8 @@ def _check_full(
         if following.count <= max(following.header.index_count, 1) == 1 and file.ends and not store.live:
             _check_seeds(file.header, following, report)
         ends = *file.ends, *following.ends
-        if len(ends) == 4 and ends[0] <= ends[2] < ends[1] and times.keys() >= set(ends):
+        known = times.keys() >= set(ends) and not astray & {file.file, following.file}
+        if len(ends) == 4 and ends[0] <= ends[2] < ends[1] and known:
             begin, end = ends[2], ends[1]
             text = f"found physical offset {begin:,} in the first entry, after {end:,} in the last one of {file.file}"
             at = INDEX_HEADER.offset_of("begin_phy_offset")
@@ -535,12 +545,9 @@ def _say_entries(
     report: _Report,
 ) -> None:
     """Reports the marked entries of a file, but for `skipped` faults."""
-    for what in ("entry.lost", "entry.negative", "entry.time", "entry.wrong"):
+    for what in ("entry.lost", "entry.negative", "entry.time", "entry.wrong", "entry.order", "entry.keys"):
         for mark in marks.runs.get((what, file), ()) if what not in skipped else ():
             report(say_entry(store, file, what, mark, hashes))
-    if not any((what, file) in marks.runs for what in ("entry.lost", "entry.wrong")):
-        for mark in marks.runs.get(("entry.order", file), ()):
-            report(say_entry(store, file, "entry.order", mark, hashes))
     twice = marks.runs.get(("entry.double", file), [])
     at_restart = next((mark for mark in twice if mark.first > 1), None)
     for mark in twice:
@@ -565,12 +572,15 @@ def _check_indexes(
     offsets = [offset for survey in surveys for offset in survey.ends]
     # Else the file before may be gone, unknown, or another one.
     complete = len(surveys) == len(store.indexes) and not hashes and offsets == sorted(offsets)
+    astray = {file for what, file in marks.runs if what in ("entry.lost", "entry.wrong")}
     first_entries = FirstEntries(store, times, report)
-    _check_full(store, surveys, times, report)
+    _check_full(store, surveys, astray, times, report)
     for survey in surveys:
         for found in survey.findings:
             report(found)
         skipped = set() if check_bounds(store, survey, times, report) else {"entry.time"}
+        skipped |= {"entry.order"} if survey.file in astray else set()
+        skipped |= {"entry.keys"} if astray or not complete else set()  # missing keys have no order
         if complete and "entry.time" not in skipped:
             first_entries.check(survey)
         first_entries.add(survey)

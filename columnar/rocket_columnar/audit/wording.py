@@ -51,6 +51,12 @@ _UNITS: Final = {
     "unit.strange": _Saying(
         "queue.wrong_target", "phy_offset", "the record belongs to another queue", clause="CQ-FILE-3"
     ),
+    "unit.hidden": _Saying(
+        "queue.wrong_target",
+        "phy_offset",
+        "the message is prepared or rolled back, and belongs in no queue: consumers get it, and the units after it have moved",
+        clause="LOG-DSP-7",
+    ),
     "unit.size": _Saying("queue.wrong_target", "size", "the record has a different size"),
     "unit.moved": _Saying(
         "queue.order",
@@ -64,6 +70,12 @@ _UNITS: Final = {
     ),
     "unit.address": _Saying(
         "queue.tags_code", "tags_code", "there is no ext unit at that address", clause="CQ-EXT-2"
+    ),
+    "unit.astray": _Saying(
+        "queue.tags_code",
+        "tags_code",
+        "the ext unit at that address is another message's: consumers that filter get the wrong messages or miss this one",
+        clause="CQ-EXT-2",
     ),
     "unit.time": _Saying(
         "queue.tags_code",
@@ -139,6 +151,10 @@ def _unit_deviation(store: Store, what: str, field: str, logical: int, mark: Mar
             expected = f"the address of an ext unit with the store timestamp {fixed.store_timestamp}"
         elif what == "unit.address":
             expected = "an address in the ext queue"
+        elif what == "unit.astray":
+            expected = "the address of this message's ext unit"
+        elif what == "unit.hidden":
+            expected = "no unit"
         elif what == "unit.moved":
             field, found, expected = f"unit {logical} logical offset", logical, fixed.queue_offset
         return Deviation(field, found, expected, offset, mark.length)
@@ -199,11 +215,12 @@ def say_entry(
         code, field, severity = "index.entry_wrong_key", "phy_offset", "note"
         cure = "none needed: it harms nothing"
         text = f"{entry}: found physical offset {value:,} after {record:,}: puts are in the order of the log"
-        clause, expected = "IDX-SVC-8", f"{record:,} or more"
-        if value == record:
-            clause, expected = "IDX-SVC-2", "the key that follows that of the entry before"
-            text = f"{entry}: the keys of the record at physical offset {value:,} are in another order"
-        record = value
+        clause, expected, record = "IDX-SVC-8", f"{record:,} or more", value
+    elif what == "entry.keys":
+        code, field, severity = "index.entry_wrong_key", "key_hash", "note"
+        cure = "none needed: it harms nothing"
+        text = f"{entry}: the keys of the record at physical offset {record:,} are in another order"
+        clause, expected = "IDX-SVC-2", "the key that follows that of the entry before"
     else:
         code, field, clause, expected = "index.header_bounds", "time_diff", "IDX-PUT-2", "0 or more"
         if mark.values[1:]:

@@ -463,3 +463,9 @@ class ExtUnits:
         at[at == known.size] = 0
         found = known[at] == addresses
         return found, np.where(found, tags[at], 0), np.where(found, times[at], 0)
+
+    def have(self, topic: str, queue_id: int, tags: NDArray[np.int64], times: NDArray[np.int64]) -> bool:
+        """Whether a queue has, at whatever address, an ext unit with each of these tags codes and store timestamps."""
+        _, *columns = self.of(topic, queue_id)
+        known = set(zip(*(column.tolist() for column in columns), strict=True))
+        return known >= set(zip(tags.tolist(), times.tolist(), strict=True))

@@ -79,12 +79,11 @@ class FindingsJudge:
 
     def judge_checkpoint(self) -> None:
         """Judges the file `checkpoint`."""
-        path = self._store / "checkpoint"
-        size = path.stat().st_size if path.is_file() else "no file"
-        self._seen.compare("CKP-2", Place("checkpoint", None, "length", size, CHECKPOINT_SIZE))
-        if path.is_file():
+        if (self._store / "checkpoint").is_file():
             self._seen.hold("CKP-1")
             self._judge("checkpoint", self._seen)
+        else:
+            self._seen.breaks("CKP-2", Place("checkpoint", None, "length", "no file", CHECKPOINT_SIZE))
 
     def judge_queues(self) -> None:
         """Judges the files of `consumequeue/` and `consumequeue_ext/`."""
