@@ -220,6 +220,8 @@ def test_how_texts_are_written(maven: str, tmp_path: Path) -> None:
         for line in (
             "first +G.tmp -G.tmp +G",
             "second +F.tmp +F.bak -F -F.tmp +F F.bak=1",
+            "text F.bak=a\ufffd",
+            "empty F.bak=",
             "stopped G=1 G.tmp=2",
         )
     ]

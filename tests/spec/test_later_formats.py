@@ -56,7 +56,7 @@ def test_the_files_are_fresh(maven: str, tmp_path: Path) -> None:
 
 @pytest.mark.java
 def test_lengths_of_batch_files_and_copies_of_the_wheel(maven: str, tmp_path: Path) -> None:
-    """BCQ-2: files of 2 units and a rest of 0, 8, 37, 38 and 45 bytes. TIM-2: another time's slot, copies, a wheel of another length."""
+    """BCQ-2: files of 2 units and a rest of 0, 8, 37, 38 and 45 bytes. TIM-2: another time's slot, copies, one of another length."""
     assert maven
     assert printed("LaterEdges", tmp_path).splitlines() == [
         "batch 92 true true true true 4",
@@ -65,9 +65,11 @@ def test_lengths_of_batch_files_and_copies_of_the_wheel(maven: str, tmp_path: Pa
         "batch 130 true true false false 2",
         "batch 137 true true false false 2",
         "slots -1 5000",
+        "revised 77 77 4 6",
         "copies [timerwheel, timerwheel.2000, timerwheel.5000.tmp, timerwheel.999] 2000",
         "written false",
         "length Timer wheel length:640 != expected:704",
+        "made 640",
     ]
 
 

@@ -31,7 +31,15 @@ _ESCAPES: Final = {
 }  # fmt: skip
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _DEPTH: Final = 64
-_DIGITS: Final = 64  # of a number; a long has 19
+_DIGITS: Final = 4000  # of a number; Python's int takes 4,300
+_EMPTY_LIST: Final = re.compile(r"\[[ \t\n\r\f\b]*+\]")
+_TABLE_NAMES: Final = (
+    "offsetTable",
+    "topicConfigTable",
+    "subscriptionGroupTable",
+    "filterDataByTopic",
+    "dataVersion",
+)
 
 
 def parse(raw: bytes, file: str) -> Any:
@@ -44,8 +52,10 @@ def parse(raw: bytes, file: str) -> Any:
     Raises:
         MalformedError: no such text.
     """
-    text = raw.decode("utf-8", "replace").removeprefix("\ufeff")
-    return _Parser(text, file).whole()
+    text = raw.decode("utf-8", "replace")
+    if text and not text.strip(" \t\n\r\f\b"):
+        return None
+    return _Parser(text.removeprefix("\ufeff"), file).whole()
 
 
 def _paired(text: str) -> str:
@@ -55,6 +65,15 @@ def _paired(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def _again(name: str | int, first: Any, second: Any) -> Any:
+    """What counts of a table that a file has twice: of groups both, of others the last, but the first of a name in another spelling."""
+    if name not in _TABLE_NAMES or not isinstance(first, dict):
+        return first
+    if name == "subscriptionGroupTable" and isinstance(second, dict):
+        return first | second
+    return second
+
+
 class _Parser:
     def __init__(self, text: str, file: str) -> None:
         self._text = text
@@ -62,8 +81,6 @@ class _Parser:
         self._at = 0
 
     def whole(self) -> Any:
-        if self._text and not self._text.strip(" \t\n\r\f\b"):
-            return None
         value = self._value(0)
         if self._next() and not _OPEN_COMMENT.match(self._text, self._at):
             self._fail("the end of the file")
@@ -122,13 +139,16 @@ class _Parser:
             name = self._name()
             if not self._takes(":"):
                 self._fail("':'")
-            values[name] = self._value(depth + 1)
+            value = self._value(depth + 1)
+            values[name] = value if depth or name not in values else _again(name, values[name], value)
             if not self._takes(",") and self._next() != "}":
                 self._fail("',' or '}'")
         self._at += 1
         return values
 
     def _array(self, depth: int) -> list[Any]:
+        if not depth and not _EMPTY_LIST.match(self._text, self._at):
+            self._fail("an object")
         self._at += 1
         values: list[Any] = []
         while not self._takes("]"):
@@ -243,17 +263,22 @@ class _Field:
         fields: dict[str, _Field] = {}
         for name, field in self.pairs():
             if not isinstance(name, str):
-                raise self.wrong(f"an object whose names are texts, not {name}")
+                raise self.wrong(f"an object whose names are texts, not {printable(str(name), limit=_SHOWN)}")
             fields[name] = field
         return fields
 
-    def number(self, limits: range) -> int:
-        """A number as Java takes it: written as one or as text; a fraction is cut off, and what exceeds 64 bits then wraps."""
+    def number(self, limits: range, *, wraps: bool = False) -> int:
+        """A number as Java takes it: written as one or as text; a fraction is cut off, and what exceeds 64 bits then wraps.
+
+        A whole number wraps too in a field of a class that fastjson has compiled, unless its digits add up to a negative long.
+        """
         value = self.value
         if isinstance(value, str):
             value = _number_in(value, zeros=limits is _INT)
         if isinstance(value, Decimal):
             value = _whole(value, limits)
+        elif wraps and isinstance(value, int) and (low := abs(value) % (1 << 64)) in _LONG:
+            value = low if value > 0 else -low
         if not isinstance(value, int) or value not in limits:
             raise self.wrong(f"a number of {32 if limits is _INT else 64} bits")
         return int(value)
@@ -263,14 +288,15 @@ def _number_in(text: str, *, zeros: bool) -> int | None:
     """A number written as text: commas are ignored, and for an int zeros after the point; None if it is not one."""
     text = text.replace(",", "")
     plain = re.sub(r"\.0*$", "", text) if zeros else text
-    return int(plain) if re.fullmatch(r"[-+]?\d{1,19}", plain) else None
+    return int(plain) if re.fullmatch(r"[-+]?\d{1,4000}", plain) else None
 
 
 def _whole(value: Decimal, limits: range) -> int | None:
     """`BigDecimal.intValue` or `longValue` of a number with a scale of -100 to 100; of others, only what is exact."""
     exponent = value.as_tuple().exponent
     if exponent not in _SCALES:
-        return None if value else 0
+        exact = not value or (value.adjusted() < 19 and value == value.to_integral_value())
+        return int(value) if exact else None
     bits = 32 if limits is _INT else 64
     low = int(value) & ((1 << bits) - 1)
     return low - (1 << bits) if low >> (bits - 1) else low
@@ -296,7 +322,9 @@ def _column(fields: Mapping[str, _Field], name: str, kind: str, usual: object) -
         return usual
     if kind == "string":
         return field.value if isinstance(field.value, str) else str(field.value)
-    return _flag(field) if kind == "bool" else field.number(_INT if kind == "int32" else _LONG)
+    if kind == "bool":
+        return _flag(field)
+    return field.number(_INT) if kind == "int32" else field.number(_LONG, wraps=True)
 
 
 def _flag(field: _Field) -> bool:
@@ -392,7 +420,7 @@ def _topics(root: Mapping[str, _Field]) -> list[Row]:
     if counter is not None:
         counter.number(_LONG)  # for `DataVersion.assignNewOne`
     if timestamp is not None and timestamp.value not in (None, *_NO_TEXT):
-        timestamp.number(_LONG)
+        timestamp.number(_LONG, wraps=True)
     return [
         {"topic": topic, **_columns("topics", item, _TOPIC)}
         for topic, item in ({} if table is None else table.table()).items()
@@ -401,6 +429,8 @@ def _topics(root: Mapping[str, _Field]) -> list[Row]:
 
 def _groups(root: Mapping[str, _Field]) -> list[Row]:
     table = _named(root, "subscriptionGroupTable")
+    if table is not None and table.value == [{}]:
+        return []
     return [
         {"group": group, **_columns("subscription_groups", item, _GROUP)}
         for group, item in ({} if table is None else table.table()).items()
@@ -435,12 +465,15 @@ def rows_of(table: str, value: Any, file: str) -> list[Row]:
     Raises:
         MalformedError: a value that 4.9.3 does not load, such as a text instead of a number.
     """
-    if value is None or value == []:
+    if value in (None, []) or (value == "" and table != "subscription_groups"):
         return []
     return _ROWS[table](_Field(file, "the file", value).table())
 
 
 _LIGHT_OFFSETS: Final = "lmqConsumerOffset.json"
+
+_NO_GROUPS: Final = re.compile(rb"[ \t\n\r\f\b]*+(\[[ \t\n\r\f\b]++\][ \t\n\r\f\b]*+)?")
+"""Blanks alone, or inside a pair of brackets."""
 
 _MOST: Final = 64 << 20
 """Maximum size of a file that is read: a byte may take 60 in memory, and a broker with 100,000 groups writes about 30 MB."""
@@ -457,7 +490,7 @@ def table_rows(table: str, reader: Reader) -> list[Row]:
     if not reader.size:
         raise MalformedError(file=reader.name, found="an empty file", expected="JSON", clause="CFG-1")
     text = reader.read(0, reader.size).tobytes()
-    if table == "subscription_groups" and not text.strip(b" \t\n\r\f\b"):
+    if table == "subscription_groups" and _NO_GROUPS.fullmatch(text):
         raise MalformedError(file=reader.name, found="blanks alone", expected="JSON", clause="CFG-2")
     return rows_of(table, parse(text, reader.name), reader.name)
 

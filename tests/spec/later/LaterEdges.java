@@ -9,6 +9,7 @@ import org.apache.rocketmq.common.BrokerConfig;
 import org.apache.rocketmq.store.config.MessageStoreConfig;
 import org.apache.rocketmq.store.queue.BatchConsumeQueue;
 import org.apache.rocketmq.store.stats.BrokerStatsManager;
+import org.apache.rocketmq.store.timer.Slot;
 import org.apache.rocketmq.store.timer.TimerWheel;
 
 /** Prints what batch queues with files of odd lengths do, and how a timer wheel and its copies are written and chosen. */
@@ -52,6 +53,10 @@ public class LaterEdges {
         wheel.putSlot(5000, 9, 9, 1, 0);
         System.out.println("slots " + wheel.getSlot(25000).timeMs + " " + wheel.getSlot(5000).timeMs);
         wheel.flush();
+        wheel.putSlot(26000, 1, 2, 4, 6);
+        wheel.reviseSlot(46000, TimerWheel.IGNORE, 77, true);
+        Slot revised = wheel.getSlot(46000);
+        System.out.println("revised " + revised.firstPos + " " + revised.lastPos + " " + revised.num + " " + revised.magic);
         for (long position : new long[] {100, 30, 2000, 999}) {
             wheel.backup(position);
         }
@@ -63,9 +68,11 @@ public class LaterEdges {
         copy.flush();
         System.out.println("written " + !Arrays.equals(before, Files.readAllBytes(new File(path).toPath())));
         try {
-            new TimerWheel(path, 11, 1000);
+            new TimerWheel(path, 11, 1000, 2000);
         } catch (RuntimeException error) {
             System.out.println("length " + error.getMessage());
         }
+        new TimerWheel(folder + "/none/timerwheel", 10, 1000);
+        System.out.println("made " + new File(folder + "/none/timerwheel").length());
     }
 }

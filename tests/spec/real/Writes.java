@@ -27,6 +27,11 @@ public class Writes {
         System.out.println(name + " first" + events(folder, () -> writer.write("1", folder + "/G")));
         System.out.println(name + " second" + events(folder, () -> writer.write("2", folder + "/F"))
             + " F.bak=" + Files.readString(folder.resolve("F.bak")));
+        Files.write(folder.resolve("F"), new byte[] {'a', (byte) 0xff});
+        writer.write("", folder + "/F");
+        System.out.println(name + " text F.bak=" + Files.readString(folder.resolve("F.bak")));
+        writer.write("3", folder + "/F");
+        System.out.println(name + " empty F.bak=" + Files.readString(folder.resolve("F.bak")));
         new File(folder + "/G.bak").mkdir();
         try {
             writer.write("2", folder + "/G");
