@@ -4,6 +4,9 @@ An implementation is taken for the reference with a set of misreadings of the ca
 a time, the one with which the reference gives most further failing cases exactly, or comes nearest to them. A misreading
 is ruled out if it would fail a case that passed.
 
+Each part of a store - index files, queues, the log, the checkpoint - is searched on its own, with the misreadings of that part
+and those that an earlier part shows: `hash factor 33` makes tags codes wrong, too.
+
 A failing case that the set gives exactly is then claimed for the misreadings of the set that matter in it. The reference
 with them alone must give what the implementation gave, and with the rest of the set what is expected: fixing them then fixes
 the case, except for other faults that they hide. Misreadings that they may hide are stated with them.
@@ -11,8 +14,8 @@ the case, except for other faults that they hide. Misreadings that they may hide
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple, Self
 
 from rocket_conformance.attribution.evidence import CaseState, Evidence, can_be_run, distance, is_same
 from rocket_conformance.cases import Case, Observation
@@ -68,10 +71,10 @@ def part_of(clause: str) -> str:
 
 @dataclass
 class Search:
-    """The set of misreadings, and what was run.
+    """The set of misreadings of one part of a store, and what was run.
 
     Attributes:
-        evidence: of the run.
+        evidence: of the run, as far as it is about that part.
         left: how often the reference may still run a case.
         found: the set so far, in the order in which it grew.
         claims: the misreadings that are proved for a failing case, by its id.
@@ -140,11 +143,10 @@ class Search:
         """Adds misreadings as long as they explain more."""
         while len(self.found) < _MOST_MISREADINGS:
             rest = [failure for failure in self.failures if not self.outcome(self.found, failure).exact]
-            parts = {part_of(failure.clause) for failure in rest}
             suspects = [
                 mutant
                 for mutant in self.evidence.misreadings
-                if part_of(mutant.clause) in parts and mutant not in self.found and mutant not in self.refuted
+                if mutant not in self.found and mutant not in self.refuted
             ]
             sure = self._surest(suspects, rest)
             best = sure or self._best(suspects, rest)
@@ -176,24 +178,22 @@ class Search:
     def _best(self, suspects: Sequence[Mutant], rest: Sequence[CaseState]) -> Mutant | None:
         """The misreading that explains most of the rest; None where none explains more than it spoils."""
         own: dict[str, list[CaseState]] = {}
-        firsts: dict[str, dict[str, CaseState]] = {}
+        firsts: dict[str, CaseState] = {}
         for failure in rest:
-            clause = failure.clause
-            firsts.setdefault(part_of(clause), {}).setdefault(clause, failure)
+            firsts.setdefault(failure.clause, failure)
             if failure.planned.is_directed:
-                own.setdefault(clause, []).append(failure)
+                own.setdefault(failure.clause, []).append(failure)
         tried: list[tuple[float, Mutant]] = []
         for mutant in suspects:
             mine = own.get(mutant.clause, [])[:_OWN_SAMPLE]
-            near = [item for item in firsts[part_of(mutant.clause)].values() if item not in mine]
+            near = [item for item in firsts.values() if item not in mine]
             score = self._gain(mutant, [*mine, *near[:_SAMPLE]])
             if score > 0:
                 tried.append((score, mutant))
         ordered = [*rest, *(failure for failure in self.failures if failure not in rest)]
         best, most = None, 0.0
         for _, mutant in sorted(tried, key=lambda item: -item[0])[:_FINALISTS]:
-            near = [item for item in ordered if part_of(item.clause) == part_of(mutant.clause)]
-            gain = self._gain(mutant, near[:_COMPARED])
+            gain = self._gain(mutant, ordered[:_COMPARED])
             if gain > most:
                 best, most = mutant, gain
         return best
@@ -230,9 +230,10 @@ class Search:
 
     def refuting(self, mutant: Mutant, others: Iterable[Mutant]) -> str | None:
         """A case that the implementation passes, and others with this misreading fail."""
-        family, part = family_of(mutant.clause), part_of(mutant.clause)
-        clauses = [clause for clause in self.evidence.passed if part_of(clause) == part]
-        clauses.sort(key=lambda clause: (clause != mutant.clause, family_of(clause) != family))
+        family = family_of(mutant.clause)
+        clauses = sorted(
+            self.evidence.passed, key=lambda clause: (clause != mutant.clause, family_of(clause) != family)
+        )
         names = [name for clause in clauses for name in self.evidence.passed[clause]]
         return self.failing({*others, mutant}, names[:_REFUTING])
 
@@ -251,7 +252,7 @@ class Search:
 # --- causes -------------------------------------------------------------------------------------------
 
 MOST_RUNS: Final = 30_000
-"""Runs of a case on the reference that each step takes at most: some ten seconds, if faults are many."""
+"""Runs of a case on the reference that each step takes at most for each part of a store: some ten seconds, if faults are many."""
 _MOST_TOGETHER: Final = 8
 """Maximum number of misreadings that one case may show."""
 
@@ -270,6 +271,7 @@ class Cause:
         sampled: properties of which too many lists failed to run all, and the first ones show exactly it, too.
         together: causes that hide it in cases that pass: to mend it alone would break those.
         hidden: misreadings that make no difference beside the causes: the implementation may have them, too.
+        doubted: whether a case that was written for its clause fails otherwise than the causes do.
     """
 
     misreadings: tuple[Mutant, ...]
@@ -278,11 +280,26 @@ class Cause:
     sampled: tuple[CaseState, ...] = ()
     together: tuple[Mutant, ...] = ()
     hidden: tuple[Mutant, ...] = ()
+    doubted: bool = False
+
+    def with_more(self, other: Self) -> Self:
+        """Itself with what another part of the store shows of the same misreading."""
+        return replace(
+            self,
+            misreadings=tuple(item for item in self.misreadings if item in other.misreadings),
+            failures=self.failures + other.failures,
+            shows=self.shows + other.shows,
+            sampled=self.sampled + other.sampled,
+            together=self.together + other.together,
+            hidden=self.hidden + other.hidden,
+            doubted=self.doubted or other.doubted,
+        )
 
     @property
     def is_sure(self) -> bool:
-        """Whether all cases in which it would show do show it, and they or the properties are more than one."""
-        return self.shows == len(self.failures) and len(self.failures) + len(self.sampled) >= FEWEST_CASES
+        """Whether all cases in which it would show do show it, they or the properties are more than one, and there is no doubt."""
+        several = len(self.failures) + len(self.sampled) >= FEWEST_CASES
+        return several and self.shows == len(self.failures) and not self.doubted
 
 
 def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Cause, ...]:
@@ -292,19 +309,36 @@ def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Caus
         evidence: of the run.
         most_runs: how often the reference may run a case to find the set, to prove it, and to look for what it hides.
     """
-    search = _Claims(evidence, most_runs)
-    with suppress(EnoughError):
-        search.grow()
-    search.left = most_runs
-    with suppress(EnoughError):
-        search.prove()
-    search.left = most_runs
-    try:
-        search.look_behind()
+    found: list[Cause] = []
+    for part in dict.fromkeys(part_of(mutant.clause) for mutant in evidence.misreadings):
+        shown = [mutant for cause in found for mutant in cause.misreadings[:1]]
+        search = _Claims(_part_of_evidence(evidence, part, shown), most_runs)
+        with suppress(EnoughError):
+            search.grow()
         search.left = most_runs
-        return search.causes()
-    except EnoughError:  # a claim that was not examined is not made
-        return ()
+        with suppress(EnoughError):
+            search.prove()
+        search.left = most_runs
+        with suppress(EnoughError):  # a claim that was not examined is not made
+            search.look_behind()
+            search.left = most_runs
+            for cause in search.causes():
+                known = next((item for item in found if item.misreadings[0] == cause.misreadings[0]), None)
+                if known is not None:
+                    found.remove(known)
+                found.append(cause if known is None else known.with_more(cause))
+    return tuple(sorted(found, key=lambda item: (not item.is_sure, -len(item.failures))))
+
+
+def _part_of_evidence(evidence: Evidence, part: str, shown: Sequence[Mutant]) -> Evidence:
+    """The evidence about one part of a store, with the misreadings of that part and those that are shown already."""
+    return replace(
+        evidence,
+        failures=[item for item in evidence.failures if part_of(item.clause) == part],
+        passed={clause: names for clause, names in evidence.passed.items() if part_of(clause) == part},
+        drawn=[name for name in evidence.drawn if part_of(name.partition("/")[0]) == part],
+        misreadings=[*shown, *(item for item in evidence.misreadings if part_of(item.clause) == part)],
+    )
 
 
 class _Claims(Search):
@@ -350,8 +384,7 @@ class _Claims(Search):
             for failure in self.failures:
                 if failure.id not in claims:
                     continue
-                part = part_of(failure.clause)
-                for mutant in [item for item in hidden if part_of(item.clause) == part]:
+                for mutant in list(hidden):
                     if self.outcome([mutant], failure).passes:
                         continue
                     hidden[mutant].add(failure.id)
@@ -362,9 +395,8 @@ class _Claims(Search):
 
     def _may_hide(self, mutant: Mutant) -> bool:
         """Whether the cases written for its clause, failed and passed, do not speak against it beside the set."""
-        parts = {part_of(item.clause) for item in self.failures if item.id in self.claims}
         misread = {other.clause for other in self.found}
-        if part_of(mutant.clause) not in parts or mutant.clause in misread or mutant in self.refuted:
+        if not self.claims or mutant.clause in misread or mutant in self.refuted:
             return False
         together = frozenset((*self.found, mutant))
         own = [item for item in self.failures if item.planned.is_directed and item.clause == mutant.clause]
@@ -392,7 +424,7 @@ class _Claims(Search):
     # --- what is stated -----------------------------------------------------------------------------------
 
     def causes(self) -> tuple[Cause, ...]:
-        """Causes proved by more than one case, without misreadings that a case contradicts or of which there is doubt."""
+        """Causes, without misreadings that a case contradicts or of which there is doubt."""
         unclear = self._contradicted() | {mutant for mutant in self.found if self._is_doubtful(mutant)}
         alike = {mutant: self._alike(mutant) for mutant in self.found if mutant not in unclear}
         unclear |= {mutant for mutant, others in alike.items() if not 0 < len(others) <= _MOST_ALIKE}
@@ -412,9 +444,14 @@ class _Claims(Search):
                 sampled=tuple(item for item in self.properties if mutant in sampled.get(item.id, ())),
                 together=tuple(other for other in self.found if other in together.get(mutant, ())),
                 hidden=tuple(other for other, seen in self._hidden.items() if seen & names),
+                doubted=any(
+                    item.clause == mutant.clause and item.planned.is_directed
+                    for item in self.failures
+                    if item.id not in self.claims
+                ),
             )
             found.append(cause)
-        return tuple(sorted(found, key=lambda item: (not item.is_sure, -len(item.failures))))
+        return tuple(found)
 
     def _otherwise(self, mutant: Mutant, names: Collection[str]) -> list[CaseState]:
         """Other failing cases in which a misreading would show."""
@@ -437,23 +474,21 @@ class _Claims(Search):
         if len(claimed) >= FEWEST_CASES:
             return tuple(self.like(mutant))
         [failure] = claimed
-        rest, part, own = self.claims[failure.id] - {mutant}, part_of(mutant.clause), failure.clause
-        near = (item for item in self.evidence.misreadings if part_of(item.clause) == part)
+        rest, own = self.claims[failure.id] - {mutant}, failure.clause
+        near = self.evidence.misreadings
         found = [other for other in near if self.outcome(rest | {other}, failure).exact]
         found = [other for other in found if other == mutant or not self.refuting(other, rest)]
         found.sort(key=lambda item: item.clause != own)
         return tuple(found) if failure.planned.is_directed and found[0].clause == own else ()
 
     def _passed(self) -> Iterator[tuple[Case, Observation]]:
-        """The cases that the implementation passes, of the parts that the set is about."""
+        """The cases that the implementation passes, if there is a set."""
         passed_case = self.evidence.passed_case
-        parts = {part_of(mutant.clause) for mutant in self.found}
         names = (name for group in self.evidence.passed.values() for name in group)
-        for name in (*names, *self.evidence.drawn) if passed_case else ():
-            if passed_case is not None and part_of(name.partition("/")[0]) in parts:
-                case, expected = passed_case(name)
-                if can_be_run(case, expected):
-                    yield case, expected
+        for name in (*names, *self.evidence.drawn) if passed_case and self.found else ():
+            case, expected = passed_case(name)
+            if can_be_run(case, expected):
+                yield case, expected
 
     def _contradicted(self) -> set[Mutant]:
         """The misreadings without which the set would pass a case that the implementation passes and the set fails."""

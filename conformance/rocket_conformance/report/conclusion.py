@@ -417,7 +417,7 @@ def _causes(report: Report, left: dict[str, CaseLine]) -> Iterator[Item]:
 def causes_of(report: Report) -> list[Mapping[str, Any]]:
     """The causes that the footer states; none of a report of an earlier version."""
     causes: list[Mapping[str, Any]] = (report.footer or {}).get("causes", [])
-    return [cause for cause in causes if "shows" in cause]
+    return [cause for cause in causes if "sure" in cause]
 
 
 def cause_title(cause: Mapping[str, Any]) -> str:
@@ -425,8 +425,7 @@ def cause_title(cause: Mapping[str, Any]) -> str:
     exactly, shows = len(cause["cases"]), cause["shows"]
     share = f"all {shows} cases" if exactly == shows else f"{exactly} of the {shows} cases"
     share = "the one case" if shows == 1 else share
-    is_sure = exactly == shows and exactly + len(cause.get("properties", ())) > 1
-    how = "exactly as" if is_sure else "possibly"
+    how = "exactly as" if cause["sure"] else "possibly"
     return f"{how}: {' or '.join(map(value_text, cause['misreadings']))}: same answers and bytes in {share} in which it would show"
 
 
@@ -456,7 +455,14 @@ def _clause_items(
             title += f"; first differences: {', '.join(map(value_text, clause.elsewhere))}"
         may_follow = clause.elsewhere or all(line.id in unexamined for line in lines)
         kind: Kind = "follows" if may_follow else "clause"
-        yield Item(kind, clause.clause, title, _costs(lines, lines[0]), lines[0], lines, _ids(lines))
+        notes = _costs(lines, lines[0]) or [_required(clause.clause)]
+        yield Item(kind, clause.clause, title, notes, lines[0], lines, _ids(lines))
+
+
+def _required(clause: str) -> str:
+    """The behaviour that a clause requires, in the words of SPEC.md."""
+    known = clauses().get(clause)
+    return known.summary if known is not None else ""
 
 
 def _ids(lines: Sequence[CaseLine]) -> frozenset[str]:

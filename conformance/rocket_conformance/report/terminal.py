@@ -76,8 +76,10 @@ def _print_items(items: Sequence[Item], console: Console, folder: Path | None) -
         )
         if place < _MOST_SHOWN:
             _print_item(item, console, folder)
-        elif item.first:
-            console.print(Text(f"  {item.first}"), soft_wrap=True)
+        else:
+            what = item.notes[0].partition(" Cost: ")[0] if item.kind == "clause" else ""
+            for text in filter(None, (what, item.first)):
+                console.print(Text(f"  {text}"), soft_wrap=True)
     if follow := [item for item in items if item.kind == "follows"]:
         listed = ", ".join(f"{item.clause} ({len(item.cases)})" for item in follow)
         console.print(Text(f"\nmay follow from the above, by clause and cases: {listed}"), soft_wrap=True)
