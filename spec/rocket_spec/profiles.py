@@ -103,3 +103,9 @@ def profile(version: str) -> Profile:
     rules = {name: value for item in found for name, value in item.rules.items()}
     start = {name: value for item in found for name, value in item.start.items()}
     return Profile(version, found, rules, start)
+
+
+def later_profile(*, tags: bool) -> Profile:
+    """The profile of the newest release that indexes the tags of messages, or that does not."""
+    newest = map(profile, reversed(releases()))
+    return next(found for found in newest if found.rules.get("has_tag_keys", False) is tags)

@@ -8,9 +8,11 @@ import java.io.PrintStream;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -317,8 +319,8 @@ public final class Driver {
 
     /**
      * What a group gets from where it stopped on, a new one from the beginning: topic, queue, logical offset, unique key and
-     * physical offset of each message. It pulls until an answer leads no further, so no wait decides what it gets. Messages come from the broker
-     * with this number (0 a master, 1 a slave), offsets from the master.
+     * physical offset of each message. It pulls until an answer leads no further, so no wait decides what it gets: nothing of a topic that
+     * the master's list lacks. Messages come from the broker with this number (0 a master, 1 a slave), offsets from the master.
      */
     private Object deliver(JSONArray topics, String group, long from) throws Exception {
         DefaultMQPullConsumer consumer = new DefaultMQPullConsumer(group);
@@ -331,7 +333,11 @@ public final class Driver {
             consumer.getDefaultMQPullConsumerImpl().getPullAPIWrapper().setConnectBrokerByUser(true);
             consumer.getDefaultMQPullConsumerImpl().getPullAPIWrapper().setDefaultBrokerId(from);
             List<Object[]> got = new ArrayList<>();
+            Set<Object> listed = new HashSet<>(admin.getAllTopicConfig(broker, 10_000).getTopicConfigTable().keySet());
             for (Object topic : topics) {
+                if (!listed.contains(topic)) {
+                    continue;
+                }
                 for (MessageQueue queue : consumer.fetchSubscribeMessageQueues((String) topic)) {
                     long kept = consumer.fetchConsumeOffset(queue, true);
                     pullAll(consumer, queue, kept < 0 ? 0 : kept, got);

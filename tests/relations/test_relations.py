@@ -57,7 +57,7 @@ LIES: Final[dict[str, Callable[[Subject, pytest.MonkeyPatch], object]]] = {
     "lost_units_are_gone": lambda subject, _: setattr(
         subject, "left", subject.left._replace(units=frozenset())
     ),
-    "an_empty_queue_file_is_stated": lambda subject, _: _start(subject, zeros=("consumequeue/T/0/0",)),
+    "failing_pulls_are_stated": lambda subject, _: _start(subject, zeros=("consumequeue/T/0/0",)),
     "the_judge_of_stores_agrees": lambda subject, _: setattr(subject, "judged", None),
     "queries_are_the_references": _of_module("query_message", lambda *_: MessageResult([], 0, 0)),
     "a_rebuild_of_a_clean_store_gives_its_files": _of_module("rebuild", lambda *_: None),

@@ -27,12 +27,11 @@ from rocket_columnar.repair import RepairPlan, Target, plan_repair, repair, undo
 from rocket_columnar.report import AuditReport, audit
 from rocket_columnar.restart import Restart, predicted
 from rocket_columnar.store import BrokerConf, read_broker_conf
-from rocket_conformance.store_verdict import Observations, StoreVerdict, judge_store
+from rocket_conformance.store_verdict import StoreVerdict, judge_store
 from rocket_golden import manifest, open_store, stores
 from rocket_reference import JavaError, JavaFatalError, UnspecifiedError
 from rocket_reference import MessageStore as Started
 from rocket_spec.errors import FormatError, UsageError
-from rocket_spec.profiles import GROUND, profile
 from table_rows import Row
 
 _LARGE: Final = 64 << 20
@@ -123,11 +122,9 @@ class Subject:
 
     @cached_property
     def judged(self) -> StoreVerdict | None:
-        """The verdict of `conform --store`, by the rules of the release that wrote it; None where it refuses the store."""
-        release = GROUND if self.base else self.name.rpartition(" ")[2]
+        """The verdict of `conform --store`; None where it refuses the store."""
         try:
-            store = self.look() if release == GROUND else Store(self.root, release=release)
-            return judge_store(store, audited, seen=Observations(profile=profile(release)))
+            return judge_store(self.look(), audited)
         except (UsageError, FormatError, OSError):
             return None
 

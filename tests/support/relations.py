@@ -105,13 +105,16 @@ def lost_units_are_gone(subject: Subject) -> Iterator[str]:
             yield f"{len(gone)} units are gone, {gone[:3]}, and none is stated"
 
 
-def an_empty_queue_file_is_stated(subject: Subject) -> Iterator[str]:
-    """`audit --restart` states that pulls fail in each file that `audit` names as empty, and where it does, `audit` has a finding on queues."""
+def failing_pulls_are_stated(subject: Subject) -> Iterator[str]:
+    """`audit --restart` states that pulls fail in each file that `audit` names as empty and of each topic that it finds missing, and where it does, `audit` has a finding."""
     if subject.start is None or subject.start.refused:
         return
     empty, zeros = {one.file for one in subject.report if one.code == "queue.empty"}, {*subject.start.zeros}
     if not empty <= zeros or (zeros and not any(one.code.startswith("queue.") for one in subject.report)):
         yield f"audit: {sorted(empty)}, --restart: {sorted(zeros)}"
+    missing = {one.message.split()[1] for one in subject.report if one.code == "topic.missing"}
+    if missing != {*subject.start.unlisted}:
+        yield f"audit: {sorted(missing)}, --restart: {sorted(subject.start.unlisted)}"
 
 
 NO_CLAUSE: Final = {
@@ -325,7 +328,7 @@ def spark_has_the_findings(subject: Subject) -> Iterator[str]:
 
 RELATIONS: Final[tuple[Relation, ...]] = (
     a_finding_states_that_no_broker_starts, the_reference_starts, the_real_broker_starts, lost_keys_are_not_found,
-    lost_units_are_gone, an_empty_queue_file_is_stated, the_judge_of_stores_agrees, queries_are_the_references, a_rebuild_of_a_clean_store_gives_its_files, a_copy_is_equal,
+    lost_units_are_gone, failing_pulls_are_stated, the_judge_of_stores_agrees, queries_are_the_references, a_rebuild_of_a_clean_store_gives_its_files, a_copy_is_equal,
     counts_are_equal, a_repair_does_what_its_plan_names, a_repair_cures, an_undo_restores_each_byte,
     spark_has_the_findings,
 )  # fmt: skip

@@ -164,7 +164,7 @@ def conform(
     )
     if store is not None:
         settings = read_settings(store, commitlog, geometry, broker_conf)
-        result, summary = _judge(settings, workload, options, report)
+        result, summary = _judge(settings, rocketmq_profile, workload, options, report)
         _finish(result, options, write_baseline, report, as_json=as_json, summary=summary)
     plan(select=options.select, level=options.level)  # read, and refused, before an adapter starts
     with stop_on_signals(), adapter_errors(), contextlib.ExitStack() as stack:
@@ -214,17 +214,18 @@ def _refuse_outputs(
 
 
 def _judge(
-    settings: StoreOptions, workload: Path | None, options: Options, folder: Path | None
+    settings: StoreOptions, release: str | None, workload: Path | None, options: Options, folder: Path | None
 ) -> tuple[Report, list[str]]:
-    """The verdict on a store: its report, which is written to `folder` if one is given, and its summary in lines."""
+    """The verdict on a store: its report, which is written to `folder` if one is given, and its summary in lines.
+
+    Without a `release` the files show by whose rules it is judged.
+    """
     from rocket_columnar.audit import audited
     from rocket_conformance.store_verdict import Observations, judge_store, store_report, verdict_lines
     from rocket_conformance.workload import read_manifest
-    from rocket_spec.profiles import GROUND
 
-    release = options.profile.version
-    facts = settings.open(None if release == GROUND else release)
-    if release == GROUND:
+    facts = settings.open(release)
+    if not facts.signs:
         warn(settings)
     manifest = None if workload is None else read_manifest(workload)
     judged = judge_store(facts, audited, manifest=manifest, seen=Observations(profile=options.profile))

@@ -220,7 +220,8 @@ def _queue_time(store: Store, times: dict[str, int], log: LogTimes, held: Counte
     found, (offset, expected), wrong = times[_LOGICS], log.queued, list[_Wrong]()
     if found > expected:  # a recovery cut the log off
         return []
-    if store.release is not None and profile(store.release).rules.get("flushes_queue_time"):
+    known = store.release
+    if store.signs if known is None else profile(known).rules.get("flushes_queue_time"):  # or it may be 5.5.0
         if store.begin > 0 or found == 0 or found in log.queued_among:
             held["CQ-PUT-9"] += 1
             return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -302,13 +302,18 @@ def _whole(value: Decimal, limits: range) -> int | None:
     return low - (1 << bits) if low >> (bits - 1) else low
 
 
-def _named(fields: Mapping[str, _Field], name: str, *, flag: bool = False) -> _Field | None:
-    """A field by its name, which fastjson takes in any case, with `_` or `-` in it, and for a flag with `is` before it."""
-    for given, field in fields.items():
+def spelling(fields: Iterable[str], name: str, *, flag: bool = False) -> str | None:
+    """How a field's name is spelt: fastjson takes it in any case, with `_` or `-` in it, and for a flag with `is` before it."""
+    for given in fields:
         found = given.replace("_", "").replace("-", "")
         if name.lower() in (found.lower(), found.removeprefix("is").lower() if flag else ""):
-            return field
+            return given
     return None
+
+
+def _named(fields: Mapping[str, _Field], name: str, *, flag: bool = False) -> _Field | None:
+    given = spelling(fields, name, flag=flag)
+    return None if given is None else fields[given]
 
 
 def _column(fields: Mapping[str, _Field], name: str, kind: str, usual: object) -> object:

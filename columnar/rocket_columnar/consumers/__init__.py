@@ -15,7 +15,6 @@ from rocket_columnar.consumers.faults import (
     config_findings,
     corrected_offsets,
     moved_offsets,
-    unlisted_topics,
 )
 from rocket_columnar.consumers.standing import (
     DelayLevel,

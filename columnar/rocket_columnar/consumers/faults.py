@@ -8,12 +8,12 @@ from typing import Any, Final, NamedTuple
 
 from rocket_spec.errors import MalformedError
 
-from rocket_columnar.config import ConfigFile, LoadedConfig, parse, table_rows
+from rocket_columnar.config import ConfigFile, LoadedConfig, parse, spelling, table_rows
 from rocket_columnar.consumers.by_offset import real_tags, units
 from rocket_columnar.consumers.standing import CHECKER, HALF, OP, SCHEDULE, Progress, progress
 from rocket_columnar.decode import ExtUnits
 from rocket_columnar.describe import QueueView, queue_views
-from rocket_columnar.facts import NOT_LISTED, Store
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.formats import parse_long
 from rocket_columnar.log import TopicNames, ends_of_lives, requests_before_gap
@@ -81,7 +81,7 @@ def completed_topics(store: Store, topics: Mapping[str, int]) -> str:
         OSError: it cannot be read.
     """
     content = _content(store, _TOPICS)
-    table = content.setdefault("topicConfigTable", {})
+    table = content.setdefault(spelling(content, "topicConfigTable") or "topicConfigTable", {})
     for topic, number in topics.items():
         table[topic] = {
             "order": False,
@@ -388,7 +388,7 @@ def _topics(store: Store, queues: Mapping[tuple[str, int], QueueView]) -> Iterat
     config = store.config("topics")
     if config.taken is None and not (config.main.passed_over and config.backup.passed_over):
         return  # it is unreadable, which is a finding of its own
-    for topic, number in unlisted_topics(store).items():
+    for topic, number in store.unlisted.items():
         messages = sum(queue.messages for (name, _), queue in queues.items() if name == topic)
         yield finding(
             "topic.missing",
@@ -397,16 +397,6 @@ def _topics(store: Store, queues: Mapping[tuple[str, int], QueueView]) -> Iterat
             f"topic {topic} has queues 0 to {number - 1} with {messages:,} messages, and "
             + ("there is no list of topics" if config.taken is None else "is not in the list of topics"),
         )
-
-
-def unlisted_topics(store: Store) -> dict[str, int]:
-    """The number of queues of each topic that has queues and is not in the list of topics, by its greatest queue number."""
-    known = {row["topic"] for row in store.config("topics").rows}
-    missing: dict[str, int] = {}
-    for topic, queue_id in sorted(store.once(queue_views)):
-        if topic not in known and not topic.startswith(NOT_LISTED):
-            missing[topic] = queue_id + 1
-    return missing
 
 
 def _transactions(seen: Progress, config: LoadedConfig) -> Iterator[Finding]:

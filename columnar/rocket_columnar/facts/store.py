@@ -8,7 +8,8 @@ such as the prediction of a start, is kept here too (`Store.once`), so that it i
     index       geometry, geometry_fault, sound_indexes, content_indexes
     release     signs, keys
     state       holder, state, live, clean
-    settings    conf, config(table), config_refusal, refusal, listed_topics, kept_topics, is_deleted(topic), light, multi_dispatch, delays
+    settings    conf, config(table), config_refusal, refusal, listed_topics, kept_topics, unlisted, is_deleted(topic),
+                light, multi_dispatch, delays
     a start     checkpoint_times, dispatched_again_from
 """
 
@@ -353,6 +354,24 @@ class Store(Files):
     def kept_topics(self) -> frozenset[str] | None:
         """The topics of the list, and those that have a queue file; None where a start would not have the list."""
         return None if self.listed_topics is None else self.listed_topics | self.has_queue
+
+    @cached_property
+    def unlisted(self) -> dict[str, int]:
+        """The topics that have queues and are not in the list of topics: the number of queues of each, by its greatest number.
+
+        None are where no broker has run. A broker answers no pull of such a topic (CFG-1).
+        """
+        path = self.path
+        if (
+            path is None
+            or topics_in_rocksdb(path)
+            or not any((path / own).exists() for own in ("config", "lock"))
+        ):
+            return {}
+        known = {row["topic"] for row in self.config("topics").rows}
+        places = sorted((file.topic or "", file.queue_id or 0) for file in self.queues)
+        missing = [place for place in places if place[0] not in known]
+        return {topic: number + 1 for topic, number in missing if not topic.startswith(NOT_LISTED)}
 
     def is_deleted(self, topic: str) -> bool:
         """Whether a topic of the log was deleted: it is in neither the list of topics nor `consumequeue/`."""

@@ -23,7 +23,6 @@ from rocket_columnar.consumers import (
     completed_topics,
     corrected_offsets,
     moved_offsets,
-    unlisted_topics,
 )
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
@@ -33,7 +32,7 @@ from rocket_columnar.repair.journal import can_move
 from rocket_columnar.repair.target import Outlook, Target
 from rocket_columnar.report import REPAIRED, REPAIRED_LATER, AuditReport, audit
 from rocket_columnar.restart import predicted
-from rocket_columnar.store import hold_lock, links_in, lock_holder
+from rocket_columnar.store import hold_lock, links_in, lock_holder, require_regular
 
 _LOG: Final = "commitlog/"
 _TOPICS: Final = "config/topics.json"
@@ -234,7 +233,7 @@ def _configured(
     """Writes the files of the configuration; topics that are added, and offsets that are moved. A file that cannot be written is left."""
     store = target.look()
     kinds = {root.remedy for root in roots}
-    topics = unlisted_topics(store) if "topics" in kinds else {}
+    topics = store.unlisted if "topics" in kinds else {}
     beyond = [root for root in roots if root.code == _BEYOND]
     offsets = moved_offsets(store, target.offsets, to_end=target.to_end) if beyond else []
     left += [] if offsets else beyond
@@ -273,6 +272,8 @@ def _refuse_links(root: Root, moved: Sequence[str] = ()) -> None:
 
 
 def _refuse_running(store: Path) -> None:
+    if (store / "lock").exists():
+        require_regular(store / "lock", (store / "lock").stat().st_mode)
     holder = lock_holder(store)
     if holder:
         held = f"process {holder} holds" if holder > 0 else "a process on another machine, or a repair, holds"

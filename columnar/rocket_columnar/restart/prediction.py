@@ -258,6 +258,7 @@ class Restart:
         unread: bytes of the log after the end of the walk, up to the last record: their messages are lost.
         missing: bytes of the log that no file holds, before its last file: their messages were lost before the start.
         zeros: names of queue files without units whose first bytes become one: every pull at that offset fails.
+        unlisted: topics with queues that are not in the list of topics: every pull of them fails.
     """
 
     clean: bool
@@ -271,11 +272,12 @@ class Restart:
     unread: int = 0
     missing: int = 0
     zeros: tuple[str, ...] = ()
+    unlisted: tuple[str, ...] = ()
 
     @property
     def safe(self) -> bool:
-        """Whether a broker starts on these files, loses nothing, breaks no queue, and no file of the log is missing."""
-        broken = self.refused or self.zeros or self.missing
+        """Whether a broker starts on these files, loses nothing, gives out each queue, and no file of the log is missing."""
+        broken = self.refused or self.zeros or self.unlisted or self.missing
         return not (broken or self.lost_units or len(self.lost) or self.unread)
 
 
@@ -366,6 +368,7 @@ def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
         "lost_keys": len(usual.lost),
         "missing": usual.missing,
         "zeros": usual.zeros,
+        "unlisted": usual.unlisted,
         "index_safe": {"dispatch_from": safe.dispatch_from, "lost_keys": len(safe.lost)},
     }
 
@@ -378,7 +381,7 @@ def _predicted(store: Store, work: WorkDone, release: Profile, *, index_safe: bo
         return replace(found, refused=f"{stray[-1].file}: {stray[-1].message}")
     other = store.refusal
     refused = found.refused or store.config_refusal or (other and f"{other.file}: {other.reason}")
-    return replace(found, refused=refused)
+    return replace(found, refused=refused, unlisted=tuple(store.unlisted))
 
 
 def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool) -> Restart:

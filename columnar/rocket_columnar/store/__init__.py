@@ -37,6 +37,7 @@ from rocket_columnar.store.reader import (
     open_reader,
     raise_of_process,
     read_gently,
+    require_regular,
 )
 from rocket_columnar.store.store_file import (
     ALL_KINDS,

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from rocket_spec.clauses import clauses
 from rocket_spec.errors import MalformedError
+from rocket_spec.profiles import later_profile
 
 from rocket_conformance.store_verdict.facts import Audit, store_of
 from rocket_conformance.store_verdict.findings_judge import FindingsJudge
@@ -61,7 +62,8 @@ def judge_store(
         facts: of the store, as the engine's `Store` has them.
         audit: the engine's audit, for judges.
         manifest: of a workload that was sent to its broker; each acknowledged message and each answer is judged too.
-        seen: earlier observations, such as those of starts after crashes; it is added to.
+        seen: earlier observations, such as those of starts after crashes; it is added to, and gets the release that the files
+            show, if none is known.
 
     Raises:
         UsageError: a geometry that cannot be inferred, or several DLedger members.
@@ -79,6 +81,11 @@ def judge_store(
     refuse_log(facts)
     indexes = read_indexes(facts, store)
     audited = audit(facts)
+    if facts.release is None and facts.signs:
+        seen.profile = later_profile(tags="tags" in audited.signs)
+        seen.note(
+            f"no release is given, and 5.x wrote the files: judged by the rules of {seen.profile.version}"
+        )
     records = audited.held["LOG-REC-1"]
     is_damaged = any(found.code.startswith("log.") for found in audited.findings)
     if not records and not is_damaged:

@@ -9,7 +9,6 @@ from rocket_columnar.consumers import (
     config_findings,
     moved_offsets,
     progress,
-    unlisted_topics,
 )
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
@@ -46,7 +45,7 @@ def test_a_topic_that_is_not_listed(mixed: Path) -> None:
     told = missing.code, missing.severity, missing.file
     assert told == ("topic.missing", "warning", "config/topics.json")
     assert "topic Orders has queues 0 to 3 with 85 messages" in missing.message
-    assert unlisted_topics(Store(mixed)) == {"Orders": 4}
+    assert Store(mixed).unlisted == {"Orders": 4}
     completed = json.loads(completed_topics(Store(mixed), {"Orders": 4}))
     assert completed["topicConfigTable"].pop("Orders") == orders
     assert completed == topics

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any
 
 import pytest
-from rocket_columnar.repair import Target, repair, undo
+from rocket_columnar.repair import Target, plan_repair, repair, undo
 from rocket_columnar.store import lock_holder
 from rocket_golden import open_store
 from rocket_spec.errors import UsageError
@@ -50,6 +50,14 @@ def store(tmp_path: Path) -> Path:
     shutil.rmtree(store / "consumequeue/Orders/1")
     (store / "lock").unlink(missing_ok=True)
     return store
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_a_lock_that_is_no_regular_file(store: Path, make: Callable[[Path], None]) -> None:
+    make(store / "lock")
+    for work in (plan_repair, repair):
+        with pytest.raises(OSError, match=r"[Dd]irectory|regular"):
+            work(Target(store))
 
 
 @pytest.fixture

@@ -157,6 +157,8 @@ def answer(plan: Restart) -> str:
     text = text or ("nothing more" if plan.missing else "nothing")
     if plan.zeros:
         text += f"; pulls fail in {counted(len(plan.zeros), 'queue')}"
+    if plan.unlisted:
+        text += f"; the list of topics lacks {counted(len(plan.unlisted), 'topic')}, whose messages cannot be consumed"
     if plan.missing:
         text += f"; {plan.missing:,} bytes of the log are missing already, and a start does not notice"
     return f"a broker starts, and loses {text}"
@@ -178,6 +180,8 @@ def _show_text(plan: Restart) -> None:
         say("no message is dispatched until the log is longer than that (STORE-14)")
     for name in plan.zeros:
         say(f"{name}: its first 20 bytes, zeros, become a unit: every pull there fails (CQ-TRUNC-3)")
+    for topic in plan.unlisted:
+        say(f"topic {topic} is not in the list of topics: none of its messages can be consumed (CFG-1)")
     for unit in plan.lost_units:
         say(
             f"lost: {unit.count:,} units of {unit.topic} queue {unit.queue_id} from logical offset {unit.first:,}, starting with "

@@ -87,9 +87,11 @@ def _print_restarts(predicted: dict[str, list[dict[str, Any]]], failed: Failures
         changes = f"{option.counted(len(deletions), 'file')} deleted or truncated" if deletions else ""
         losses = f"{' and '.join(lost)} lost" if lost else ""
         fails = f"pulls fail in {option.counted(len(whole['zeros']), 'queue')}" if whole["zeros"] else ""
+        unlisted = whole["unlisted"]
+        lists = f"the list of topics lacks {option.counted(len(unlisted), 'topic')}" if unlisted else ""
         gap = f"{whole['missing']:,} bytes of the log are missing already" if whole["missing"] else ""
         say(
-            f"{store}: {'; '.join(filter(None, (told, changes, losses, fails, gap))) or 'a start loses nothing'}"
+            f"{store}: {'; '.join(filter(None, (told, changes, losses, fails, lists, gap))) or 'a start loses nothing'}"
         )
         for row in deletions:
             place = row["file"] if row["offset"] is None else f"{row['file']} from byte {row['offset']:,}"
