@@ -197,8 +197,10 @@ def row_of(site: Site, incident: Incident, scratch: Path) -> dict[str, Any]:
 
 
 def worse(row: Mapping[str, Any]) -> bool:
-    """Whether clients get less after the advice than after doing nothing, or messages twice, or miss some."""
+    """Whether clients get less after the advice than after doing nothing, or, where they got any, messages twice, or miss some."""
     nothing, after = (row.get(name) or [0, 0, 0, 0] for name in ("nothing", "after"))
+    if not nothing[0]:
+        return any(one < other for one, other in zip(after[:_GAINS], nothing, strict=False))
     more = zip(after, nothing, strict=True)
     return any(one < other if number < _GAINS else one > other for number, (one, other) in enumerate(more))
 
