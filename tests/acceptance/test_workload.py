@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from figures import kept_rows, write_figures
 from free_ports import free_port
+from judged_stores import judge_store
 from planted_faults import FAULTS, Fault
 from real_broker import RealBroker, broker_jars
+from rocket_columnar.audit import audit
 from rocket_conformance.report import read_report
 from rocket_conformance.store_verdict import StoreVerdict
 from rocket_conformance.workload import make_actions, read_manifest
@@ -117,6 +119,29 @@ def test_seeds(java: str, tmp_path: Path) -> None:
                 write_figures(SEED_FIGURES, {"inputs": digest_of_workload(), "rows": rows})
                 write_on_page(RUNS_ON_PAGE, summary(rows))
     assert faults == []
+
+
+HEALTHY = {
+    "delays of its own": {**SMALL, "messageDelayLevel": "2s 3s 5s 9s"},
+    "multi-dispatch without light queues": {**SMALL, "enableMultiDispatch": "true"},
+    "no index": {**SMALL, "messageIndexEnable": "false"},
+}
+
+
+@pytest.mark.java
+@pytest.mark.soak
+@pytest.mark.parametrize("name", [*HEALTHY, "no index since a stop"])
+def test_a_configuration_that_breaks_nothing_in_two_kills(java: str, tmp_path: Path, name: str) -> None:
+    with Scenario(tmp_path / "runs", java, {}) as runs:
+        if name in HEALTHY:
+            verdict = runs.judged_workload("store", HEALTHY[name], seed=1, kills=2, known=True)
+        else:
+            assert broken(runs.judged_workload("store", SMALL, seed=1)) == {}
+            runs.config["messageIndexEnable"] = "false"
+            runs.do("start", "crash 1 200 3", "start", "crash 2 200 3", "start", "stop")
+            verdict = judge_store(runs.store, conf=runs.look_at(runs.store).conf)
+        assert broken(verdict) == {}
+        assert [one for one in audit(runs.look_at(runs.store), "exact") if one.severity != "note"] == []
 
 
 def broken(verdict: StoreVerdict) -> dict[str, str]:

@@ -21,6 +21,7 @@ from rocket_columnar.facts import Store
 from rocket_columnar.formats import hash_key, index_key
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.restart import Restart, restart
+from rocket_columnar.store import read_broker_conf
 from rocket_conformance.store_verdict import StoreVerdict, judge_crashes
 from rocket_conformance.workload import Broker, Client, Manifest, read_manifest, run_workload
 from rocket_spec.layout import Geometry
@@ -231,6 +232,10 @@ class Scenario(RealBroker):
 
     # What steps are made of
 
+    def look_at(self, store: Path) -> Store:
+        """A store of this broker, with its configuration."""
+        return Store(store, conf=read_broker_conf(Path(self.command()[-1])))
+
     def _acknowledge(self) -> None:
         self.known += self.stop_load()
 
@@ -255,7 +260,14 @@ class Scenario(RealBroker):
         return run_workload(client, seed=seed, count=COUNT, version="4.9.3", store=self.store)
 
     def judged_workload(
-        self, name: str, config: Mapping[str, str], *, seed: int, fault: Fault | None = None, kills: int = 0
+        self,
+        name: str,
+        config: Mapping[str, str],
+        *,
+        seed: int,
+        fault: Fault | None = None,
+        kills: int = 0,
+        known: bool = False,
     ) -> StoreVerdict:
         """The verdict on a new store of one workload, and of starts after kills.
 
@@ -265,6 +277,7 @@ class Scenario(RealBroker):
             seed: of the workload.
             fault: what is wrong with the broker.
             kills: number of crashes.
+            known: whether the configuration is given to the judge.
         """
         self.use(name)
         self.config = dict(config)
@@ -279,7 +292,7 @@ class Scenario(RealBroker):
                 partial(self._send, seed=seed),
                 self.store,
                 kills=kills,
-                look=Store,
+                look=self.look_at if known else Store,
                 audit=audited,
                 on_step=lambda _step, _manifest: None,
                 profile=Profile(),

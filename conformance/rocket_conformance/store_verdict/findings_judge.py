@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from rocket_spec.deviations import Audited, AuditFinding, Deviation
 from rocket_spec.layout import CHECKPOINT_SIZE
 
-from rocket_conformance.store_verdict.facts import StoreFacts, store_of
+from rocket_conformance.store_verdict.facts import store_of
 from rocket_conformance.store_verdict.index_bytes import StoredIndex
 from rocket_conformance.store_verdict.misread import reading_that_builds, wrong_key
 from rocket_conformance.store_verdict.observations import Observations, Place
@@ -52,7 +52,7 @@ class FindingsJudge:
 
     def __init__(
         self,
-        facts: StoreFacts,
+        facts: Any,
         audited: Audited,
         seen: Observations,
         read: Callable[[], StoredLog],

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rocket_reference import IndexHeader, index_header
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, Geometry
 
-from rocket_conformance.store_verdict.facts import StoreFacts
 from rocket_conformance.store_verdict.stored_log import numbered_files
 
 ENTRY: Final = Struct(INDEX_ENTRY.struct_format)
@@ -109,14 +108,14 @@ def read_index(path: Path, name: str, geometry: Geometry) -> StoredIndex:
     return StoredIndex(name, size, header, entries, geometry, path)
 
 
-def known_geometry(facts: StoreFacts) -> Geometry:
+def known_geometry(facts: Any) -> Geometry:
     """The geometry of index files, if there are any, or the reason why it is not known."""
     if facts.geometry is None and facts.geometry_fault is not None:
         raise facts.geometry_fault
-    return facts.geometry or DEFAULT_GEOMETRY
+    return Geometry(*(facts.geometry or DEFAULT_GEOMETRY))
 
 
-def read_indexes(facts: StoreFacts, store: Path) -> list[StoredIndex]:
+def read_indexes(facts: Any, store: Path) -> list[StoredIndex]:
     """The files of `index/`, in the order of their names.
 
     Raises:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from rocket_reference import RULES_4_9_3, JavaError, JavaFatalError, Rules, UnspecifiedError, java
 from rocket_spec.deviations import AuditFinding
@@ -23,6 +23,9 @@ from rocket_conformance.store_verdict.stored_log import StoredLog
 
 _PUTS: Final = 4_000
 """Entries that are compared; of files that have more, none but those."""
+
+_NEWEST: Final = 64
+"""Entries that are compared after each message: more than its keys."""
 
 _AFTER: Final = 20
 """Records after those of the compared entries."""
@@ -181,6 +184,10 @@ class _Compared:
         parts = [(file, 0, max(file.size, file.geometry.file_size)) for file in whole]
         self._parts = parts or list(self._first_entries())
         self._found = [_bytes_of(*part) for part in self._parts]
+        self._entries = [
+            _bytes_of(file, file.geometry.entries_offset, file.geometry.entries_offset + ENTRY.size * _PUTS)
+            for file in whole or files[:1]
+        ]
 
     def _first_entries(self) -> Iterator[tuple[StoredIndex, int, int]]:
         for file in self._files[:1]:
@@ -199,6 +206,8 @@ class _Compared:
             try:
                 for stored in self._records():
                     service.build(stored.request)
+                    if not self._goes_on(service):
+                        return False
                 service.settle()
                 views = dict(zip((file.name for file in self._files), service.files, strict=False))
                 made = [
@@ -209,6 +218,16 @@ class _Compared:
             finally:
                 service.close()
         return made == self._found
+
+    def _goes_on(self, service: Any) -> bool:
+        """Whether the newest entries of a service, but for the last two, are those of the store: no later put changes them."""
+        number = len(service.files) - 1
+        if number >= len(self._entries):
+            return True
+        made, entries = service.files[-1], self._files[number].geometry.entries_offset
+        count = min(made.index.header().index_count, _PUTS)
+        begin, end = (ENTRY.size * entry for entry in (max(1, count - _NEWEST), max(1, count - 1)))
+        return bytes(made.mapped.view[entries + begin : entries + end]) == self._entries[number][begin:end]
 
     def _records(self) -> Iterator[StoredRecord]:
         """The records that the compared entries can be of, and some more, which would go into a file that is not full."""

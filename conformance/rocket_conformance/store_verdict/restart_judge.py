@@ -16,7 +16,7 @@ from rocket_spec.layout import QUEUE_UNIT, Geometry
 from rocket_spec.profiles import Profile
 
 from rocket_conformance.reference_adapter import REFERENCE, Library
-from rocket_conformance.store_verdict.facts import Audit, StoreFacts, store_of
+from rocket_conformance.store_verdict.facts import Audit, store_of
 from rocket_conformance.store_verdict.index_bytes import Entries, Entry, known_geometry, read_index
 from rocket_conformance.store_verdict.judgement import StoreVerdict, judge_store
 from rocket_conformance.store_verdict.log_reading import read_log
@@ -277,7 +277,7 @@ def _judge_queues(after: _Side, expected: _Side, seen: Observations) -> bool:
     return True
 
 
-def judge_continuation(facts: StoreFacts, starts: Sequence[int], seen: Observations) -> None:
+def judge_continuation(facts: Any, starts: Sequence[int], seen: Observations) -> None:
     """Judges that queues went on where they were: the logical offsets, and the places of the units.
 
     Args:
