@@ -31,6 +31,7 @@ from rocket_spark.reading import (
     is_catalogs,
     is_ignored,
     path_option,
+    queue_tails,
 )
 from rocket_spark.stores import JobOptions, JobStores, StorePath, StoreTask, copied, near, store_tasks
 from rocket_spark.tasks import Spark, threads_each
@@ -169,21 +170,17 @@ def _found(store: OpenStore, asked: Asked, files: Sequence[StoreFile]) -> list[R
 def _stored_from(store: OpenStore, files: list[StoreFile], time: int) -> list[Row]:
     """The first message of each queue that was stored at a time or later, by bisection."""
     found: list[Row] = []
-    tail = QueueTail("", files)
-    first = tail.first()
-    ends, _ = tail.last(first, None, None)
+    for queue in queue_tails(files):
 
-    for name, begin in first.items():
+        def offset(number: int, queue: QueueTail = queue) -> int:
+            return int(queue.unit(number)["phy_offset"])
 
-        def offset(number: int, name: str = name) -> int:
-            return int(tail.unit(name, number)["phy_offset"])
-
-        def stored(number: int) -> int:
+        def stored(number: int, offset: Callable[[int], int] = offset) -> int:
             when = store.log.store_timestamp(offset(number))
             return LONG_MIN if when is None else when  # expired
 
-        number = bisect_left(range(begin, ends[name]), time, key=stored) + begin
-        if number < ends[name]:
+        number = bisect_left(range(queue.first, queue.end), time, key=stored) + queue.first
+        if number < queue.end:
             found.append(store.log.row(offset(number)))
     return found
 

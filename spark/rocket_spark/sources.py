@@ -63,6 +63,7 @@ class _Reader(DataSourceReader):
         start, end = self.between
         begin = tails.checked(tails.named(start, "startingOffsets", others="earliest"))
         stop = tails.named(end, "endingOffsets", others="latest")
+        tails.check_order(begin, stop)
         return [RowsPartition(parts) for parts in grouped(tails.parts(begin, stop))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -1,6 +1,7 @@
 """Streams over a store that grows: every row once, whatever was torn, rolled or restarted meanwhile."""
 
 import json
+import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,6 +124,16 @@ def test_a_record_waits_until_its_last_byte(tmp_path: Path, body: bytes, propert
         assert (offsets["phy_offset"], len(rows)) == (len(first), 1)
     log(path, whole)
     assert trigger(stream("commit_log", tmp_path), offsets)[0]["phy_offset"] == len(whole)
+
+
+def test_a_record_of_5_x_with_a_long_topic_waits_too(tmp_path: Path) -> None:
+    """The length of its topic has two bytes (LOG-REC-1)."""
+    raw = record(0, body=b"body", topic=b"t" * 200, properties=b"KEYS\1k\2")
+    topic = raw.index(b"\xc8" + b"t" * 200)
+    whole = struct.pack(">iI", len(raw) + 1, 0xDAA320AB) + raw[8:topic] + b"\0" + raw[topic:]
+    for cut, count in ((len(whole) - 1, 0), (len(whole), 1)):
+        log(tmp_path / "commitlog" / f"{0:020}", whole[:cut])
+        assert len(trigger(stream("commit_log", tmp_path), {"phy_offset": 0})[1]) == count
 
 
 def test_a_record_waits_that_is_written_over_a_longer_one(tmp_path: Path) -> None:
@@ -313,6 +324,10 @@ def test_limits_are_shared_among_queues(tmp_path: Path) -> None:
         ({"startingOffsets": "middle"}, "option startingOffsets: 'middle' is none of earliest, latest"),
         ({"startingOffsets": '{"x": 5}'}, "option startingOffsets: "),
         ({"startingOffsets": '{"x": {}}'}, "option startingOffsets: 'x' is none of the stores"),
+        (
+            {"startingOffsets": '{"a": {"T/0": 1}}'},
+            "option startingOffsets: 'T/0' is not in a; expected phy_o",
+        ),
         ({"endingOffsets": "latest"}, "option endingOffsets: belongs to a batch"),
         ({"maxRowsPerTrigger": "0"}, "option maxRowsPerTrigger: '0' is not a whole number"),
         ({"maxBytesPerTrigger": "1GB"}, "option maxBytesPerTrigger: '1GB' is not a whole number"),
@@ -322,7 +337,7 @@ def test_limits_are_shared_among_queues(tmp_path: Path) -> None:
 def test_a_bad_option_is_named(tmp_path: Path, options: dict[str, str], said: str) -> None:
     log(tmp_path / "commitlog" / f"{0:020}", records(b"one")[0])
     with pytest.raises(UsageError, match=f"^{said}"):
-        stream("commit_log", **{"path": tmp_path} | options).initialOffset()  # type: ignore[arg-type]
+        stream("commit_log", f"a={tmp_path}", **options).initialOffset()
 
 
 def test_stores_that_come_later_are_picked_up(tmp_path: Path) -> None:
@@ -415,6 +430,11 @@ def test_a_batch_between_offsets_by_store(tmp_path: Path, table: str) -> None:
     assert read(startingOffsets=start) == [("a", 1), ("a", 2), ("b", 0), ("b", 1), ("b", 2)]
     assert read(startingOffsets=start, endingOffsets=end) == [("a", 1), ("a", 2), ("b", 0), ("b", 1)]
     assert read(startingOffsets="latest") == []
+    with pytest.raises(UsageError, match=rf"^option endingOffsets: {key} .* of {tmp_path}/b is before "):
+        read(
+            startingOffsets={f"{tmp_path}/b": {key: values[2]}},
+            endingOffsets={f"{tmp_path}/b": {key: values[1]}},
+        )
     source = SOURCES[0]({"path": str(tmp_path / "a"), "startingOffsets": "earliest"})
     with pytest.raises(
         UsageError, match=r"^option startingOffsets: rocketmq-index-headers: cannot be followed"

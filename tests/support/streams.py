@@ -22,7 +22,7 @@ _PATIENCE: Final = 300  # seconds
 TABLES = {source.table: source for source in SOURCES if source.table in ("commit_log", "consume_queue")}
 
 
-def stream(table: str, path: Path, **options: str) -> StoreStreamReader:
+def stream(table: str, path: Path | str, **options: str) -> StoreStreamReader:
     source = TABLES[table]({"path": str(path), **options})
     return source.streamReader(source.schema())  # type: ignore[return-value]
 
@@ -81,10 +81,13 @@ def killed_increment(stores: str, out: Path, checkpoint: Path) -> None:
         return len(list(checkpoint.glob("commit_log/offsets/[0-9]*")))
 
     before = planned()
-    with subprocess.Popen(words, start_new_session=True, stderr=subprocess.DEVNULL) as run:
+    with (
+        (out.parent / "stderr").open("w+") as log,
+        subprocess.Popen(words, start_new_session=True, stderr=log) as run,
+    ):
         until = time.monotonic() + _PATIENCE
         while planned() == before:
-            assert run.poll() is None
+            assert run.poll() is None, (out.parent / "stderr").read_text()
             assert time.monotonic() < until
             time.sleep(0.01)
         os.killpg(run.pid, signal.SIGKILL)

@@ -24,4 +24,4 @@ from rocket_spark.reading.parts import (
     store_parts,
 )
 from rocket_spark.reading.rows import Problem, RowsPartition, decoded, part_rows
-from rocket_spark.reading.tails import Offsets, QueueTail, StoreTails, offsets_option
+from rocket_spark.reading.tails import Offsets, QueueTail, StoreTails, offsets_option, queue_tails

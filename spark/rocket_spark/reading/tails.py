@@ -1,90 +1,67 @@
 """Follows the growing commit logs or consume queues of many stores, for streams and for batches between offsets.
 
 An offset has that of each store, by the store's canonical path: `{"/data/a/store": {"phy_offset": n}}` of a commit log,
-`{"/data/a/store": {"TOPIC/QUEUE": units}}` of consume queues.
+`{"/data/a/store": {"TOPIC/QUEUE": units}}` of consume queues. With each comes what was read last.
 """
 
 import json
-import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final
 from zlib import crc32
 
 import numpy as np
 from rocket_columnar.decode import decode, unit_count
+from rocket_columnar.formats import UNIT_DTYPE, Bad, parse_record
 from rocket_columnar.store import StoreFile
 from rocket_spec.errors import MalformedError, UsageError
-from rocket_spec.layout import BLANK_MAGIC, LONG_TOPIC_MAGIC, MESSAGE_MAGIC, QUEUE_UNIT
+from rocket_spec.layout import BLANK_MAGIC, QUEUE_UNIT, RECORD_MAGICS
 
 from rocket_spark.reading.options import Request
 from rocket_spark.reading.parts import Cut, FilePart, found_stores, log_parts, row_share
 
-_KEY: Final = "phy_offset"
-_LAST: Final = "last"
-_HEAD: Final = "head"
-_MAGICS: Final = (MESSAGE_MAGIC, LONG_TOPIC_MAGIC, BLANK_MAGIC)
-_SYS_FLAG: Final = 36
-_BODY_LENGTH: Final = 84
-_HOST_FLAGS: Final = (16, 32)
+Offset = dict[str, int]
+"""Of one store, or of one log or queue in it."""
+
+_GOES_ON: Final = "option failOnDataLoss=false goes on without"
+_RECORD_HEAD: Final = 84
+"""Bytes before the length of a record's body, if its hosts have 4 bytes each."""
 
 
-def lost(file: StoreFile, found: str, expected: str) -> MalformedError:
-    """The error of `failOnDataLoss`."""
-    return MalformedError(
-        file=file.name,
-        found=found,
-        expected=f"{expected}, where the stream stands; option failOnDataLoss=false goes on without",
-    )
-
-
-class LogTail:
-    """The log that `files` make as they are now; an offset is the physical offset of the next record.
+class _LogTail:
+    """A log as it is now; the place is the physical offset of the next record.
 
     It comes with the offset of the last record read and a checksum of that record's head, which contains its times: if
     a log was truncated and rewritten, the record there differs.
     """
 
-    def __init__(self, store: str, files: list[StoreFile]) -> None:
-        self.store = store
+    key = "phy_offset"
+    keys = (key, "last", "head")
+
+    def __init__(self, files: Sequence[StoreFile]) -> None:
         self.files = files
+        self.first = files[0].base_offset
 
-    def first(self) -> dict[str, int]:
-        """The first byte of the log that still exists."""
-        return {_KEY: self.files[0].base_offset}
+    def cut_back(self, at: int, start: Offset) -> tuple[str, str] | None:
+        """What is found and expected if the end before `at` was truncated, even if the log has grown again."""
+        end = self.files[-1].base_offset + self.files[-1].size()
+        if at > end:
+            return f"the end of the log at {end:,}", f"one after {at:,}"
+        last = start.get("last")
+        head = None if last is None else self._head(last, at)
+        if head is None or head == start["head"]:
+            return None
+        return f"another record at {last:,}, or none", f"the one that was read last, before {at:,}"
 
-    def checked(self, start: dict[str, int], *, fail_on_loss: bool) -> dict[str, int]:
-        """`start`; if the log begins later or ends earlier, MalformedError or the offset to continue from."""
-        first, last = self.files[0], self.files[-1]
-        end = last.base_offset + last.size()
-        if first.base_offset <= start[_KEY] <= end and self._is_same(start):
-            return start
-        if start[_KEY] < first.base_offset:
-            found, expected = f"the log before {first.base_offset:,} gone", f"all from {start[_KEY]:,} on"
-        elif start[_KEY] <= end:
-            found = f"another record at {start[_LAST]:,}, or none"
-            expected = f"the one that was read last, before {start[_KEY]:,}"
-        else:
-            found, expected = f"the end of the log at {end:,}", f"one after {start[_KEY]:,}"
-        if fail_on_loss:
-            raise lost(first if start[_KEY] < first.base_offset else last, found, expected)
-        if start[_KEY] < first.base_offset:
-            return self.first()
-        now, _ = self.last(self.first(), None, None)
-        return now if now[_KEY] <= start[_KEY] else {_KEY: self._next(start[_KEY])}
-
-    def _is_same(self, start: dict[str, int]) -> bool:
-        """Whether the record before `start` is the one that was read, as far as known."""
-        at = start.get(_LAST)
-        head = None if at is None else self._head(at, start[_KEY])
-        return head is None or head == start[_HEAD]
+    def resumed(self, at: int) -> Offset:
+        """Where to go on if the end before `at` was truncated."""
+        now, _ = self.last({self.key: self.first})
+        return now if now[self.key] <= at else {self.key: self._next(at)}
 
     def _file(self, offset: int) -> StoreFile | None:
         """The file with a physical offset."""
-        return next(
-            (file for file in self.files if 0 <= offset - file.base_offset < file.size()),
-            None,
-        )
+        return next((file for file in self.files if 0 <= offset - file.base_offset < file.size()), None)
 
     def _head(self, begin: int, end: int) -> int | None:
         """A checksum of a record's head; None if its file is gone."""
@@ -93,50 +70,28 @@ class LogTail:
             return None
         with file.open() as reader:
             at = begin - file.base_offset
-            return crc32(reader.read(at, min(_BODY_LENGTH, end - begin, reader.size - at)).tobytes())
+            return crc32(reader.read(at, min(_RECORD_HEAD, end - begin, reader.size - at)).tobytes())
 
     def _next(self, begin: int) -> int:
         """The offset of the first record from `begin` on, which exists."""
-        for file in self.files:
-            if file.base_offset + file.size() > begin:
-                for _, batch in decode(
-                    [file],
-                    tables=["commit_log"],
-                    columns=["phy_offset"],
-                    log_range=(max(begin, file.base_offset), 1 << 62),
-                    limit=1,
-                    on_gap=lambda _: None,
-                ):
-                    return int(batch.column("phy_offset")[0].as_py())
+        files = [file for file in self.files if file.base_offset + file.size() > begin]
+        for _, batch in decode(
+            files, columns=["phy_offset"], log_range=(begin, 1 << 62), limit=1, on_gap=lambda _: None
+        ):
+            return int(batch.column("phy_offset")[0].as_py())
         return begin
 
-    def _behind(self, last: int, end: int) -> dict[str, int]:
-        """The offset after a record."""
-        return {_KEY: end, _LAST: last, _HEAD: self._head(last, end) or 0}
-
-    def bytes(self, begin: dict[str, int], end: dict[str, int]) -> int:
-        """Bytes between two offsets."""
-        return end[_KEY] - begin[_KEY]
-
     def last(
-        self, begin: dict[str, int], max_rows: int | None, max_bytes: int | None
-    ) -> tuple[dict[str, int], int]:
+        self, begin: Offset, max_rows: int | None = None, max_bytes: int | None = None
+    ) -> tuple[Offset, int]:
         """The offset after the last whole record, or after the last one within the limits (the first always is); how many."""
-        files = [file for file in self.files if file.base_offset + file.size() > begin[_KEY]]
+        files = [file for file in self.files if file.base_offset + file.size() > begin[self.key]]
         unlimited = max_rows is None and max_bytes is None
         for run in ([file] for file in reversed(files)) if unlimited else [files]:
-            count, last, end = self._end(run, begin[_KEY], max_rows, max_bytes)
+            count, last, end = self._end(run, begin[self.key], max_rows, max_bytes)
             if end is not None:
-                return self._behind(last, end), count
+                return {self.key: end, "last": last, "head": self._head(last, end) or 0}, count
         return begin, 0
-
-    def least(self, one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-        """The offset that comes first."""
-        return min(one, other, key=lambda offset: offset[_KEY])
-
-    def greatest(self, one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-        """The offset that comes last."""
-        return max(one, other, key=lambda offset: offset[_KEY])
 
     def _end(
         self, files: list[StoreFile], begin: int, max_rows: int | None, max_bytes: int | None
@@ -184,179 +139,205 @@ class LogTail:
             at, behind = begin - file.base_offset, end - file.base_offset
             if behind + 8 > reader.size:
                 return True
-            (magic,) = struct.unpack(">4xi", reader.read(behind, 8).tobytes())
-            if magic in _MAGICS:
+            magic = int.from_bytes(reader.read(behind + 4, 4).tobytes(), signed=True)
+            if magic in (*RECORD_MAGICS, BLANK_MAGIC):
                 return True
             data = reader.read(at, end - begin).tobytes()
-        (flags,) = struct.unpack_from(">i", data, _SYS_FLAG)
-        position = _BODY_LENGTH + 12 * sum(bool(flags & flag) for flag in _HOST_FLAGS)
-        (length,) = struct.unpack_from(">i", data, position)
-        body = data[position + 4 : position + 4 + max(length, 0)]
-        position += 4 + len(body)
-        topic = data[position + 1 : position + 1 + data[position]]
-        position += 1 + len(topic)
-        (properties,) = struct.unpack_from(">h", data, position)
-        (crc,) = struct.unpack_from(">i", data, 8)
-        if (body and crc32(body) & 0x7FFFFFFF != crc) or 0 in topic:
+        record = parse_record(data, 0)
+        if isinstance(record, Bad):
             return False
-        return bool(properties <= 0 or data[-1])
+        body = data[record.body :][: max(record.fixed.body_length, 0)]
+        topic = data[record.topic :][: record.topic_length]
+        if (body and crc32(body) & 0x7FFFFFFF != record.fixed.body_crc) or 0 in topic:
+            return False
+        return not record.properties_length or data[-1] != 0
 
-    def parts(self, begin: dict[str, int], end: dict[str, int], cut: Cut) -> Iterator[FilePart]:
-        """The records between two offsets."""
-        if begin[_KEY] < end[_KEY]:
-            for part in log_parts(self.store, self.files, cut, (begin[_KEY], end[_KEY])):
-                yield replace(part, exact=part.range[0] == begin[_KEY], closed=True)
+    def parts(self, store: str, begin: int, end: int, cut: Cut) -> Iterator[FilePart]:
+        """The records between two places."""
+        for part in log_parts(store, self.files, cut, (begin, end)) if begin < end else ():
+            yield replace(part, exact=part.range[0] == begin, closed=True)
 
 
-_UNIT: Final = np.dtype([("phy_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
-_NO_UNIT: Final = np.zeros(QUEUE_UNIT.size, np.uint8)
+_WIDTH: Final = QUEUE_UNIT.size
 
 _MARK: Final = "/phy_offset"
 """Suffix of a queue's name in an offset: the value is the physical offset in the last unit read."""
 
 
 class QueueTail:
-    """The queues among `files` as they are now; an offset is a number of units from the queue's beginning.
+    """A queue as it is now; the place is a number of units from its beginning.
 
     It comes with the target of the last unit read: if a queue was truncated and rewritten, that target differs.
     """
 
-    def __init__(self, store: str, files: list[StoreFile]) -> None:
-        self.store = store
-        self.queues: dict[str, list[StoreFile]] = {}
-        for file in files:
-            self.queues.setdefault(f"{file.topic}/{file.queue_id}", []).append(file)
+    def __init__(self, files: Sequence[StoreFile]) -> None:
+        self.files = files
+        self.key = f"{files[0].topic}/{files[0].queue_id}"
+        self.keys = (self.key, self.key + _MARK)
+        self.first = files[0].base_offset // _WIDTH
 
-    def first(self) -> dict[str, int]:
-        """The first unit of each queue that still exists."""
-        return {name: files[0].base_offset // QUEUE_UNIT.size for name, files in self.queues.items()}
+    @cached_property
+    def end(self) -> int:
+        """After the last valid unit; after the last whole one of a file that ends within a unit."""
+        file = self.files[-1]
+        with file.open() as reader:
+            whole, rest = divmod(reader.size, _WIDTH)
+            return file.base_offset // _WIDTH + (whole if rest else unit_count(reader))
 
-    def checked(self, start: dict[str, int], *, fail_on_loss: bool) -> dict[str, int]:
-        """`start`, extended by new queues; if units are gone, MalformedError or the offsets to continue from."""
-        begin = dict(start)
-        for name, first in self.first().items():
-            files = self.queues[name]
-            at, mark = begin.setdefault(name, first), begin.get(name + _MARK)
-            if at < first:
-                if fail_on_loss:
-                    raise lost(files[0], f"units of {name} before {first:,} gone", f"all from {at:,} on")
-                begin[name] = first
-            elif at > first and (unit := self.unit(name, at - 1)) is not None:
-                if unit["size"] > 0 and (mark is None or unit["phy_offset"] == mark):
-                    continue
-                end = self._end(files, first)
-                if end < at and fail_on_loss:
-                    raise lost(files[-1], f"the end of {name} at unit {end:,}", f"one after {at:,}")
-                if unit["size"] > 0 and fail_on_loss:
-                    found = f"unit {at - 1:,} of {name} at physical offset {unit['phy_offset']:,}"
-                    raise lost(files[-1], found, f"the one that was read last, at {mark:,}")
-                begin[name] = min(end, at)
-            else:
-                continue
-            begin.pop(name + _MARK, None)
-        return begin
-
-    def unit(self, name: str, number: int) -> Any:
-        """The unit of a queue by its number: phy_offset, size and tags_code; None if its file is gone."""
-        for file in reversed(self.queues[name]):
-            at = number * QUEUE_UNIT.size - file.base_offset
+    def unit(self, number: int) -> Any:
+        """A unit by its number: phy_offset, size and tags_code, zeros behind its file's end; None if its file is gone."""
+        for file in reversed(self.files):
+            at = number * _WIDTH - file.base_offset
             if at >= 0:
                 with file.open() as reader:
-                    held = at + QUEUE_UNIT.size <= reader.size
-                    return (reader.read(at, QUEUE_UNIT.size) if held else _NO_UNIT).view(_UNIT)[0]
+                    held = at + _WIDTH <= reader.size
+                    return (reader.read(at, _WIDTH) if held else np.zeros(_WIDTH, np.uint8)).view(UNIT_DTYPE)[
+                        0
+                    ]
         return None
 
-    def bytes(self, begin: dict[str, int], end: dict[str, int]) -> int:
-        """Bytes between two offsets."""
-        return sum(end[name] - begin[name] for name in self.queues) * QUEUE_UNIT.size
+    def cut_back(self, at: int, start: Offset) -> tuple[str, str] | None:
+        """As of a log; units without a size inside a queue are no sign of it."""
+        unit, mark = self.unit(at - 1) if at > self.first else None, start.get(self.key + _MARK)
+        if unit is None or (unit["size"] > 0 and mark in (None, unit["phy_offset"])):
+            return None
+        if self.end < at:
+            return f"the end of {self.key} at unit {self.end:,}", f"one after {at:,}"
+        found = f"unit {at - 1:,} of {self.key} at physical offset {unit['phy_offset']:,}"
+        return (found, f"the one that was read last, at {mark:,}") if unit["size"] > 0 else None
+
+    def resumed(self, at: int) -> Offset:
+        """Where to go on if the end before `at` was truncated."""
+        return {self.key: min(self.end, at)}
+
+    def last(self, begin: Offset, max_rows: int | None = None, _bytes: None = None) -> tuple[Offset, int]:
+        """The offset after the last valid unit, or after the last one within the limit; how many."""
+        at = begin[self.key]
+        end = self.end if max_rows is None else min(self.end, at + max_rows)
+        unit = self.unit(end - 1) if end > at else None
+        return (
+            (begin, 0)
+            if unit is None
+            else ({self.key: end, self.key + _MARK: int(unit["phy_offset"])}, end - at)
+        )
+
+    def parts(self, store: str, begin: int, end: int, cut: Cut) -> Iterator[FilePart]:
+        """The units between two places."""
+        for file in self.files:
+            base = file.base_offset // _WIDTH
+            first, stop = max(0, begin - base), min(file.size() // _WIDTH, end - base)
+            for start in range(first, stop, cut.rows):
+                rows = start, min(start + cut.rows, stop)
+                yield FilePart(store, "consume_queue", file, rows, row_share("consume_queue", rows, cut))
+
+
+def queue_tails(files: Sequence[StoreFile]) -> list[QueueTail]:
+    """The queues among the files of a store."""
+    queues: dict[object, list[StoreFile]] = {}
+    for file in files:
+        queues.setdefault((file.topic, file.queue_id), []).append(file)
+    return [QueueTail(own) for own in queues.values()]
+
+
+class _StoreTail:
+    """The log, or all the queues, of one store."""
+
+    def __init__(self, store: str, table: str, files: Sequence[StoreFile]) -> None:
+        self.store = store
+        self.tails: Sequence[_LogTail | QueueTail] = (
+            [_LogTail(files)] if table == "commit_log" else queue_tails(files)
+        )
+        self.keys = {key for tail in self.tails for key in tail.keys}
+
+    def first(self) -> Offset:
+        """The first offset that still exists."""
+        return {tail.key: tail.first for tail in self.tails}
+
+    def checked(self, start: Offset, *, fail_on_loss: bool) -> Offset:
+        """`start`, with queues that came since; where data is gone, MalformedError or the offset to continue from."""
+        found = self.first() | start
+        for tail in self.tails:
+            at, first, own = found[tail.key], tail.first, _own(tail, start)
+            lost = (
+                (f"{tail.key} before {first:,} gone", f"all from {at:,} on")
+                if at < first
+                else tail.cut_back(at, own)
+            )
+            if lost is not None and fail_on_loss:
+                raise _lost(tail.files[0 if at < first else -1], *lost)
+            if lost is not None:
+                _take(found, tail, {tail.key: first} if at < first else tail.resumed(at))
+        return found
 
     def last(
-        self, begin: dict[str, int], max_rows: int | None, max_bytes: int | None
-    ) -> tuple[dict[str, int], int]:
-        """The offset after the last valid unit of each queue, or a share of the units within the limits; the number of units."""
-        ends = {**begin, **{name: self._end(files, begin[name]) for name, files in self.queues.items()}}
-        most = min(
-            (limit for limit in (max_rows, max_bytes and max_bytes // QUEUE_UNIT.size) if limit is not None),
-            default=None,
-        )
-        there = {name: ends[name] - begin[name] for name in self.queues}
-        total = sum(there.values())
-        if most is None or total <= most:
-            return self._marked(begin, ends), total
-        most = max(1, most)
-        share = {name: most * count // total for name, count in there.items()}
-        left = most - sum(share.values())
-        for name in sorted(there, key=lambda name: share[name] - there[name]):
-            more = min(left, there[name] - share[name])
-            share[name] += more
-            left -= more
-        return self._marked(
-            begin, {**ends, **{name: begin[name] + count for name, count in share.items()}}
-        ), most
+        self, begin: Offset, max_rows: int | None = None, max_bytes: int | None = None
+    ) -> tuple[Offset, int]:
+        """The end of a read, and its rows. Queues share the limit by what each has waiting."""
+        limits: Sequence[int | None] = [max_rows]
+        if len(self.tails) > 1:
+            waiting = [tail.last(begin)[1] for tail in self.tails]
+            limits = waiting if max_rows is None else _shares(max_rows, waiting)
+        end, rows = dict(begin), 0
+        for tail, limit in zip(self.tails, limits, strict=True):
+            own, count = tail.last(_own(tail, begin), limit, max_bytes)
+            end |= own
+            rows += count
+        return end, rows
 
-    def _marked(self, begin: dict[str, int], end: dict[str, int]) -> dict[str, int]:
-        """`end` with the target of the last unit of each queue that continues."""
-        for name in self.queues:
-            if end[name] > begin[name] and (unit := self.unit(name, end[name] - 1)) is not None:
-                end[name + _MARK] = int(unit["phy_offset"])
-        return end
+    def limited(self, begin: Offset, end: Offset, target: Offset) -> Offset:
+        """`end`, not beyond `target` nor before `begin`; a queue that `target` lacks stays at `begin`."""
+        found = dict(end)
+        for tail in self.tails:
+            stop = target if target.get(tail.key, begin[tail.key]) > begin[tail.key] else begin
+            if end[tail.key] > stop[tail.key]:
+                _take(found, tail, _own(tail, stop))
+        return found
 
-    def least(self, one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-        """The lower offset of each queue of `one`."""
-        return _chosen(one, other, lambda mine, theirs: mine <= theirs)
-
-    def greatest(self, one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-        """The higher offset of each queue of `one`."""
-        return _chosen(one, other, lambda mine, theirs: mine >= theirs)
-
-    def _end(self, files: list[StoreFile], begin: int) -> int:
-        """The offset after the last valid unit from `begin` on; of a file with part of a unit after its last whole one."""
-        for file in reversed(files):
-            base = file.base_offset // QUEUE_UNIT.size
-            with file.open() as reader:
-                whole, rest = divmod(reader.size, QUEUE_UNIT.size)
-                end = base + (whole if rest else unit_count(reader))
-            if end > begin or base <= begin:
-                return max(end, begin)
-        return begin
-
-    def parts(self, begin: dict[str, int], end: dict[str, int], cut: Cut) -> Iterator[FilePart]:
-        """The units between two offsets; MalformedError if a queue is gone with some of them."""
-        for name, stop in _numbers(end):
-            if name not in self.queues and stop > begin.get(name, 0):
-                raise lost(
-                    next(iter(self.queues.values()))[0],
-                    f"queue {name} gone",
-                    f"all from {begin.get(name, 0):,} on",
-                )
-        for name, files in self.queues.items():
-            for file in files:
-                base = file.base_offset // QUEUE_UNIT.size
-                first = max(0, begin[name] - base)
-                stop = min(file.size() // QUEUE_UNIT.size, end.get(name, begin[name]) - base)
-                for start in range(first, stop, cut.rows):
-                    rows = start, min(start + cut.rows, stop)
-                    yield FilePart(
-                        self.store, "consume_queue", file, rows, row_share("consume_queue", rows, cut)
-                    )
+    def parts(self, begin: Offset, end: Offset, cut: Cut) -> Iterator[FilePart]:
+        """The rows between two offsets; MalformedError if a queue is gone with some of them."""
+        for key in end.keys() - self.keys:
+            at = begin.get(key, 0)
+            if not key.endswith(_MARK) and end[key] > at:
+                raise _lost(self.tails[0].files[0], f"queue {key} gone", f"all from {at:,} on")
+        for tail in self.tails:
+            at = begin[tail.key]
+            yield from tail.parts(self.store, at, end.get(tail.key, at), cut)
 
 
-def _numbers(offsets: dict[str, int]) -> list[tuple[str, int]]:
-    return [(name, value) for name, value in offsets.items() if not name.endswith(_MARK)]
+def _own(tail: _LogTail | QueueTail, offset: Offset) -> Offset:
+    """The part of a store's offset that belongs to a log or queue."""
+    return {key: offset[key] for key in tail.keys if key in offset}
 
 
-def _chosen(
-    one: dict[str, int], other: dict[str, int], is_mine: Callable[[int, int], bool]
-) -> dict[str, int]:
-    """Queue by queue, each with its mark."""
-    chosen: dict[str, int] = {}
-    for name, value in _numbers(one):
-        held = one if is_mine(value, other.get(name, value)) else other
-        chosen |= {key: held[key] for key in (name, name + _MARK) if key in held}
-    return chosen
+def _take(offset: Offset, tail: _LogTail | QueueTail, own: Offset) -> None:
+    """Replaces that part."""
+    for key in tail.keys:
+        offset.pop(key, None)
+    offset |= own
 
 
-Offsets = dict[str, dict[str, int]]
+def _lost(file: StoreFile, found: str, expected: str) -> MalformedError:
+    """The error of `failOnDataLoss`."""
+    expected = f"{expected}, where the stream stands; {_GOES_ON}"
+    return MalformedError(file=file.name, found=found, expected=expected)
+
+
+def _shares(most: int, waiting: list[int]) -> list[int]:
+    """The share of each in a number of rows, by what is waiting there."""
+    total = sum(waiting)
+    if total <= most:
+        return waiting
+    shares = [most * count // total for count in waiting]
+    left = most - sum(shares)
+    for number in sorted(range(len(waiting)), key=lambda number: shares[number] - waiting[number]):
+        more = min(left, waiting[number] - shares[number])
+        shares[number] += more
+        left -= more
+    return shares
+
+
+Offsets = dict[str, Offset]
+"""By the paths of stores."""
 
 _WORDS: Final = ("earliest", "latest")
 
@@ -385,20 +366,19 @@ class StoreTails:
 
     def __init__(self, request: Request, table: str, *, fail_on_loss: bool) -> None:
         """Lists the stores; errors as of `found_stores`."""
+        self._table = table
         self._fail = fail_on_loss
         self._cut = Cut(request.max_partition_rows, strict=request.mode == "FAILFAST")
-        self._tails: dict[str, LogTail | QueueTail] = {}
+        self._tails: dict[str, _StoreTail] = {}
         self._names: dict[str, str] = {}
         self._unreadable: set[str] = set()
-        self._turn = 0
         for store in found_stores(request, table, lacking=True):
             files = [file for file in store.files if file.size()]  # 0: made, not yet laid out
             self._names |= {store.name: store.path, store.path: store.path}
             if store.problem is not None:
                 self._unreadable.add(store.path)
             elif files:
-                kind = LogTail if table == "commit_log" else QueueTail
-                self._tails[store.path] = kind(store.name, files)
+                self._tails[store.path] = _StoreTail(store.name, table, files)
 
     def first(self) -> Offsets:
         """The first offset of each store."""
@@ -406,7 +386,7 @@ class StoreTails:
 
     def ends(self) -> Offsets:
         """After the last complete record or unit of each store."""
-        return {path: tail.last(tail.first(), None, None)[0] for path, tail in self._tails.items()}
+        return {path: tail.last(tail.first())[0] for path, tail in self._tails.items()}
 
     def named(self, given: str | Offsets, option: str, *, others: str) -> Offsets:
         """The offsets in an option, in which a store has its name or its path; `others` is for stores without."""
@@ -417,6 +397,10 @@ class StoreTails:
             if path is None:
                 raise UsageError(f"option {option}: {name!r} is none of the stores: {', '.join(base)}")
             if path in base:
+                unknown = own.keys() - self._tails[path].keys
+                if unknown:
+                    names = ", ".join(base[path])
+                    raise UsageError(f"option {option}: {min(unknown)!r} is not in {name}; expected {names}")
                 base[path] = base[path] | own
         return base
 
@@ -438,11 +422,14 @@ class StoreTails:
         return MalformedError(
             file=path,
             found="no such files any more",
-            expected="the store, where the stream stands; option failOnDataLoss=false goes on without",
+            expected=f"the store, where the stream stands; {_GOES_ON}",
         )
 
     def last(self, begin: Offsets, max_rows: int | None, max_bytes: int | None, turn: int = 0) -> Offsets:
         """The end of a trigger's reads. The stores share its limits, each in its turn: what one leaves is the next ones'."""
+        if self._table == "consume_queue" and max_bytes is not None:
+            units = max(1, max_bytes // _WIDTH)
+            max_rows, max_bytes = units if max_rows is None else min(max_rows, units), None
         end = dict(begin)
         paths = list(self._tails)
         shift = turn % max(len(paths), 1)
@@ -454,25 +441,33 @@ class StoreTails:
             )
             if 0 in (rows, size):
                 continue
-            tail = self._tails[path]
-            end[path], count = tail.last(begin[path], rows, size)
+            end[path], count = self._tails[path].last(begin[path], rows, size)
             max_rows = None if max_rows is None else max_rows - count
-            max_bytes = None if max_bytes is None else max_bytes - tail.bytes(begin[path], end[path])
+            if max_bytes is not None:  # of a log
+                max_bytes -= end[path]["phy_offset"] - begin[path]["phy_offset"]
         return end
 
     def limited(self, start: Offsets, begin: Offsets, end: Offsets, target: Offsets | None) -> Offsets:
         """`end`, not beyond `target`, nor before `begin`, and without stores that neither `start` nor `target` has."""
-        found = dict(end)
+        if target is None:
+            return end
+        found = {path: own for path, own in end.items() if path not in self._tails}
         for path, tail in self._tails.items():
-            if target is not None and path in target:
-                found[path] = tail.least(end[path], begin[path] | target[path])
-            elif target is not None:
+            if path in target:
+                found[path] = tail.limited(begin[path], end[path], target[path])
+            elif path in start:
                 found[path] = begin[path]
-                if path not in start:
-                    del found[path]
-                    continue
-            found[path] = tail.greatest(found[path], begin[path])
         return found
+
+    def check_order(self, begin: Offsets, end: Offsets) -> None:
+        """Raises UsageError for an end before the beginning."""
+        for path, tail in self._tails.items():
+            for key in tail.first():
+                if end[path][key] < begin[path][key]:
+                    raise UsageError(
+                        f"option endingOffsets: {key} {end[path][key]:,} of {path} is before {begin[path][key]:,}, "
+                        "where the read begins"
+                    )
 
     def parts(self, begin: Offsets, end: Offsets) -> Iterator[FilePart]:
         """The parts between two offsets; MalformedError if a store is gone with some of it."""
