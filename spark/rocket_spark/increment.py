@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 from rocket_spec.errors import UsageError
 
 from rocket_spark.decode import DecodeOptions, check_options
-from rocket_spark.failure_causes import reason
+from rocket_spark.failure_causes import cause_of, reason
 from rocket_spark.files import is_remote
+from rocket_spark.output import require_outside
 from rocket_spark.reading import found_stores, request
 from rocket_spark.sources import FOLLOWED, format_of, register, require_streams
 from rocket_spark.tasks import JobError
@@ -58,9 +60,10 @@ def follow_stores(
         options: how the output is laid out; with `fail_fast`, what cannot be read is an error, gaps included.
 
     Raises:
-        UsageError: a table that cannot be followed, or PySpark before 4.2.
+        UsageError: a table that cannot be followed, a folder in a store, a checkpoint of another output, or PySpark before 4.2.
         JobError: a stream failed.
     """
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     require_streams()
@@ -72,6 +75,8 @@ def follow_stores(
     times = "utc" if options.utc else "millis"
     asked = {**(storage or {}), "paths": json.dumps(list(stores)), "mode": mode, "timestamps": times}
     out, checkpoint = (path if is_remote(path) else str(Path(path).absolute()) for path in (out, checkpoint))
+    if out == checkpoint:
+        raise UsageError(f"{out}: the output and its checkpoint are different directories")
     register(spark)
     rows: dict[str, int] = {}
     unreadable: dict[str, str] = {}
@@ -80,6 +85,9 @@ def follow_stores(
             continue
         found = found_stores(request(asked, table, format_of(table)), table, lacking=True)
         unreadable |= {store.path: store.problem for store in found if store.problem is not None}
+        for place in (out, checkpoint):
+            require_outside(place, (store.path for store in found))
+        _require_pair(Path(out, table), Path(checkpoint, table))
         try:
             frame = _shaped(spark.readStream.format(format_of(table)).options(**asked).load(), table, options)
             by = [name for name in options.partition_by if name in frame.columns]
@@ -89,8 +97,29 @@ def follow_stores(
             query.awaitTermination()
         except PySparkException as error:
             raise JobError(reason(error)) from None
+        except Py4JError as error:
+            raise JobError(cause_of(str(error))) from None
         rows[table] = sum(progress["numInputRows"] for progress in query.recentProgress)
     return Increment(rows, unreadable)
+
+
+def _require_pair(out: Path, checkpoint: Path) -> None:
+    """Refuses an output on disks that was not written with a checkpoint: Spark would drop or repeat rows, without an error."""
+
+    def names(folder: Path) -> list[str]:
+        return [path.name for path in folder.iterdir()] if folder.is_dir() else []
+
+    def last(folder: Path) -> int:
+        found = (re.match(r"(\d+)(\.compact)?$", name) for name in names(folder))
+        return max((int(number[1]) for number in found if number), default=-1)
+
+    done, written, planned = map(
+        last, (checkpoint / "commits", out / "_spark_metadata", checkpoint / "offsets")
+    )
+    if not done <= written <= planned or (planned < 0 and names(out)):
+        raise UsageError(
+            f"{out}: was not written with the checkpoint {checkpoint}; use the one of this output"
+        )
 
 
 def _shaped(frame: DataFrame, table: str, options: DecodeOptions) -> DataFrame:

@@ -210,8 +210,7 @@ def check_out(
     """
     files, path = storage_for(str(out), storage)
     place = stripped(path) if is_remote(str(out)) else str(Path(path).absolute())
-    if any(_is_inside(place, store) for store in stores):
-        raise UsageError(f"{out}: is inside a store that is read; choose another directory")
+    require_outside(place, stores)
     names = {info.name for info in _listed(files, place)}
     if names and not overwrite:
         killed = " (a job is writing there, or was killed)" if TEMPORARY in names else ""
@@ -222,6 +221,12 @@ def check_out(
             f"{out}: contains {foreign[0]!r}, which was not written by rocketspec; refusing to overwrite"
         )
     return place
+
+
+def require_outside(place: str, stores: Iterable[str]) -> None:
+    """Raises UsageError for a folder that is inside one of the stores, by their paths and URIs."""
+    if any(_is_inside(place, store) for store in stores):
+        raise UsageError(f"{place}: is inside a store that is read; choose another directory")
 
 
 def _listed(storage: Storage, uri: str) -> list[FileInfo]:

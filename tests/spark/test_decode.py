@@ -62,18 +62,6 @@ def test_tasks_are_cut_by_bytes_on_disk_and_files(tmp_path: Path) -> None:
     assert plan.size < 20_000_000
 
 
-def test_what_is_refused_before_spark_starts(hand_made: Path, tmp_path: Path) -> None:
-    for below, tables, out, said in (
-        ("", None, hand_made.parent, "not an empty directory"),
-        ("index", None, hand_made / "tables", "is inside a store that is read"),
-        ("", ["entries"], tmp_path / "out", "table entries: unknown; choose from index_headers, "),
-        ("index", ["commit_log"], tmp_path / "out", "no file that table commit_log is decoded from"),
-    ):
-        with pytest.raises(UsageError, match=said):
-            plan_decode(hand_made / below, out, tables)
-    assert not (tmp_path / "out").exists()
-
-
 def test_names_of_stores() -> None:
     """The same whatever else is read: its path, or the name that it is given."""
 

@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from rocket_columnar.decode import ParquetFile
-from rocket_spark import DecodeOptions, decode_stores, parquet, plan_decode
-from rocket_spec.errors import UsageError
+from rocket_spark import DecodeOptions, decode_stores, parquet
 from store_bytes import put, record
 from table_rows import part_rows, table_rows
 
@@ -94,11 +93,6 @@ def test_keys_as_a_list(spark: SparkSession, tmp_path: Path) -> None:
     found = [(row["keys"], row["key_list"]) for row in part_rows(tmp_path / "out" / "commit_log")]
     assert found[:2] == [("a  b c", ["a", "b", "c"]), (None, None)]
     assert found[2][1] == []
-
-
-def test_an_unknown_partition_is_refused(hand_made: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="partition by body: unknown; expected store, topic, date"):
-        plan_decode(hand_made, tmp_path / "out", options=DecodeOptions(partition_by=("body",)))
 
 
 def test_folders_of_topics_that_are_empty_or_have_quotes_percent_signs_and_umlauts(

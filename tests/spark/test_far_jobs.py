@@ -1,6 +1,5 @@
 """Jobs over stores under paths, on S3 and on HDFS: they find and write what the engine does."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,8 @@ from far_storage import Far
 from pyspark.sql import SparkSession
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import audit
-from rocket_spark import audit_stores, decode_stores, plan_decode, rebuild_stores
+from rocket_golden import open_store
+from rocket_spark import JobStore, audit_stores, decode_stores, plan_decode, rebuild_stores
 from rocket_spark.files import storage_for
 from rocket_spark.output import Output
 from rocket_spec.errors import UsageError
@@ -130,11 +130,22 @@ def test_one_store_of_another_geometry(spark: SparkSession, golden: dict[str, Pa
     assert {what for what, _, _ in seen} == {"commit logs", "index files and queues"}
 
 
-def test_the_verb_rebuilds(verb: Run, golden: dict[str, Path], tmp_path: Path) -> None:
-    done = verb("rebuild", golden["mixed"], "-o", tmp_path / "out", "--json")
-    facts = json.loads(done.out)
-    assert (done.code, done.err) == (0, "")
-    assert facts["store"] == str(golden["mixed"])
-    assert all((tmp_path / "out" / file).is_file() for file in facts["files"])
-    assert verb("rebuild", golden["mixed"], "-o", tmp_path / "out").code == 2
-    assert verb("rebuild", golden["mixed"], "-o", tmp_path / "out", "--overwrite").code == 0
+def test_the_directories_that_a_configuration_names_far_away(verb: Run, s3: Far, tmp_path: Path) -> None:
+    """Those in `storePathRootDir` are looked for in the copy."""
+    store = open_store("small-roll", tmp_path)
+    (store / "commitlog").rename(store / "log")
+    uri = s3.upload(store, "configured/store")
+    (tmp_path / "conf").write_text("storePathRootDir=/srv/store\nstorePathCommitLog=/srv/store/log\n")
+    words = [f"--storage={name}={value}" for name, value in s3.options.items()]
+    done = verb(
+        "decode", uri, "-o", tmp_path / "out", "--table=commit_log", f"--broker-conf={tmp_path}/conf", *words
+    )
+    assert done.out.startswith("commit_log  74 rows")
+
+
+def test_a_relative_directory_of_a_log_is_the_driver_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers of a cluster run elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    assert JobStore("store", ("logs/a/", "/b")).options({}) == {"commitlog": f"{tmp_path}/logs/a,/b"}

@@ -13,7 +13,6 @@ from rocket_columnar.store import StoreFile
 from rocket_columnar.store import find_files as find_local
 from rocket_golden import open_store
 from rocket_spark.files import (
-    check_settings,
     expand,
     find_files,
     find_roots,
@@ -203,9 +202,3 @@ def test_what_is_missing_is_named(name: str, request: pytest.FixtureRequest) -> 
     with pytest.raises(FileNotFoundError, match="No such file or directory") as caught:
         find_files(f"{far.root}/nowhere", options=far.options)
     assert caught.value.filename == f"{far.root}/nowhere"
-
-
-def test_a_misspelt_storage_option_is_named() -> None:
-    check_settings({"s3.endPoint": "x", "hdfs.user": "y"})
-    with pytest.raises(UsageError, match=r"^storage option s3\.endpont: unknown; there are s3\.accessKey, "):
-        check_settings({"s3.endpont": "x"})

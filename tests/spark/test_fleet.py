@@ -1,6 +1,5 @@
 """Questions to many stores, bad ones among them: who has a message, which store is worst, what a start would do."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from rocket_columnar.describe import digest, store_digest
 from rocket_columnar.restart import restarts, rows_of
 from rocket_spark import Asked, digest_stores, query_stores, restart_stores
 from rocket_spark.sources import reason
-from rocket_spec.errors import UsageError
 from small_stores import SHAPE, TIME, write_small_store
 from store_bytes import put
 from verb_run import Run
@@ -37,25 +35,6 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     put(root / "013", "index/20260101000000000", bytes(100))
     shutil.rmtree(root / WORST / "consumequeue")
     return [root / f"{number:03}" for number in range(COUNT)]
-
-
-@pytest.mark.parametrize(
-    ("words", "store", "offset"),
-    [
-        (("--topic", "T", "--key", "k-20-1"), "020", 1),
-        (("--topic", "T", "--key", "k-20-1", "--scan"), "020", 1),
-        (("--unique-key", "U5-2"), "005", 0),
-        (("--unique-key", "U5-2", "--scan"), "005", 0),
-    ],
-)
-def test_one_query_finds_the_message(
-    verb: Run, fleet: list[Path], words: tuple[str, ...], store: str, offset: int
-) -> None:
-    done = verb("query", *fleet, *words, "--json")
-    (found,) = map(json.loads, done.out.splitlines())
-    assert (found["store"], found["topic"], found["queue_offset"]) == (str(fleet[int(store)]), "T", offset)
-    assert done.code == 1  # for the bad ones, which are named
-    assert {line.split(": ")[1][-3:] for line in done.err.splitlines()} >= UNREADABLE
 
 
 def test_messages_by_time(spark: SparkSession, fleet: list[Path]) -> None:
@@ -117,17 +96,3 @@ def test_what_a_start_of_5_3_1_would_do(spark: SparkSession, verb: Run, fleet: l
     assert found != list(rows_of(*restarts(store)))
     done = verb("audit", store, "--rocketmq-profile", "5.3.1")
     assert f"{store}: written by 5.x" in done.err
-
-
-def test_what_cannot_be_asked(verb: Run, fleet: list[Path]) -> None:
-    for words, said in (
-        (["--topic", "T"], "expected one of key, unique key and time; found none"),
-        (["--key", "k", "--unique-key", "u"], "found key and unique key"),
-        (["--key", "k"], "a key requires a topic"),
-        (["--topic", "T", "--time", "0", "--scan"], "a time is looked up in the queues, without a scan"),
-    ):
-        done = verb("query", fleet[0], *words)
-        assert (done.code, done.err.count("\n")) == (2, 1)
-        assert said in done.err
-    with pytest.raises(UsageError, match="found none"):
-        Asked().check()

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from rocket_spark import DecodeOptions, Increment, follow_stores
+from rocket_spark import DecodeOptions, Increment, JobError, follow_stores
 from rocket_spark.sources import FOLLOWED
 from rocket_spec.errors import UsageError
+from store_bytes import put
 from streams import appended, expected, killed_increment
 from table_rows import table_rows
 from verb_run import Run
@@ -63,8 +64,28 @@ def test_the_layout_of_increments(spark: SparkSession, golden: dict[str, Path], 
     }
 
 
-def test_what_cannot_be_followed(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(
-        UsageError, match="table checkpoint: cannot be followed; expected commit_log or consume_queue"
+def test_folders_that_do_not_belong_together(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path
+) -> None:
+    """Spark's own sink drops batches whose numbers it has already written, and readers ignore files that it did not write."""
+    store = Path(shutil.copytree(golden["mixed"], tmp_path / "store"))
+    put(tmp_path, "begun/commit_log/_spark_metadata/0", b"")
+    put(tmp_path, "decoded/commit_log/part-00000.parquet", b"")
+    for name in ("offsets", "commits"):
+        put(tmp_path, f"used/commit_log/{name}/3", b"")
+    for out, checkpoint, said in (
+        ("begun", "new", "was not written with the checkpoint"),
+        ("decoded", "new", "was not written with the checkpoint"),
+        ("new", "used", "was not written with the checkpoint"),
+        ("begun", "used", "was not written with the checkpoint"),
+        ("store/out", "new", "is inside a store that is read"),
+        ("new", "store/checkpoint", "is inside a store that is read"),
+        ("new", "new", "are different directories"),
     ):
-        follow_stores(spark, [str(golden["mixed"])], str(tmp_path), str(tmp_path), ["checkpoint"])
+        with pytest.raises(UsageError, match=said):
+            follow_stores(
+                spark, [str(store)], str(tmp_path / out), str(tmp_path / checkpoint), ["commit_log"]
+            )
+    put(tmp_path, "file", b"")
+    with pytest.raises(JobError, match=r"^\S+Exception: "):
+        follow_stores(spark, [str(store)], str(tmp_path / "new"), str(tmp_path / "file"), ["commit_log"])

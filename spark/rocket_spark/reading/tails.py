@@ -25,6 +25,7 @@ Offset = dict[str, int]
 """Of one store, or of one log or queue in it."""
 
 _GOES_ON: Final = "option failOnDataLoss=false goes on without"
+
 _RECORD_HEAD: Final = 84
 """Bytes before the length of a record's body, if its hosts have 4 bytes each."""
 

@@ -136,4 +136,4 @@ def _lines(summary: DecodeSummary, out: str) -> Iterator[str]:
     ]
     yield from columns(rows, right={1, 2, 3})
     stores = "" if summary.stores == 1 else f"{option.counted(summary.stores, 'store')}, "
-    yield f"{stores}{summary.files:,} files, {summary.size:,} bytes decoded to {out}"
+    yield f"{stores}{option.counted(summary.files, 'file')}, {summary.size:,} bytes decoded to {out}"

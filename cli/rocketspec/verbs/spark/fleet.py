@@ -60,8 +60,8 @@ def query(
     jobs.report_failed(failed)
     if not as_json:
         where = option.counted(len({store for store, _ in found}), "store")
-        read = option.counted(len(named) - len(failed), "store")
-        typer.echo(f"{option.counted(len(found), 'message')} in {where} of {read} searched")
+        read = len(named) - len(failed)
+        typer.echo(f"{option.counted(len(found), 'message')} in {where} of {read:,} searched")
     if not found:
         note(
             "nothing found"

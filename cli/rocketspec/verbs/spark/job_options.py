@@ -216,7 +216,8 @@ def named_stores(
     for path, place in places.items():
         conf = confs.get(path, confs.get(None))
         store = _store_of(path, folders.get(path), conf)
-        described.append(store if place.name == path else replace(store, path=f"{place.name}={path}"))
+        # A name that was given has no slash; that of a part of a store is the path of the store.
+        described.append(store if "/" in place.name else replace(store, path=f"{place.name}={path}"))
     return described
 
 
