@@ -211,7 +211,9 @@ class QueueTail:
         """Where to go on if the end before `at` was truncated."""
         return {self.key: min(self.end, at)}
 
-    def last(self, begin: Offset, max_rows: int | None = None, _bytes: None = None) -> tuple[Offset, int]:
+    def last(
+        self, begin: Offset, max_rows: int | None = None, _bytes: int | None = None
+    ) -> tuple[Offset, int]:
         """The offset after the last valid unit, or after the last one within the limit; how many."""
         at = begin[self.key]
         end = self.end if max_rows is None else min(self.end, at + max_rows)
