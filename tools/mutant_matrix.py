@@ -16,7 +16,7 @@ from typing import Final
 
 from rocket_conformance.cases import directed_cases
 from rocket_conformance.misreadings import MUTANTS, Mutant
-from rocket_conformance.mutants import CATALOGUE, Impostor, Misbehaving, Outcome, figures, hunt, properties
+from rocket_conformance.mutants import CATALOGUE, Impostor, Outcome, figures, hunt, properties
 from rocket_conformance.planning import Planned
 from rocket_conformance.protocol import OPERATIONS
 from rocket_spec.data import find_data
@@ -58,7 +58,7 @@ class Row:
     named: bool = False
 
 
-def row_of(mutant: Mutant | Impostor | Misbehaving) -> Row:
+def row_of(mutant: Mutant | Impostor) -> Row:
     """Hunts a mutant with the whole suite, then with the properties of its clause's operations alone."""
     suite = hunt(mutant)
     if not isinstance(mutant, Mutant):
@@ -114,7 +114,7 @@ def render(rows: Sequence[Row], digest: str) -> str:
         "the directed cases of its clause first. *Properties alone* is the first property that notices it in",
         f"its first {_LISTS} lists of seed 0, without any directed case: one does for {alone} of {len(MUTANTS)}.",
         f"*Named* is whether the first cause of a report on it alone is of its clause: {named} of {len(MUTANTS)}.",
-        "`rocketspec mutants` runs them, and `python -m rocket_conformance.mutants NAME` is each as an adapter.",
+        "`rocketspec mutants` runs them.",
         "",
         f"Inputs: `{digest}`",
         "",
@@ -122,7 +122,7 @@ def render(rows: Sequence[Row], digest: str) -> str:
         "|---|---|---|---|---|",
         *(_line(row) for row in rows if row.suite.clause != "none"),
         "",
-        "Null implementations, and adapters that break the protocol:",
+        "Null implementations:",
         "",
         "| implementation | noticed by | verdict |",
         "|---|---|---|",

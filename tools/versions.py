@@ -10,15 +10,16 @@ import argparse
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from itertools import groupby
 from typing import Final
 
+from rocket_conformance.judging import FAILING
 from rocket_conformance.planning import Planned, plan
 from rocket_conformance.protocol import FAMILIES, OPERATIONS, parse_hello
-from rocket_conformance.report import CaseLine, Report, causes_of, failing_clauses
+from rocket_conformance.report import CaseLine, Report, causes_of
 from rocket_conformance.rocketmq import (
     ORACLE_VERSION,
     RELEASES,
@@ -119,13 +120,17 @@ def _differs(report: Report) -> tuple[int, dict[str, Differs]]:
     claimed = {name: by_field[field] for name, field in first.items() if field in by_field} | claimed
     counts: dict[str, list[CaseLine]] = {}
     elsewhere = 0
-    for failing in failing_clauses(report):
-        own = [line for line in failing.cases if failing.clause in claimed.get(line.id, [failing.clause])]
-        others = [line for line in failing.cases if line not in own]
+    examples: Mapping[str, str] = (report.footer or {}).get("examples", {})
+    failing = [line for line in report.cases if line.verdict in FAILING]
+    failing.sort(key=lambda line: (line.id not in examples.values(), "/prop-" in line.id, line.id))
+    for name in clauses():
+        cases = [line for line in failing if line.clauses[0] == name]
+        own = [line for line in cases if name in claimed.get(line.id, [name])]
+        others = [line for line in cases if line not in own]
         if all("/prop-" in line.id for line in own):  # lists that meet several causes at once
             elsewhere, own = elsewhere + len(own), []
         elsewhere += len(others)
-        counts.setdefault(failing.clause, [])[:0] = own
+        counts.setdefault(name, [])[:0] = own
         for line in others:
             for clause in claimed[line.id]:
                 counts.setdefault(clause, []).append(line)

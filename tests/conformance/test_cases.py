@@ -62,20 +62,6 @@ def test_lists_use_what_the_property_declares(item: Property) -> None:
         assert not lone or "lone_surrogates" in item.features
 
 
-def test_lists_reach_what_they_are_made_for(tmp_path: Path) -> None:
-    seen: Counter[str] = Counter()
-    for item in (item for item in PROPERTIES if item.id.startswith("IDX-") and "index.open" in item.ops):
-        for drawn in examples(item, seed=0, count=30):
-            case, expected = specified(drawn, tmp_path / "case")
-            for op, result in zip(case.ops, expected.results, strict=True):
-                outcome = "rejected" if "rejected" in result else str(bool(next(iter(result.values()), None)))
-                seen[f"{op['op']} {outcome}"] += 1
-    outcomes = {"put": 3, "select": 3, "full": 2, "time_matched": 2}
-    for name, number in outcomes.items():
-        for outcome in ("True", "False", "rejected")[:number]:
-            assert seen[f"index.{name} {outcome}"] > 20, (name, outcome)
-
-
 @pytest.mark.parametrize(("family", "name"), [("index", "IDX-PUT-6"), ("queue", "CQ-PUT-3")])
 def test_the_lists_of_a_default_run_have_every_triple_of_moves(
     family: str, name: str, tmp_path: Path

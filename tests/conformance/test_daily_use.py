@@ -176,7 +176,7 @@ def test_a_known_must_failure_leaves_the_line_on_levels_out() -> None:
     new = CaseLine("IDX-SEL-9/a", ("IDX-SEL-9",), "OBSERVED", "diverged")
     [verdict] = conclusions(Report(HEADER, (*known.cases, new), known.footer))
     assert verdict.startswith("not conformant: 1 of 2 cases failed: IDX-SEL-9")
-    [counted] = conclusions(Report(HEADER, (*known.cases, new), known.footer), named=False)
+    [counted] = conclusions(Report(HEADER, (*known.cases, new), known.footer), most_named=0)
     assert counted.startswith("not conformant: 1 of 2 cases failed in 1 clause (")
     assert "1 known failure in 1 clause aside" in verdict
     observed = Report(HEADER, (new,), known.footer)

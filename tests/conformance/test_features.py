@@ -89,6 +89,34 @@ def test_a_port_without_one_operation_runs_nearly_all_properties(missing: str) -
     assert applicable(report) >= len(using) - 1
 
 
+@pytest.mark.parametrize("hello", [{"geometry": [[7, 12]]}, {"queue_file_size": [60]}])
+def test_what_fails_is_not_made_smaller_into_what_is_ruled_out(
+    hello: Mapping[str, Any], tmp_path: Path
+) -> None:
+    """A port that is wrong about everything: a smaller list would have one slot, or files of 40 bytes."""
+    sizes = hello.get("queue_file_size", []) + [
+        number for pair in hello.get("geometry", []) for number in pair
+    ]
+    ruled_out: list[Mapping[str, Any]] = []
+
+    class Wrong(Limited):
+        def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+            for op in message.get("ops", ()):
+                asked = {op[name] for name in ("hash_slot_num", "index_num", "file_size") if name in op}
+                ruled_out.extend([op] if sizes and not asked <= {*sizes} else [])
+            answer = super().handle(message)
+            for result in (answer or {}).get("results", ()):
+                result.update({name: not result[name] for name in ("put", "full") if name in result})
+                result.update({"max": "-7"} if "max" in result else {})
+            return answer
+
+    select = ["IDX-PUT-6/prop-lists" if "geometry" in hello else "CQ-LOAD-1/prop-odd-files"]
+    with open_handler(Wrong(hello)) as transport:
+        report = run(transport, Options(select=select, examples=6, shrink_seconds=8), report=tmp_path)
+    assert {line.verdict for line in report.cases} == {"diverged"}
+    assert ruled_out == []
+
+
 def test_the_protocol_page_names_each_feature() -> None:
     page = (Path(__file__).parents[2] / "conformance" / "PROTOCOL.md").read_text(encoding="utf-8")
     for name, meaning in FEATURES.items():

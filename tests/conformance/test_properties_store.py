@@ -4,16 +4,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rocket_conformance.attribution import Simulation, is_same
-from rocket_conformance.cases import Case, Observation
+from rocket_conformance.cases import Case
 from rocket_conformance.comparison import specified
 from rocket_conformance.counterexamples import read_replay
-from rocket_conformance.misreadings import MUTANTS, Mutant
+from rocket_conformance.misreadings import MUTANTS
 from rocket_conformance.planning import Planned
 from rocket_conformance.properties import PROPERTIES, examples
 from rocket_conformance.reference_adapter import ReferenceAdapter
@@ -25,47 +23,6 @@ def drawn(prefixes: tuple[str, ...], count: int) -> Iterator[Case]:
     for item in PROPERTIES:
         if item.id.startswith(prefixes):
             yield from examples(item, seed=0, count=count)
-
-
-def numbered(family: str, *numbers: int) -> set[str]:
-    return {f"{family}-{number}" for number in numbers}
-
-
-@pytest.mark.parametrize(
-    ("prefix", "clauses"),
-    [
-        (
-            "CQ-",
-            numbered("CQ-PUT", 1, 2, 3, 4, 5, 6, 7, 8)
-            | numbered("CQ-REC", 1, 2, 3, 4)
-            | numbered("CQ-TRUNC", 1, 2, 3, 4, 5)
-            | numbered("CQ-MIN", 1, 2)
-            | numbered("CQ-LAST", 1, 2)
-            | {"CQ-GET-1", "CQ-DEL-1", "CQ-LOAD-1", "CQ-TAGS-1"},
-        ),
-        ("IDX-SVC-", numbered("IDX-SVC", 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 17, 18)),
-    ],
-)
-def test_lists_reach_each_turn_that_4_9_3_takes(prefix: str, clauses: set[str], tmp_path: Path) -> None:
-    """And none holds an operation that is never sent."""
-    lists: list[tuple[Case, Observation]] = []
-    for case in drawn((prefix,), 12):
-        sent, expected = specified(case, tmp_path / "reference")
-        assert sent.ops == case.ops, f"{case.id}, {case.producer}"
-        lists.append((case, expected))
-    simulation = Simulation(lambda: tmp_path / "misreading")
-
-    def diverges(mutant: Mutant, case: Case, expected: Observation) -> bool:
-        shown = simulation.observe(frozenset((mutant,)), case, expected)
-        return shown is None or not is_same(expected, shown)
-
-    def noticed(clause: str) -> int:
-        """The number of lists, up to 3, that a misreading of the clause fails."""
-        misread = [mutant for mutant in MUTANTS if mutant.clause == clause]
-        failing = (item for item in lists if any(diverges(mutant, *item) for mutant in misread))
-        return len(list(islice(failing, 3)))
-
-    assert {clause: count for clause in sorted(clauses) if (count := noticed(clause)) < 3} == {}
 
 
 def test_laid_index_files_come_before_those_that_are_made() -> None:

@@ -75,6 +75,16 @@ ODD: dict[str, tuple[str, str, str]] = {
         "errored",
         "longer than 16 MiB",
     ),
+    "half a line": (
+        "sys.stdout.write(json.dumps(answer(message))[:20]); sys.stdout.flush(); os._exit(0)",
+        "crash",
+        "code 0",
+    ),
+    "too few results": (
+        "return send(answer(message) | {'results': []})",
+        "errored",
+        "0 results for 1 operations",
+    ),
     "no end of lines": ("[send('{}') for _ in iter(int, 1)]", "errored", "no unanswered case has"),
     "100 MB": ("send(answer(message) | {'note': 'x' * 100_000_000})", "errored", "longer than 16 MiB"),
 }

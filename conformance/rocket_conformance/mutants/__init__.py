@@ -13,4 +13,4 @@ from rocket_conformance.mutants._hunting import (
     own_cases,
     properties,
 )
-from rocket_conformance.mutants._impostors import IMPOSTORS, MISBEHAVING, Impostor, Misbehaving
+from rocket_conformance.mutants._impostors import IMPOSTORS, Impostor

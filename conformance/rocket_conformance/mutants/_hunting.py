@@ -14,18 +14,18 @@ from rocket_spec.errors import UsageError
 from rocket_conformance.cases import Case, directed_cases
 from rocket_conformance.judging import Verdict
 from rocket_conformance.misreadings import MUTANTS, Mutant
-from rocket_conformance.mutants._impostors import IMPOSTORS, MISBEHAVING, Impostor, Misbehaving
+from rocket_conformance.mutants._impostors import IMPOSTORS, Impostor
 from rocket_conformance.planning import Planned, plan
 from rocket_conformance.properties import PROPERTIES
 from rocket_conformance.report import CaseLine
 from rocket_conformance.running import Options, run_planned
 from rocket_conformance.transport import Transport
 
-CATALOGUE: Final[tuple[Mutant | Impostor | Misbehaving, ...]] = (*MUTANTS, *IMPOSTORS, *MISBEHAVING)
+CATALOGUE: Final[tuple[Mutant | Impostor, ...]] = (*MUTANTS, *IMPOSTORS)
 """All of them, each name once."""
 
 
-def find(select: Sequence[str] = (), families: Sequence[str] = ()) -> list[Mutant | Impostor | Misbehaving]:
+def find(select: Sequence[str] = (), families: Sequence[str] = ()) -> list[Mutant | Impostor]:
     """Those whose name or clause matches one of the globs, and whose clause is of one of the families.
 
     Args:
@@ -172,7 +172,7 @@ def _run(transport: Transport, item: Planned, options: Options) -> CaseLine:
 
 
 def hunt(
-    mutant: Mutant | Impostor | Misbehaving,
+    mutant: Mutant | Impostor,
     *,
     seed: int = 0,
     examples: int = 100,

@@ -196,7 +196,7 @@ def render_report(report: Report, folder: Path | None = None) -> str:
     implementation = report.header["implementation"]
     geometry = implementation["geometry"]
     families = family_verdicts(report)
-    account = account_of(report, named=False)
+    account = account_of(report, most_named=0)
     return _render(
         {
             "header": report.header,

@@ -1,7 +1,7 @@
 """Plans a run: cases and properties, fitted to what an adapter declares."""
 # pyright: reportUnusedImport=false
 
-from rocket_conformance.planning.fitting import fit_expected, is_odd, limit_broken, variant_of
+from rocket_conformance.planning.fitting import fit_expected, is_odd, is_within, limit_broken, variant_of
 from rocket_conformance.planning.must_level import LISTS, SEED, beyond_must, clean_numbers, shown_by
 from rocket_conformance.planning.planned import (
     CaseState,

@@ -32,6 +32,14 @@ def limit_broken(case: Case, results: Sequence[Result], features: frozenset[str]
     return min(limits & asked, default=None)
 
 
+def is_within(case: Case, results: Sequence[Result], hello: Hello) -> bool:
+    """Whether a case, on files of the adapter's own geometry and sizes, asks for nothing beyond its limits."""
+    declared = ((_FILE_GEOMETRY, hello.geometries), (_SIZE, hello.queue_file_sizes))
+    return limit_broken(case, results, hello.features) is None and all(
+        allowed is None or _values(case, fields) <= set(allowed) for fields, allowed in declared
+    )
+
+
 def is_odd(op: Op) -> bool:
     """Whether an operation asks for a geometry or a file size that no broker has: 4.9.3 accepts 0 and less, but never sets them."""
     return any(op.get(name, 1) < 1 for name in _GEOMETRY)
@@ -42,19 +50,26 @@ def _asked(case: Case) -> set[str]:
     asked: set[str] = set()
     existing = _Existing(case.files)
     for op in case.ops:
-        if any(op.get(name, "0") != "0" for name in _SEEDS):
-            asked.add("no_seeds")
-        if existing.open(op) and not op["load"]:
-            asked.add("no_reload_choice")
-        if is_odd(op):
-            asked.add("positive_geometry")
-        if op["op"] == "queue.put" and op["size"] < 0:
-            asked.add("unsigned_sizes")
-        if any(op.get(name, "") is None for name in _NULLABLE):
-            asked.add("non_null_keys")
+        asked.update(_beyond(op, existed=existing.open(op)))
         if op["op"] == "checkpoint.read" and not _is_whole_checkpoint(case):
             asked.add("read_only")
     return asked
+
+
+def _beyond(op: Op, *, existed: bool) -> dict[str, dict[str, Any]]:
+    """By limit, the fields of an operation that go beyond it, with the values that take their place."""
+    allowed: dict[str, dict[str, Any]] = {
+        "no_seeds": {name: "0" for name in _SEEDS if name in op},
+        "no_reload_choice": {"load": True} if existed else {},
+        "positive_geometry": {name: max(1, op[name]) for name in _GEOMETRY if name in op},
+        "unsigned_sizes": {"size": max(0, op["size"])} if op["op"] == "queue.put" else {},
+        "non_null_keys": {name: "" for name in _NULLABLE if op.get(name, "") is None},
+    }
+    changed = {
+        limit: {name: value for name, value in fields.items() if op[name] != value}
+        for limit, fields in allowed.items()
+    }
+    return {limit: fields for limit, fields in changed.items() if fields}
 
 
 class _Existing:
@@ -109,17 +124,8 @@ def fit_drawn(case: Case, hello: Hello) -> Case | None:
 
 def _within(op: Op, limits: frozenset[str], existing: _Existing) -> Op:
     """The operation with values that the limits allow in place of those that they rule out."""
-    changed: dict[str, Any] = {}
-    if existing.open(op) and "no_reload_choice" in limits:
-        changed["load"] = True
-    if "no_seeds" in limits:
-        changed |= {name: "0" for name in _SEEDS if name in op}
-    if "positive_geometry" in limits:
-        changed |= {name: max(1, op[name]) for name in _GEOMETRY if name in op}
-    if "unsigned_sizes" in limits and op["op"] == "queue.put":
-        changed["size"] = max(0, op["size"])
-    if "non_null_keys" in limits:
-        changed |= {name: "" for name in _NULLABLE if op.get(name, "") is None}
+    beyond = _beyond(op, existed=existing.open(op))
+    changed = {name: value for limit in limits & beyond.keys() for name, value in beyond[limit].items()}
     return {**op, **changed} if changed else op
 
 

@@ -16,7 +16,6 @@ from rocket_conformance.report.conclusion import (
     causes_of,
     conclusion,
     conclusions,
-    failing_clauses,
     family_of,
     family_verdicts,
     known_text,

@@ -16,6 +16,9 @@ from rocket_conformance.report.wording import describe_divergence, happened, val
 _MOST_NAMED: Final = 8
 """Operations that are listed; of more their number is given."""
 
+_ALL: Final = 1 << 20
+"""More clauses than there are."""
+
 _FAMILY_OF: Final = {
     "IDX-SVC": "service",
     "IDX": "index",
@@ -27,17 +30,17 @@ _FAMILY_OF: Final = {
 """The part of the format that a clause is about, by the beginning of its id, the longest first."""
 
 
-def conclusions(report: Report, *, named: bool = True) -> list[str]:
+def conclusions(report: Report, *, most_named: int = _ALL) -> list[str]:
     """The last lines of a run: one on the levels where only OBSERVED clauses differ, then the verdict.
 
-    Clauses that are not to be named are counted; on a page each has a section of its own.
+    Of more failing clauses than that the number is given; on a page each has a section of its own.
     """
-    line = _levels(report, named=named)
-    return [*([] if line is None else [line]), conclusion(report, named=named)]
+    line = _levels(report, most_named=most_named)
+    return [*([] if line is None else [line]), conclusion(report, most_named=most_named)]
 
 
-def conclusion(report: Report, *, named: bool = True) -> str:
-    """The last line of a run: the verdict, what it is for, every failing clause, and what cut the run short."""
+def conclusion(report: Report, *, most_named: int = _ALL) -> str:
+    """The last line of a run: the verdict, what it is for, the failing clauses, and what cut the run short."""
     footer = report.footer
     total = len(report.cases)
     applicable = sum(line.verdict != "not_applicable" for line in report.cases)
@@ -55,7 +58,9 @@ def conclusion(report: Report, *, named: bool = True) -> str:
         )
     if code == 1:
         broken = in_order({line.clauses[0] for line in failed})
-        listed = f": {', '.join(broken)}" if named else f" in {_clause_count(len(broken))}"
+        listed = (
+            f": {', '.join(broken)}" if len(broken) <= most_named else f" in {_clause_count(len(broken))}"
+        )
         cut_short = f"; cut short: {footer['cut_short']}" if footer["cut_short"] else ""
         cut_short += f"; {known} aside" if (known := known_text(report)) else ""
         return f"not conformant{release_text(report)}: {len(failed)} of {applicable} cases failed{listed} {share}{cut_short}{_untested(report)}"
@@ -147,7 +152,7 @@ def _failed(report: Report) -> list[CaseLine]:
     return [line for line in report.cases if line.verdict in FAILING and not line.baselined]
 
 
-def _levels(report: Report, *, named: bool) -> str | None:
+def _levels(report: Report, *, most_named: int) -> str | None:
     """A statement that every MUST clause is met, and which OBSERVED ones are not; None if anything else is the case.
 
     A failure that the baseline excuses is a failure all the same.
@@ -167,7 +172,9 @@ def _levels(report: Report, *, named: bool) -> str | None:
         if (narrowed := narrowed_by(report))
         else f"conformant{release_text(report)} in every MUST clause{_tested(report)} {_what_for(footer)}"
     )
-    return f"{met}; {len(differing)} OBSERVED {behaviours}" + (f": {', '.join(differing)}" if named else "")
+    return f"{met}; {len(differing)} OBSERVED {behaviours}" + (
+        f": {', '.join(differing)}" if len(differing) <= most_named else ""
+    )
 
 
 def _tested(report: Report) -> str:
@@ -197,53 +204,6 @@ def _left_out(report: Report, footer: Mapping[str, Any]) -> str:
         if count:
             parts.append(f"{count} {verdict}")
     return "; ".join(parts)
-
-
-# --- what fails ---------------------------------------------------------------------------------------
-
-
-class FailingClause(NamedTuple):
-    """A clause with cases that fail.
-
-    Attributes:
-        clause: its id.
-        level: MUST if a failing case is of that level, else OBSERVED.
-        cases: those that fail, the one that shows it best first.
-        ran: the number of its cases that apply to the implementation.
-        elsewhere: where its cases first differ, if none of them differs first in what the clause is about.
-    """
-
-    clause: str
-    level: str
-    cases: Sequence[CaseLine]
-    ran: int
-    elsewhere: Sequence[str] = ()
-
-    @property
-    def known(self) -> bool:
-        """Whether the baseline excuses all of them."""
-        return all(line.baselined for line in self.cases)
-
-
-def failing_clauses(report: Report) -> list[FailingClause]:
-    """The clauses that cases fail of, in the order in which one rests on another; each case under its own clause."""
-    footer = report.footer or {}
-    examples: Mapping[str, str] = footer.get("examples", {})
-    elsewhere: Mapping[str, Sequence[str]] = footer.get("elsewhere", {})
-    failing: dict[str, list[CaseLine]] = {}
-    ran: dict[str, int] = {}
-    for line in report.cases:
-        clause = line.clauses[0]
-        ran[clause] = ran.get(clause, 0) + (line.verdict != "not_applicable")
-        if line.verdict in FAILING:
-            failing.setdefault(clause, []).append(line)
-    found: list[FailingClause] = []
-    for clause in in_order(failing):
-        example = examples.get(clause)
-        lines = sorted(failing[clause], key=lambda line: (line.id != example, "/prop-" in line.id, line.id))
-        level = "MUST" if any(line.level == "MUST" for line in lines) else "OBSERVED"
-        found.append(FailingClause(clause, level, lines, ran[clause], elsewhere.get(clause, ())))
-    return found
 
 
 # --- families -----------------------------------------------------------------------------------------
@@ -344,6 +304,12 @@ class Item:
         return all(line.baselined for line in (self.example, *self.cases))
 
     @property
+    def caught(self) -> str:
+        """What a case of a clause without a cause catches, or else what the clause requires."""
+        known = clauses().get(self.clause)
+        return self.notes[0].partition(" Cost: ")[0] if self.notes else known.summary if known else ""
+
+    @property
     def first(self) -> str:
         """The first thing that its example shows: a difference, or what happened."""
         found = describe_divergence(self.example.divergence[:1])
@@ -368,18 +334,17 @@ class Account:
         return [item for item in self.items if case in item.names]
 
 
-def account_of(report: Report, *, named: bool = True) -> Account:
-    """The account of a report; with `named`, its verdict names the failing clauses."""
+def account_of(report: Report, *, most_named: int = _ALL) -> Account:
+    """The account of a report; of more failing clauses than `most_named` its verdict gives the number."""
     left = {line.id: line for line in report.cases if line.verdict in FAILING}
     items = [*_stops(left), *_causes(report, left)]
-    unexamined: Sequence[str] = (report.footer or {}).get("unexamined", ()) if items else ()
-    clauses = [*_clause_items(failing_clauses(report), left, unexamined)]
+    clauses = [*_clause_items(report, left, has_others=bool(items))]
     own = [item for item in clauses if item.kind == "clause"]
     if not items and not own:  # then they follow from nothing
         own, clauses = [replace(item, kind="clause") for item in clauses], []
     return Account(
         [*items, *own, *(item for item in clauses if item.kind == "follows")],
-        conclusions(report, named=named),
+        conclusions(report, most_named=most_named),
     )
 
 
@@ -439,30 +404,26 @@ def _beside(cause: Mapping[str, Any]) -> Iterator[str]:
         yield f"It hides {' or '.join(map(value_text, cause['hidden']))}, if the implementation has that, too."
 
 
-def _clause_items(
-    failing: Sequence[FailingClause], left: Mapping[str, CaseLine], unexamined: Collection[str]
-) -> Iterator[Item]:
-    for clause in failing:
-        lines = [line for line in clause.cases if line.id in left]
-        if not lines:
-            continue
-        rest = "" if len(lines) == len(clause.cases) else f", {len(lines)} of them without a cause above"
-        known = _known(clause.cases)
-        title = (
-            f"{clause.clause} ({clause.level}): {len(clause.cases)} of {clause.ran} cases fail{rest}{known}"
+def _clause_items(report: Report, left: Mapping[str, CaseLine], *, has_others: bool) -> Iterator[Item]:
+    """The clauses with failing cases that no other item has, in the order in which one rests on another."""
+    footer: Mapping[str, Any] = report.footer or {}
+    examples, elsewhere = footer.get("examples", {}), footer.get("elsewhere", {})
+    unexamined: Collection[str] = footer.get("unexamined", ()) if has_others else ()
+    for clause in in_order({line.clauses[0] for line in left.values()}):
+        own = [line for line in report.cases if line.clauses[0] == clause]
+        failing = [line for line in own if line.verdict in FAILING]
+        lines = sorted(
+            (line for line in failing if line.id in left),
+            key=lambda line: (line.id != examples.get(clause), "/prop-" in line.id, line.id),
         )
-        if clause.elsewhere:
-            title += f"; first differences: {', '.join(map(value_text, clause.elsewhere))}"
-        may_follow = clause.elsewhere or all(line.id in unexamined for line in lines)
-        kind: Kind = "follows" if may_follow else "clause"
-        notes = _costs(lines, lines[0]) or [_required(clause.clause)]
-        yield Item(kind, clause.clause, title, notes, lines[0], lines, _ids(lines))
-
-
-def _required(clause: str) -> str:
-    """The behaviour that a clause requires, in the words of SPEC.md."""
-    known = clauses().get(clause)
-    return known.summary if known is not None else ""
+        level = "MUST" if any(line.level == "MUST" for line in failing) else "OBSERVED"
+        ran = sum(line.verdict != "not_applicable" for line in own)
+        rest = "" if len(lines) == len(failing) else f", {len(lines)} of them without a cause above"
+        title = f"{clause} ({level}): {len(failing)} of {ran} cases fail{rest}{_known(failing)}"
+        if places := elsewhere.get(clause, ()):
+            title += f"; first differences: {', '.join(map(value_text, places))}"
+        kind: Kind = "follows" if places or all(line.id in unexamined for line in lines) else "clause"
+        yield Item(kind, clause, title, _costs(lines, lines[0]), lines[0], lines, _ids(lines))
 
 
 def _ids(lines: Sequence[CaseLine]) -> frozenset[str]:

@@ -26,7 +26,7 @@ from rocket_conformance.report.wording import describe_divergence
 def render_markdown(report: Report) -> str:
     """The verdict, counts per family of clauses, what to mend in order, and every case that failed."""
     name, version = (report.header["implementation"][field] for field in ("name", "version"))
-    account = account_of(report, named=False)
+    account = account_of(report, most_named=0)
     lines = [
         f"# {_cell(f'{name} {version}'.rstrip())}",
         "",

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from rocket_spec.printable import printable
 
-from rocket_conformance.report.conclusion import Item, account_of, failing_clauses, family_table, tone_of
+from rocket_conformance.report.conclusion import Item, account_of, family_table, tone_of
 from rocket_conformance.report.lines import Report
 from rocket_conformance.report.wording import describe_divergence, describe_operations, happened
 
@@ -41,7 +41,7 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
     if triples:
         sent = ", ".join(f"{family} {seen:,} of {count:,}" for family, (seen, count) in triples.items())
         console.print(Text(f"triples of moves sent: {sent}", style="dim"))
-    account = account_of(report, named=sum(not item.known for item in failing_clauses(report)) <= _MOST_NAMED)
+    account = account_of(report, most_named=_MOST_NAMED)
     _print_items([item for item in account.items if not item.known], console, folder)
     for line in report.cases:
         if line.verdict == "disputed":
@@ -77,8 +77,7 @@ def _print_items(items: Sequence[Item], console: Console, folder: Path | None) -
         if place < _MOST_SHOWN:
             _print_item(item, console, folder)
         else:
-            what = item.notes[0].partition(" Cost: ")[0] if item.kind == "clause" else ""
-            for text in filter(None, (what, item.first)):
+            for text in filter(None, (item.caught if item.kind == "clause" else "", item.first)):
                 console.print(Text(f"  {text}"), soft_wrap=True)
     if follow := [item for item in items if item.kind == "follows"]:
         listed = ", ".join(f"{item.clause} ({len(item.cases)})" for item in follow)

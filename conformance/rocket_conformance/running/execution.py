@@ -16,7 +16,15 @@ from rocket_spec.temporary_folders import remove_tree
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import specified
 from rocket_conformance.judging import Trial, Verdict, disagreement, disputed_at
-from rocket_conformance.planning import CaseState, Level, beyond_must, fit_expected, is_odd, limit_broken
+from rocket_conformance.planning import (
+    CaseState,
+    Level,
+    beyond_must,
+    fit_expected,
+    is_odd,
+    is_within,
+    limit_broken,
+)
 from rocket_conformance.properties import MOVES, triples_in
 from rocket_conformance.report import Baseline
 from rocket_conformance.transport import Transport
@@ -316,8 +324,14 @@ class Execution:
         return state
 
     def try_case(self, case: Case, *, seconds: float | None = None) -> Trial | None:
-        """Runs one case, outside the count, for at most `seconds`, and judges it; None when the adapter gave no reply any more."""
-        trial = self.trial(*specified(case, self.private(), self.options.rules), seconds)
+        """Runs one case, outside the count, for at most `seconds`, and judges it.
+
+        None for one that asks for what the adapter rules out, and when it gave no reply any more.
+        """
+        case, expected = specified(case, self.private(), self.options.rules)
+        if not is_within(case, expected.results, self.transport.hello):
+            return None
+        trial = self.trial(case, expected, seconds)
         try:
             for answered in self.transport.run([trial]):
                 return self._within_level(answered.judge())

@@ -126,6 +126,7 @@ class Concluder:
         by_clause: dict[str, list[CaseState]] = {}
         for failure in failures:
             by_clause.setdefault(failure.clause, []).append(failure)
+        self.examples = {clause: example_of(group).id for clause, group in by_clause.items()}
         self.elsewhere = {
             clause: places for clause, group in by_clause.items() if (places := elsewhere(group))
         }
@@ -133,11 +134,6 @@ class Concluder:
             state.id for state in failures if not can_be_run(state.shown.case, state.shown.expected)
         ]
         self.causes = self._causes(failures, passed) if self._most_runs else []
-        caused = {name for cause in self.causes for name in cause["cases"]}
-        self.examples = {
-            clause: example_of([item for item in group if item.id not in caused] or group).id
-            for clause, group in by_clause.items()
-        }
         for state in states:
             yield self._failed_line(state)
 
