@@ -215,9 +215,9 @@ def test_a_start_ignores_the_length_of_a_blank(tmp_path: Path) -> None:
     """LOG-BLANK-2: nothing is lost."""
     store = made(tmp_path / "store", blank=lambda left: left - 8)
     foretold = restart(store)
-    assert foretold.safe
+    assert (foretold.refused, foretold.deletions, foretold.lost_units) == (None, (), ())
     assert not foretold.lost
-    assert Store(store).end == Store(made(tmp_path / "sound")).end
+    assert foretold.log_end == Store(store).end == Store(made(tmp_path / "sound")).end
 
 
 def test_two_faults_at_once(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, Severity, finding
 from rocket_columnar.formats import SCHEDULE_TOPIC, tags_code
 from rocket_columnar.index import entry_position
-from rocket_columnar.log import ROLLBACK, StoredRecords
+from rocket_columnar.log import ROLLBACK, StoredRecords, VerifiedRecord
 from rocket_columnar.store import StoreFile, read_at, size_of
 
 _LIGHT: Final = "%LMQ%"
@@ -23,74 +23,94 @@ _INT_MAX: Final = 0x7FFFFFFF
 _OFFSET: Final = 8  # bytes of a unit's physical offset
 
 
-class _Saying(NamedTuple):
+class _Kind(NamedTuple):
+    """What a kind of mark says: a finding's code, the field, a text with the marked values by number, and the usual of the others."""
+
     code: str
     field: str
     text: str
-    severity: Severity | None = None
+    expected: str = "a record of this queue"
     clause: str | None = None
+    severity: Severity | None = None
 
 
-_UNITS: Final = {
-    "unit.invalid": _Saying(
-        "queue.dangling", "phy_offset", "4.9.3 does not accept this unit: a restart ends the queue here"
-    ),
-    "unit.zeros": _Saying(
-        "queue.gap",
-        "phy_offset",
-        "zeros in the middle of the queue: a restart ends the queue here and deletes the rest",
+_KINDS: Final = {
+    "unit.invalid": _Kind("queue.dangling", "phy_offset", "4.9.3 does not accept this unit: a restart ends the queue here"),
+    "unit.zeros": _Kind(
+        "queue.gap", "phy_offset", "zeros in the middle of the queue: a restart ends the queue here and deletes the rest",
         clause="CQ-UNIT-3",
     ),
-    "unit.blank": _Saying(
-        "queue.gap",
-        "phy_offset",
-        "a pre-blank unit that is not at the beginning of the queue: consumers get no message here",
+    "unit.blank": _Kind(
+        "queue.gap", "phy_offset", "a pre-blank unit that is not at the beginning of the queue: consumers get no message here",
         clause="CQ-UNIT-2",
     ),
-    "unit.lost": _Saying("queue.dangling", "phy_offset", "no record begins at that offset"),
-    "unit.strange": _Saying(
-        "queue.wrong_target", "phy_offset", "the record belongs to another queue", clause="CQ-FILE-3"
-    ),
-    "unit.hidden": _Saying(
-        "queue.wrong_target",
-        "phy_offset",
+    "unit.lost": _Kind("queue.dangling", "phy_offset", "no record begins at that offset"),
+    "unit.strange": _Kind("queue.wrong_target", "phy_offset", "the record belongs to another queue", clause="CQ-FILE-3"),
+    "unit.hidden": _Kind(
+        "queue.wrong_target", "phy_offset",
         "the message is prepared or rolled back, and belongs in no queue: consumers get it, and the units after it have moved",
-        clause="LOG-DSP-7",
+        "no unit", "LOG-DSP-7",
     ),
-    "unit.size": _Saying("queue.wrong_target", "size", "the record has a different size"),
-    "unit.moved": _Saying(
-        "queue.order",
-        "phy_offset",
-        "the record has a different logical offset: consumers read messages twice or skip them",
+    "unit.size": _Kind("queue.wrong_target", "size", "the record has a different size"),
+    "unit.moved": _Kind(
+        "queue.order", "phy_offset", "the record has a different logical offset: consumers read messages twice or skip them"
     ),
-    "unit.tags": _Saying(
-        "queue.tags_code",
-        "tags_code",
+    "unit.tags": _Kind(
+        "queue.tags_code", "tags_code",
         "the record has a different tags code: consumers that filter by tag get the wrong messages or miss this one",
     ),
-    "unit.address": _Saying(
-        "queue.tags_code", "tags_code", "there is no ext unit at that address", clause="CQ-EXT-2"
+    "unit.address": _Kind(
+        "queue.tags_code", "tags_code", "there is no ext unit at that address", "an address in the ext queue", "CQ-EXT-2"
     ),
-    "unit.astray": _Saying(
-        "queue.tags_code",
-        "tags_code",
+    "unit.astray": _Kind(
+        "queue.tags_code", "tags_code",
         "the ext unit at that address is another message's: consumers that filter get the wrong messages or miss this one",
-        clause="CQ-EXT-2",
+        "the address of this message's ext unit", "CQ-EXT-2",
     ),
-    "unit.time": _Saying(
-        "queue.tags_code",
-        "tags_code",
+    "unit.time": _Kind(
+        "queue.tags_code", "tags_code",
         "the ext unit at that address has a different store time than the record: consumers that filter by SQL may miss it",
         clause="CQ-EXT-1",
     ),
-    "unit.recovered": _Saying(
-        "queue.tags_code",
-        "tags_code",
+    "unit.recovered": _Kind(
+        "queue.tags_code", "tags_code",
         "found the tag's hash instead of the delivery time, as a recovery writes it: the message is delivered at once",
-        "note",
-        "CQ-TAGS-2",
+        clause="CQ-TAGS-2", severity="note",
     ),
-}
+    "entry.lost": _Kind(
+        "index.entry_dangling", "phy_offset", "{entry}: no record begins at physical offset {0:,}", "the offset of a record"
+    ),
+    "entry.wrong": _Kind(
+        "index.entry_wrong_key", "key_hash",
+        "{entry}: found key hash {0:,}, which no key of the record at physical offset {1:,} has",
+        "the hash of one of its record's keys",
+    ),
+    "entry.double": _Kind(
+        "index.double_entry", "key_hash",
+        "{count:,} entries from entry {first:,} on repeat entries that exist already, from physical offset {0:,}: a recovery "
+        "dispatched these messages again, or dispatch is stuck at one (LOG-DSP-18)",
+        "no entry: the message is indexed already",
+    ),
+    "entry.order": _Kind(
+        "index.entry_wrong_key", "phy_offset",
+        "{entry}: found physical offset {0:,} after {1:,}: puts are in the order of the log", "", "IDX-SVC-8", "note",
+    ),
+    "entry.keys": _Kind(
+        "index.entry_wrong_key", "key_hash", "{entry}: the keys of the record at physical offset {1:,} are in another order",
+        "the key that follows that of the entry before", "IDX-SVC-2", "note",
+    ),
+    "entry.time": _Kind(
+        "index.header_bounds", "time_diff",
+        "{entry}: found a time diff of {0:,} s, expected {2:,}, from the header's begin to its record: queries see the wrong time for it",
+        clause="IDX-PUT-2",
+    ),
+    "entry.negative": _Kind(
+        "index.header_bounds", "time_diff",
+        "{entry}: found a time diff of {0:,} s, expected 0 or more, from the header's begin to its record: queries see the wrong "
+        "time for it",
+        "0 or more", "IDX-PUT-2",
+    ),
+}  # fmt: skip
 
 
 def _more(length: int) -> str:
@@ -99,66 +119,50 @@ def _more(length: int) -> str:
 
 def say_unit(store: Store, file: str, what: str, mark: Mark, *, after: int = -1) -> Finding:
     """The finding of a run of units; `after` is the last logical offset of the queue that a record states."""
-    saying = _UNITS[what]
+    kind = _KINDS[what]
     queue = next(queue for queue in store.queues if queue.name == file)
-    base = queue.base_offset // QUEUE_UNIT.size
+    logical = queue.base_offset // QUEUE_UNIT.size + mark.first
     offset, size, tags = mark.values
-    field = "size" if what == "unit.invalid" and offset >= 0 else saying.field
-    text = (
-        f"unit {base + mark.first:,}{_more(mark.length)} (physical offset {offset:,}, size {size:,}, tags code {tags}): "
-        f"{saying.text}"
-    )
-    if what == "unit.strange":
-        text += _owner(store, offset)
-    at = mark.first * QUEUE_UNIT.size + QUEUE_UNIT.offset_of(field)
-    clause = saying.clause or _clause_of_unit(queue, what, mark)
-    deviation = _unit_deviation(store, what, f"unit {base + mark.first} {field}", base + mark.first, mark)
-    if what == "unit.lost" and offset >= store.end and base + mark.first > after:
+    field = "size" if what == "unit.invalid" and offset >= 0 else kind.field
+    values = f"physical offset {offset:,}, size {size:,}, tags code {tags}"
+    text = f"unit {logical:,}{_more(mark.length)} ({values}): {kind.text}"
+    with StoredRecords(store.logs) as records:
+        record = None
+        with suppress(FileNotFoundError):  # expired meanwhile
+            record = records.at(offset)
+    if what == "unit.strange" and record is not None:
+        text += f": {record.fixed.queue_id} of {record.topic}"
+    deviation = _unit_deviation(store, what, f"unit {logical} {field}", logical, mark, record)
+    if what == "unit.lost" and offset >= store.end and logical > after:
         deviation = replace(deviation, allowed=_UNITS_CUT_OFF)
     elif what == "unit.recovered":
         deviation = replace(deviation, allowed=_RECOVERED)
-    if what == "unit.moved" and clause is None and str(deviation.expected).isdecimal():
-        clause = (
-            "CQ-PUT-5" if base + mark.first < int(str(deviation.expected)) else None
-        )  # one before is missing
-    return finding(
-        saying.code,
-        file,
-        at,
-        text,
-        severity=saying.severity,
-        clause=clause,
-        deviation=deviation,
-    )
+    clause = kind.clause or _clause_of_unit(queue, what, mark)
+    if what == "unit.moved" and clause is None and record is not None:
+        clause = "CQ-PUT-5" if logical < record.fixed.queue_offset else None  # one before is missing
+    at = mark.first * QUEUE_UNIT.size + QUEUE_UNIT.offset_of(field)
+    return finding(kind.code, file, at, text, severity=kind.severity, clause=clause, deviation=deviation)
 
 
-def _unit_deviation(store: Store, what: str, field: str, logical: int, mark: Mark) -> Deviation:
+def _unit_deviation(
+    store: Store, what: str, field: str, logical: int, mark: Mark, record: VerifiedRecord | None
+) -> Deviation:
     """A unit beside what 4.9.3 writes there."""
     offset, size, tags = mark.values
-    with suppress(FileNotFoundError), StoredRecords(store.logs) as records:  # expired meanwhile
-        record = records.at(offset)
-        if record is None:
-            return Deviation(field, offset, "the offset of a record", count=mark.length)
-        fixed = record.fixed
-        found: object = {"size": size, "tags_code": tags}.get(field.rpartition(" ")[2], offset)
-        expected: object = "a record of this queue"
-        if what == "unit.size":
-            expected = fixed.total_size
-        elif what in ("unit.tags", "unit.recovered"):
-            delays = store.keys.delays
-            expected = tags_code(record.topic.encode(), record.pairs, fixed.store_timestamp, delays)
-        elif what == "unit.time":
-            expected = f"the address of an ext unit with the store timestamp {fixed.store_timestamp}"
-        elif what == "unit.address":
-            expected = "an address in the ext queue"
-        elif what == "unit.astray":
-            expected = "the address of this message's ext unit"
-        elif what == "unit.hidden":
-            expected = "no unit"
-        elif what == "unit.moved":
-            field, found, expected = f"unit {logical} logical offset", logical, fixed.queue_offset
-        return Deviation(field, found, expected, offset, mark.length)
-    return Deviation(field, offset, "the offset of a record", count=mark.length)
+    if record is None:
+        return Deviation(field, offset, "the offset of a record", count=mark.length)
+    fixed = record.fixed
+    found: object = {"size": size, "tags_code": tags}.get(field.rpartition(" ")[2], offset)
+    expected: object = _KINDS[what].expected
+    if what == "unit.size":
+        expected = fixed.total_size
+    elif what in ("unit.tags", "unit.recovered"):
+        expected = tags_code(record.topic.encode(), record.pairs, fixed.store_timestamp, store.keys.delays)
+    elif what == "unit.time":
+        expected = f"the address of an ext unit with the store timestamp {fixed.store_timestamp}"
+    elif what == "unit.moved":
+        field, found, expected = f"unit {logical} logical offset", logical, fixed.queue_offset
+    return Deviation(field, found, expected, offset, mark.length)
 
 
 def _clause_of_unit(queue: StoreFile, what: str, mark: Mark) -> str | None:
@@ -173,69 +177,38 @@ def _clause_of_unit(queue: StoreFile, what: str, mark: Mark) -> str | None:
     return "CQ-LMQ-1" if what == "unit.moved" and light else None
 
 
-def _owner(store: Store, offset: int) -> str:
-    """The queue that the record at a physical offset states, in words; nothing if it cannot be read."""
-    with suppress(FileNotFoundError), StoredRecords(store.logs) as records:  # expired meanwhile
-        record = records.at(offset)
-        return "" if record is None else f": {record.fixed.queue_id} of {record.topic}"
-    return ""
-
-
 def say_entry(
     store: Store, file: str, what: str, mark: Mark, hashes: frozenset[int], *, allowed: str = ""
 ) -> Finding:
     """The finding of a run of entries; `hashes` are those of missing keys, `allowed` as in a `Deviation`."""
-    entry = f"entry {mark.first:,}{_more(mark.length)}"
-    severity: Severity | None = None
-    clause, cure = None, None
+    kind = _KINDS[what]
+    field, clause = kind.field, kind.clause
+    expected: object = kind.expected
     value, record = mark.values[0], mark.values[1] if mark.values[1:] else None
-    expected: object
     if what == "entry.lost":
-        code, field, expected = "index.entry_dangling", "phy_offset", "the offset of a record"
-        text = f"{entry}: no record begins at physical offset {mark.values[0]:,}"
         allowed = _CUT_OFF if value >= store.end else ""
     elif what == "entry.wrong":
         # Where a key with the entry's hash is missing it is the offset that leads astray, else the hash is damaged.
-        code, field = "index.entry_wrong_key", "phy_offset" if mark.values[0] in hashes else "key_hash"
-        clause = "IDX-SVC-9" if store.transaction_at(mark.values[1]) == ROLLBACK else None
-        clause = clause or ("IDX-HASH-2" if value < 0 else None)
-        expected = "the hash of one of its record's keys"
-        text = (
-            f"{entry}: found key hash {mark.values[0]:,}, which no key of the record at physical offset "
-            f"{mark.values[1]:,} has"
-        )
+        field = "phy_offset" if value in hashes else field
+        is_rolled_back = store.transaction_at(mark.values[1]) == ROLLBACK
+        clause = "IDX-SVC-9" if is_rolled_back else "IDX-HASH-2" if value < 0 else None
     elif what == "entry.double":
-        code, field, expected = "index.double_entry", "key_hash", "no entry: the message is indexed already"
         clause, record = "IDX-SVC-3" if mark.first == 1 else None, value
-        text = (
-            f"{mark.length:,} entries from entry {mark.first:,} on repeat entries that exist already, from physical "
-            f"offset {mark.values[0]:,}: a recovery dispatched these messages again, or dispatch is stuck at one (LOG-DSP-18)"
-        )
     elif what == "entry.order":
-        code, field, severity = "index.entry_wrong_key", "phy_offset", "note"
-        cure = "none needed: it harms nothing"
-        text = f"{entry}: found physical offset {value:,} after {record:,}: puts are in the order of the log"
-        clause, expected, record = "IDX-SVC-8", f"{record:,} or more", value
-    elif what == "entry.keys":
-        code, field, severity = "index.entry_wrong_key", "key_hash", "note"
-        cure = "none needed: it harms nothing"
-        text = f"{entry}: the keys of the record at physical offset {record:,} are in another order"
-        clause, expected = "IDX-SVC-2", "the key that follows that of the entry before"
-    else:
-        code, field, clause, expected = "index.header_bounds", "time_diff", "IDX-PUT-2", "0 or more"
-        if mark.values[1:]:
-            _, record, expected, begin, passed = mark.values
-            is_far = passed < 0 or expected == _INT_MAX
-            clause = "IDX-PUT-3" if begin <= 0 else "IDX-PUT-4" if is_far else clause
-        wanted = f"{expected:,}" if isinstance(expected, int) else expected
-        text = (
-            f"{entry}: found a time diff of {value:,} s, expected {wanted}, from the header's begin to its "
-            "record: queries see the wrong time for it"
-        )
+        expected, record = f"{record:,} or more", value
+    elif what == "entry.time":
+        _, record, expected, begin, passed = mark.values
+        is_far = passed < 0 or expected == _INT_MAX
+        clause = "IDX-PUT-3" if begin <= 0 else "IDX-PUT-4" if is_far else clause
+    entry = f"entry {mark.first:,}{_more(mark.length)}"
+    text = kind.text.format(*mark.values, entry=entry, first=mark.first, count=mark.length)
     assert store.geometry is not None  # noqa: S101 - entries were read
     at = entry_position(store.geometry, mark.first, field)
     values = Deviation(f"entry {mark.first} {field}", value, expected, record, mark.length, allowed)
-    return finding(code, file, at, text, severity=severity, clause=clause, cure=cure, deviation=values)
+    cure = "none needed: it harms nothing" if kind.severity == "note" else None
+    return finding(
+        kind.code, file, at, text, severity=kind.severity, clause=clause, cure=cure, deviation=values
+    )
 
 
 _UNITS_CUT_OFF: Final = "units of records after the log's end, which a recovery cut off"
