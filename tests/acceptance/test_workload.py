@@ -141,7 +141,9 @@ def test_a_configuration_that_breaks_nothing_in_two_kills(java: str, tmp_path: P
             runs.do("start", "crash 1 200 3", "start", "crash 2 200 3", "start", "stop")
             verdict = judge_store(runs.store, conf=runs.look_at(runs.store).conf)
         assert broken(verdict) == {}
-        assert [one for one in audit(runs.look_at(runs.store), "exact") if one.severity != "note"] == []
+        found = [one for one in audit(runs.look_at(runs.store), "exact") if one.severity != "note"]
+        # Keys that a start after a kill loses in 4.9.3, too, are a warning for an operator.
+        assert [one for one in found if one.deviation is None or not one.deviation.allowed] == []
 
 
 def broken(verdict: StoreVerdict) -> dict[str, str]:
