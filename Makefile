@@ -51,7 +51,7 @@ test: $(VENV)/dev.stamp
 soak: $(VENV)/dev.stamp
 	@$(BIN)/python -m pytest --soak -q $(ARGS)
 
-## fuzz: every function that takes bytes, for SECONDS=60; failures go to tests/fuzz, which `test` replays
+## fuzz: every function that takes bytes, for SECONDS=60; Hypothesis keeps what fails, and tries it first
 fuzz: $(VENV)/dev.stamp
 	@$(BIN)/python tests/support/fuzz_targets.py --seconds $(or $(SECONDS),60) --seed $(or $(SEED),0) $(ARGS)
 

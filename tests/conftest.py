@@ -46,11 +46,8 @@ TOOLS = {"java", "maven", "node", "chromium", "network"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--soak`: only the long tests (`make soak`), which are not collected without it. `--fuzz N`: more inputs of the fuzzer."""
+    """`--soak`: only the long tests (`make soak`), which are not collected without it."""
     parser.addoption("--soak", action="store_true", help="run the tests marked soak, and only those")
-    parser.addoption(
-        "--fuzz", type=int, default=5, metavar="N", help="new inputs for each target of the fuzzer"
-    )
 
 
 def pytest_configure() -> None:

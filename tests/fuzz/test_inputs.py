@@ -1,62 +1,54 @@
 """Inputs that once failed, and a few new ones for each target: an answer, or a documented error."""
 
+import json
+import os
 import signal
 import subprocess
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-import fuzz_inputs
 import fuzz_targets
 import pytest
-from fuzz_inputs import INPUTS, Target, load
-from fuzz_stores import CORPUS, Damage, check, packed
-from fuzz_targets import TARGETS, bounded_memory, failure, fuzz
-from fuzz_verbs import VERBS
+from fuzz_inputs import Damage, Damaged, Target, load, recorded
+from fuzz_stores import check
+from fuzz_targets import TARGETS, attempt, bounded_memory
+from hypothesis import HealthCheck, find, given, note, settings
 from hypothesis import strategies as st
 from rocket_columnar import formats
+from time_limit import TooLongError
 
 SUPPORT = Path(__file__).parents[1] / "support"
-SPARK = [name for name in TARGETS if "Spark" in name]
-
-
-@pytest.mark.parametrize("path", sorted(INPUTS.glob("*.json")), ids=lambda path: path.stem)
-def test_inputs_that_failed(path: Path, tmp_path: Path) -> None:
-    assert failure(*load(path), tmp_path, seconds=120) is None
-
-
-@pytest.mark.parametrize("path", sorted(CORPUS.glob("*.json")), ids=lambda path: path.stem)
-def test_stores_that_failed(path: Path, tmp_path: Path) -> None:
-    for name in VERBS.keys() - set(SPARK):
-        assert failure(name, path.read_bytes(), tmp_path, seconds=120) is None, name
+INPUTS = {path.stem: load(path) for path in Path(__file__).with_name("inputs").glob("*.json")}
+NAMES = [pytest.param(name, marks=pytest.mark.spark if "Spark" in name else ()) for name in sorted(TARGETS)]
+SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
+"""An input may be a whole store."""
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.spark if name in SPARK else ()) for name in sorted(TARGETS)]
+    ("name", "failed"),
+    [
+        pytest.param(name, failed, marks=pytest.mark.spark if "Spark" in name else ())
+        for failed in sorted(INPUTS)
+        for name in sorted(TARGETS)
+        if fnmatchcase(name, INPUTS[failed][0])
+    ],
 )
-def test_a_few_new_ones(name: str, tmp_path: Path, pytestconfig: pytest.Config) -> None:
+def test_inputs_that_failed(name: str, failed: str) -> None:
+    attempt(name, INPUTS[failed][1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=int(os.environ.get("FUZZ", "5")), deadline=None, suppress_health_check=SLOW)
+@given(data=st.data())
+def test_new_inputs(name: str, data: st.DataObject) -> None:
+    value = data.draw(TARGETS[name].inputs)
+    note(json.dumps({"target": name, **recorded(value)}))
     with bounded_memory():
-        assert fuzz(name, tmp_path, int(pytestconfig.getoption("--fuzz") or 0)) is None
+        attempt(name, value)
 
 
-def test_a_failure_is_made_small_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The harness itself: of the inputs with an x in them the shortest is kept."""
-
-    def refuses(data: bytes, _folder: Path) -> None:
-        assert b"x" not in data
-
-    monkeypatch.setattr(
-        fuzz_targets,
-        "TARGETS",
-        {"bad": Target(st.lists(st.sampled_from([b"a", b"x"])).map(b"".join), refuses)},
-    )
-    monkeypatch.setattr(fuzz_inputs, "INPUTS", tmp_path / "inputs")
-    wrong = fuzz("bad", tmp_path, 100)
-    (kept,) = (tmp_path / "inputs").iterdir()
-    assert str(kept) in (wrong or "")
-    assert load(kept) == ("bad", b"x")
-
-
-def test_a_failure_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_failure_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The harness itself: an error that is not documented, one that is, a function that does not end, and one that takes memory."""
 
     def endless(_data: bytes, _folder: Path) -> None:
@@ -69,13 +61,17 @@ def test_a_failure_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         "endless": Target(st.just(b""), endless),
     }
     monkeypatch.setattr(fuzz_targets, "TARGETS", targets)
-    assert "KeyError" in (failure("bad", b"y", tmp_path) or "")
-    assert failure("bad", b"x", tmp_path) is None
-    assert failure("good", b"y", tmp_path) is None
-    assert "more than 1 s" in (failure("endless", b"", tmp_path, seconds=1) or "")
+    monkeypatch.setattr(fuzz_targets, "SECONDS", 1)
+    with pytest.raises(KeyError):
+        attempt("bad", b"y")
+    attempt("bad", b"x")
+    attempt("good", b"y")
+    with pytest.raises(TooLongError):
+        attempt("endless", b"")
     sizes = iter((0, 2 << 30))
     monkeypatch.setattr(fuzz_targets, "_largest", lambda: next(sizes))
-    assert failure("bad", b"x", tmp_path) == "took 2,147,483,648 bytes"
+    with pytest.raises(AssertionError, match="took 2,147,483,648 bytes"):
+        attempt("bad", b"x")
 
 
 @pytest.mark.parametrize(
@@ -93,27 +89,29 @@ def test_a_failure_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     ],
 )
 def test_a_way_that_answers_differently_is_found(
-    target: str, function: str, wrong: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    target: str, function: str, wrong: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The harness itself: one of the ways is replaced by one that is wrong."""
     monkeypatch.setattr(function, wrong)
-    monkeypatch.setattr(fuzz_inputs, "INPUTS", tmp_path / "inputs")
-    assert "AssertionError" in (fuzz(target, tmp_path, 300) or "")
+
+    def differs(value: bytes) -> bool:
+        try:
+            attempt(target, value)
+        except AssertionError:
+            return True
+        return False
+
+    find(TARGETS[target].inputs, differs, settings=settings(max_examples=300, deadline=None))
 
 
 def test_a_store_that_is_written_to_and_forms_that_differ_are_found(tmp_path: Path) -> None:
-    def writing(root: Path, *_: object) -> int:
-        return (root / "checkpoint").write_bytes(b"x")
-
-    answers = iter((1, 2))
-    data = packed("small", [Damage("truncate", "checkpoint", 0)])
+    answers, value = iter((1, 2)), Damaged("small", [Damage("truncate", "checkpoint")])
     with pytest.raises(AssertionError, match="the store was changed"):
-        check(data, tmp_path, run=writing)
+        check(value, tmp_path, run=lambda subject: (subject.root / "checkpoint").write_bytes(b"x"))
     with pytest.raises(AssertionError, match="1, 2"):
-        check(data, tmp_path, run=lambda *_: next(answers))
+        check(value, tmp_path, run=lambda _: next(answers))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs mprotect and POSIX signals")
 @pytest.mark.parametrize("past", [0, 1])
 def test_a_byte_past_guarded_memory_ends_the_process(past: int) -> None:
     program = (

@@ -1,7 +1,6 @@
-"""Inputs of the fuzzer as strategies of Hypothesis: bytes of a sample with a few changes; and the corpus of those that failed once."""
+"""Inputs of the fuzzer as strategies of Hypothesis: bytes of a sample with a few changes; and those that failed once, which are files."""
 
 import base64
-import hashlib
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -20,15 +19,7 @@ _NUMBERS: Final = (
     1,
     -1,
     2,
-    0x7F,
-    0x80,
-    0x7FFF,
-    0x8000,
-    0x7FFFFFFF,
-    -(1 << 31),
-    1 << 31,
-    (1 << 63) - 1,
-    -(1 << 63),
+    *(one for bits in (7, 15, 31, 63) for one in ((1 << bits) - 1, 1 << bits, -1 << bits)),
 )
 _PIECES: Final = (
     b"\0", b"\xff" * 4, b"\1", b"\2", b" ", b"KEYS\1", b"TAGS\1", b"UNIQ_KEY\1", b"DELAY\1", b"\xda\xa3\x20\xa7", b"\xcb\xd4\x31\x94",
@@ -103,8 +94,32 @@ def _with_number(draw: DrawFn, data: bytes, place: int, width: int) -> bytes:
     return data[:place] + draw(numbers(width, len(data) - place, known)) + data[place + width :]
 
 
+class Damage(NamedTuple):
+    """One change to one file of a store.
+
+    Attributes:
+        action: "write" bytes at a place, "truncate" to a length (longer files end in a hole), "put" the whole content, "delete",
+            "fifo" for a FIFO in its place, "copy" the file that `data` names over it, or "rename" it to `data`.
+        file: relative to the store.
+        at: byte, or the new length.
+        data: hexadecimal, or a name.
+    """
+
+    action: str
+    file: str
+    at: int = 0
+    data: str = ""
+
+
+class Damaged(NamedTuple):
+    """A store by its name, and what is done to it."""
+
+    store: str
+    damages: list[Damage]
+
+
 class Target(NamedTuple):
-    """A function that takes bytes from elsewhere.
+    """A function that takes what comes from elsewhere.
 
     Attributes:
         inputs: what it is given.
@@ -112,21 +127,19 @@ class Target(NamedTuple):
         errors: documented errors.
     """
 
-    inputs: SearchStrategy[bytes]
-    run: Callable[[bytes, Path], Any]
+    inputs: SearchStrategy[Any]
+    run: Callable[[Any, Path], Any]
     errors: tuple[type[BaseException], ...] = (FormatError, UsageError)
 
 
-def load(path: Path) -> tuple[str, bytes]:
-    """Target and bytes of an input of the corpus."""
+def recorded(value: bytes | Damaged) -> dict[str, Any]:
+    """An input as a file of `tests/fuzz/inputs` has it, beside the name of its target."""
+    return value._asdict() if isinstance(value, Damaged) else {"data": base64.b64encode(value).decode()}
+
+
+def load(path: Path) -> tuple[str, bytes | Damaged]:
+    """Target and input of a file; the target may be a pattern of several."""
     value = json.loads(path.read_bytes())
-    return value["target"], base64.b64decode(value["data"])
-
-
-def keep(name: str, data: bytes) -> Path:
-    """Writes an input into the corpus."""
-    text = json.dumps({"target": name, "data": base64.b64encode(data).decode()})
-    INPUTS.mkdir(parents=True, exist_ok=True)
-    path = INPUTS / f"{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
-    path.write_text(text + "\n", "utf-8")
-    return path
+    if "data" in value:
+        return value["target"], base64.b64decode(value["data"])
+    return value["target"], Damaged(value["store"], [Damage(*damage) for damage in value["damages"]])

@@ -4,31 +4,25 @@ An input is a store - a small one, or a golden one - and what is done to its fil
 verb runs with plain and with compiled loops, which must answer the same, and leaves the store as it is.
 """
 
-import json
 import os
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from fuzz_inputs import mutated, numbers
+from fuzz_inputs import Damage, Damaged, mutated, numbers
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from rocket_columnar import fast
 from rocket_columnar.rebuild import rebuild
 from rocket_golden import manifest, open_store
-from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import CHECKPOINT, ENTRY, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT, Geometry
 from store_bytes import BEGIN, blank, checkpoint, contents, ext_unit, put, record
 
-Verb = Callable[[Path, Path, Geometry | None], Hashable]
-
-CORPUS: Final = Path(__file__).parents[1] / "fuzz" / "corpus"
-ERRORS: Final = (FormatError, UsageError, OSError)
 _GOLDEN: Final = ("small-roll", "mixed", "dledger")
 _FILE: Final = 2048
 GEOMETRY: Final = Geometry(7, 20)
@@ -46,32 +40,16 @@ CONFIG: Final = {
 """What the broker of the small stores keeps beside them, in its own form of JSON."""
 
 
-class Damage(NamedTuple):
-    """One change to one file of a store.
+class Subject(NamedTuple):
+    """What a verb is run on: a store, an empty folder for what it writes, the geometry if it must be given, and the damaged files."""
 
-    Attributes:
-        action: "write" bytes at a place, "truncate" to a length (longer files end in a hole), "put" the whole content, "delete",
-            "copy" the file that `data` names over it, or "rename" it to `data`.
-        file: relative to the store.
-        at: byte, or the new length.
-        data: hexadecimal, or a name.
-    """
-
-    action: str
-    file: str
-    at: int = 0
-    data: str = ""
+    root: Path
+    scratch: Path
+    geometry: Geometry | None
+    damaged: Sequence[Path]
 
 
-def packed(store: str, damages: Iterable[Damage]) -> bytes:
-    """An input as the corpus has it: the name of a store, and what is done to it."""
-    return json.dumps({"store": store, "damages": [*damages]}).encode()
-
-
-def unpacked(data: bytes) -> tuple[str, list[Damage]]:
-    """The input that bytes of the corpus hold."""
-    value = json.loads(data)
-    return value["store"], [Damage(*damage) for damage in value["damages"]]
+Verb = Callable[[Subject], Hashable]
 
 
 def _log() -> dict[str, bytes]:
@@ -136,15 +114,17 @@ def _made(name: str, directory: Path) -> Path:
 def _strike(root: Path, damage: Damage) -> None:
     action, name, at, data = damage
     path = root / name
-    if not path.exists():
+    if not path.is_file():
         return
-    if action == "delete":
+    if action in ("delete", "fifo"):
         path.unlink()
+        if action == "fifo":
+            os.mkfifo(path)
     elif action == "truncate":
         os.truncate(path, at)
     elif action == "copy":
         source = root / data
-        if data != name and source.exists() and source.stat().st_size < 1 << 22:
+        if data != name and source.is_file() and source.stat().st_size < 1 << 22:
             shutil.copyfile(source, path)
     elif action == "rename":
         path.rename(root / data)
@@ -182,9 +162,8 @@ def _damage(draw: DrawFn, store: str) -> Damage:
     name = draw(st.sampled_from(names))
     geometry = GEOMETRY if store in small() else Geometry(*manifest().stores[store].geometry)
     size, fields = _files(store)[name], _fields(name, geometry) or ((0, 8),)
-    kind = draw(
-        st.sampled_from(("number", "content", "magic", "bytes", "truncate", "delete", "copy", "rename"))
-    )
+    kinds = ("number", "content", "magic", "bytes", "truncate", "delete", "fifo", "copy", "rename")
+    kind = draw(st.sampled_from(kinds))
     if kind == "number":
         place, width = draw(st.sampled_from(fields))
         return Damage("write", name, place, draw(numbers(width, size, size - place)).hex())
@@ -198,94 +177,74 @@ def _damage(draw: DrawFn, store: str) -> Damage:
         return Damage("write", name, at, (magic * draw(st.sampled_from((1, 2, 500)))).hex())
     if kind == "truncate":
         return Damage("truncate", name, draw(st.integers(0, size + 1) | st.sampled_from(_FAR)))
-    if kind == "delete":
-        return Damage("delete", name)
+    if kind in ("delete", "fifo"):
+        return Damage(kind, name)
     if kind == "copy":
         return Damage("copy", name, 0, draw(st.sampled_from(names)))
     if kind == "rename":
         folder, _, last = name.rpartition("/")
-        others = (
-            f"{last}0",
-            f"x{last}",
-            f"{_FILE * 7:020}",
-            f"{100:020}",
-            f"-{last}",
-            f"{1 << 63:020}",
-            f"\n{last}",
-        )
-        other = draw(st.sampled_from(others))
+        numbered = [f"{number:020}" for number in (_FILE * 7, 100, 1 << 63)]
+        other = draw(st.sampled_from((f"{last}0", f"x{last}", f"-{last}", f"\n{last}", *numbered)))
         return Damage("rename", name, 0, f"{folder}/{other}" if folder else other)
     return Damage("write", name, draw(st.integers(0, size)), draw(st.binary(min_size=1, max_size=300)).hex())
 
 
 @st.composite
-def inputs(draw: DrawFn) -> bytes:
-    """A store with one to four damages, packed."""
+def damaged_stores(draw: DrawFn) -> Damaged:
+    """A store with one to four damages."""
     store = draw(st.sampled_from((*small(), *small(), *_GOLDEN)))
-    return packed(store, draw(st.lists(_damage(store), min_size=1, max_size=4)))
+    return Damaged(store, draw(st.lists(_damage(store), min_size=1, max_size=4)))
 
 
 def _held(root: Path) -> dict[str, Any]:
     """The contents of a folder; of large files their size."""
+    files = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
     return {
-        path.relative_to(root).as_posix(): path.read_bytes()
-        if path.stat().st_size < 1 << 20
-        else path.stat().st_size
-        for path in root.rglob("*")
-        if path.is_file()
+        name: size if (size := path.stat().st_size) >= 1 << 20 else path.read_bytes()
+        for name, path in files.items()
     }
 
 
-def check(data: bytes, folder: Path, *, run: Verb) -> Hashable:
-    """Runs a verb on a packed store; AssertionError if the store is changed, something is beside it, or the two forms differ."""
-    name, damages = unpacked(data)
-    geometry = GEOMETRY if name in small() else None
-    outer, found = folder / "outer", []
-    try:
-        root = _made(name, outer)
-        for damage in damages:
-            _strike(root, damage)
-        before = _held(root)
-        for compiled in (False, True):
-            scratch = outer / "scratch"
-            scratch.mkdir()
-            with fast.forced(compiled=compiled):
-                try:
-                    found.append(run(root, scratch, geometry))
-                except ERRORS as error:
-                    found.append(f"{type(error).__name__}: {error}")
-            shutil.rmtree(scratch)
-            assert _held(root) == before, "the store was changed"
-            assert [path.name for path in outer.iterdir()] == [root.name], "something was written beside it"
-    finally:
-        shutil.rmtree(outer)
+def _subject(value: Damaged, outer: Path) -> Subject:
+    """The store of an input, before it is damaged."""
+    root = _made(value.store, outer)
+    names = dict.fromkeys(damage.file for damage in value.damages)
+    return Subject(
+        root, outer / "scratch", GEOMETRY if value.store in small() else None, [root / name for name in names]
+    )
+
+
+def check(value: Damaged, folder: Path, *, run: Verb) -> None:
+    """Runs a verb on a damaged store; AssertionError if the store is changed, something is beside it, or the two forms differ."""
+    subject, found = _subject(value, folder / "outer"), []
+    for damage in value.damages:
+        _strike(subject.root, damage)
+    before = _held(subject.root)
+    for compiled in (False, True):
+        subject.scratch.mkdir()
+        with fast.forced(compiled=compiled):
+            found.append(run(subject))
+        shutil.rmtree(subject.scratch)
+        assert _held(subject.root) == before, "the store was changed"
+        assert [*subject.root.parent.iterdir()] == [subject.root], "something was written beside it"
     assert found[0] == found[1], found
-    return found[0]
 
 
-def change(data: bytes, folder: Path, *, run: Verb) -> None:
+def change(value: Damaged, folder: Path, *, run: Verb) -> None:
     """Runs a verb on a store while its files are damaged, in two rounds."""
-    name, damages = unpacked(data)
-    geometry = GEOMETRY if name in small() else None
-    outer = folder / "outer"
-    ended = threading.Event()
+    subject, ended = _subject(value, folder / "outer"), threading.Event()
 
     def strike() -> None:
-        for damage in damages * 2:
+        for damage in value.damages * 2:
             time.sleep(0.001)
             if not ended.is_set():
-                _strike(root, damage)
+                _strike(subject.root, damage)
 
+    subject.scratch.mkdir()
+    striker = threading.Thread(target=strike)
+    striker.start()
     try:
-        root = _made(name, outer)
-        scratch = outer / "scratch"
-        scratch.mkdir()
-        striker = threading.Thread(target=strike)
-        striker.start()
-        try:
-            run(root, scratch, geometry)
-        finally:
-            ended.set()
-            striker.join()
+        run(subject)
     finally:
-        shutil.rmtree(outer)
+        ended.set()
+        striker.join()

@@ -1,44 +1,62 @@
-"""The verbs of the engine, of `conform --store` and the Spark sources as targets of the fuzzer, over the stores of `fuzz_stores`.
+"""The verbs of the command and the Spark sources as targets of the fuzzer, over the stores of `fuzz_stores`.
 
 And what `repair` finds in a store: the journal of an earlier repair, and links, with somebody's documents beside.
 """
 
+import io
 import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Callable, Hashable
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import cache, partial
 from pathlib import Path
-from pkgutil import resolve_name
 from tempfile import mkdtemp
-from typing import Any, Final
+from typing import Final
+from unittest.mock import patch
 
 from fuzz_inputs import Target, mutated
 from fuzz_parsers import MANIFEST
-from fuzz_stores import ERRORS, GEOMETRY, Verb, change, check, inputs, small, write
+from fuzz_stores import GEOMETRY, Subject, Verb, change, check, damaged_stores, small, write
 from hypothesis import strategies as st
 from judged_stores import judge_store
 from rocket_columnar import repair
-from rocket_columnar.audit import audit
-from rocket_columnar.consumers import offset_at, progress
-from rocket_columnar.decode import decode
-from rocket_columnar.describe import byte_at, compare_stores, diff, digest, look_at, occupancy, summarise
-from rocket_columnar.facts import Store
-from rocket_columnar.query import query
-from rocket_columnar.rebuild import rebuild
-from rocket_columnar.report import audit as report
-from rocket_columnar.restart import restarts
-from rocket_columnar.store import StoreFile, find_files
 from rocket_conformance.workload import read_manifest
-from rocket_spec.layout import Geometry
-from rocketspec import find
-from store_bytes import BEGIN, contents, own_contents, put
+from rocket_spec.errors import FormatError, UsageError
+from rocketspec import __main__ as command
+from store_bytes import contents, own_contents, put
 
+ERRORS: Final = (FormatError, UsageError, OSError)
 _LARGEST_COPY: Final = 1 << 24
 _METRIC: Final = re.compile(r"# (HELP|TYPE) \w+ .+|\w+\{\w+=\"([^\"\\]|\\.)*\"(,\w+=\"[^\"\\]*\")*\} \d+")
-_write_metrics: Any = resolve_name("rocketspec.verbs.audit.metrics:write_metrics")
+_PLACE: Final = re.compile("STORE|FILE|SOUND|OUT")
+_NOW: Final = re.compile(r"20\d{6}-\d{6}(-\d{6})?")
+"""In the name of a folder."""
+_COMMANDS: Final = {
+    "audit": "audit STORE SHAPE --json",
+    "audit quick": "audit STORE SHAPE --quick",
+    "audit deep": "audit STORE SHAPE --deep",
+    "bytes": "inspect FILE --at 0, inspect FILE --at 21, inspect FILE --at 45, inspect FILE --at 230",
+    "conform": "conform --store STORE SHAPE",
+    "consumers": "inspect STORE --group *, inspect STORE --topic T --json",
+    "decode": "decode STORE SHAPE, decode STORE SHAPE -o OUT --format arrow --force",
+    "diff": "diff FILE SOUND SHAPE",
+    "diff of two stores": "diff STORE SOUND",
+    "digest": "digest STORE SHAPE --json",
+    "inspect": "inspect STORE SHAPE",
+    "offset at a time": "query STORE --topic T --queue 0 --at 1700000007000, query STORE --topic U --queue 0, "
+    "query STORE --topic SCHEDULE_TOPIC_XXXX --queue 0 --at 4611686018427387904",
+    "query": "query STORE SHAPE --topic T --key k0 --group g, query STORE SHAPE --topic %RETRY%g --key k --explain --end 4611686018427387904, "
+    "query STORE SHAPE --topic AaTopic --key Aa --all, query STORE SHAPE --unique-key U0000000000000000000000000000003",
+    "query scan": "query STORE SHAPE --topic T --key k0 --scan",
+    "rebuild": "rebuild STORE -o OUT/made SHAPE",
+    "rebuild only missing": "rebuild STORE -o OUT/made SHAPE --only-missing",
+    "restart": "audit STORE SHAPE --restart",
+    "summary": "inspect FILE SHAPE, inspect FILE SHAPE --json",
+}
+"""Of each target its command lines. FILE is each damaged file (at most four), SOUND the same of the undamaged small store, OUT an empty folder."""
 
 
 @cache
@@ -48,161 +66,88 @@ def _sound() -> Path:
     return root
 
 
-def _each_file(
-    root: Path, _: Path, geometry: Geometry | None, *, run: Callable[[StoreFile, Geometry | None], Any]
-) -> Hashable:
-    found = []
-    for file in find_files(root):
+def _run(*words: str) -> tuple[int, str, str]:
+    """Exit code and output of a command line; bad input is one line."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2))
+    with patch.object(sys, "argv", ["rocketspec", *words]), redirect_stdout(out), redirect_stderr(err):
         try:
-            found.append(str(run(file, geometry if file.kind == "index" else None)))
-        except ERRORS as error:
-            found.append(type(error).__name__)
-    return tuple(found)
+            command.main()
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    answer, notes = (str(stream.buffer.getvalue(), "utf-8") for stream in (out, err))  # type: ignore[attr-defined]
+    assert all(line.startswith("rocketspec: ") for line in notes.splitlines()), notes
+    assert code < 2 or notes, code
+    return code, _NOW.sub("NOW", answer), notes
 
 
-def _rows(file: StoreFile, geometry: Geometry | None) -> Any:
-    gaps: list[Any] = []
-    rows: dict[str, int] = {}
-    for table, batch in decode([file], geometry=geometry, on_gap=gaps.append):
-        rows[table] = rows.get(table, 0) + batch.num_rows
-    return rows, gaps
+def _shape(subject: Subject) -> str:
+    return "--geometry={},{}".format(*subject.geometry) if subject.geometry else ""
 
 
-def _summary(file: StoreFile, geometry: Geometry | None) -> Any:
-    return summarise(file) if geometry is None else occupancy(file.path, geometry)
+def _verb(subject: Subject, *, lines: str) -> Hashable:
+    """What the command lines of a target print of a store, and the sizes of what they write."""
+    found: list[Hashable] = []
+    for line in lines.replace("SHAPE", _shape(subject)).split(", "):
+        for file in subject.damaged[:4] if "FILE" in line else (subject.root,):
+            places = {"STORE": subject.root, "FILE": file, "OUT": subject.scratch}
+            places["SOUND"] = _sound() / file.relative_to(subject.root)
+            found.append(_run(*(_PLACE.sub(partial(_place, places), word) for word in line.split())))
+    made = (path for path in subject.scratch.rglob("*") if path.is_file() and path.parent.name != "index")
+    return *found, *sorted((path.name, path.stat().st_size) for path in made)
 
 
-def _bytes(file: StoreFile, geometry: Geometry | None) -> Any:
-    """The meaning of a few of its bytes."""
-    return [byte_at(file, at, geometry) for at in (0, 21, 45, 230, file.size() - 1)]
+def _place(places: dict[str, Path], word: re.Match[str]) -> str:
+    return str(places[word[0]])
 
 
-def _query(root: Path, _: Path, geometry: Geometry | None) -> Hashable:
-    keys = (("T", "k0"), ("%RETRY%g", "k"), ("U", "U" + f"{3:031}"), ("AaTopic", "Aa"), ("none", ""))
-    answers = [query(root, topic, key, begin=0, end=1 << 62, geometry=geometry) for topic, key in keys]
-    return tuple((len(answer.offsets), len(answer.messages)) for answer in answers)
+def _metrics(subject: Subject) -> Hashable:
+    """The metrics of an audit, each line in the form that the collector reads."""
+    found = _verb(subject, lines="audit STORE SHAPE --prometheus OUT/audit.prom")
+    for path in subject.scratch.glob("*.prom"):
+        assert all(map(_METRIC.fullmatch, path.read_text("utf-8").splitlines()))
+    return found
 
 
-def _scan(root: Path, _: Path, geometry: Geometry | None) -> Hashable:
-    return len(find(root, topic="T", key="k0", scan=True, geometry=geometry).offsets)
-
-
-def _diff(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
-    """Files compared with those of the sound store."""
-    whole = scratch / "whole"
-    write(whole, small()["small"])
-    count = 0
-    for folder in ("index", "consumequeue", "commitlog", "checkpoint"):
-        one, other = (
-            sorted(path for path in (at, *at.rglob("*")) if path.is_file())
-            for at in (root / folder, whole / folder)
-        )
-        for left, right in zip(one[:2], other[:2], strict=False):
-            count += len(list(diff(left, right, geometry=geometry)))
-    return count
-
-
-def _rebuild(root: Path, scratch: Path, geometry: Geometry | None, *, only_missing: bool = False) -> Hashable:
-    out = scratch / "rebuilt"
-    rebuild(root, out, geometry=geometry, only_missing=only_missing)
-    assert (out / "_manifest.json").is_file()
-    return tuple(
-        sorted(
-            (path.name, path.stat().st_size)
-            for path in out.rglob("*")
-            if path.is_file() and path.parent.name != "index"
-        )
-    )
-
-
-def _findings(root: Path, _: Path, geometry: Geometry | None, *, level: Any) -> Hashable:
-    return tuple((one.code, one.file, one.offset) for one in audit(root, level, geometry=geometry))
-
-
-def _source(root: Path, _: Path, geometry: Geometry | None, *, name: str) -> Hashable:
+def _source(subject: Subject, *, name: str) -> Hashable:
     """The work of Spark's Python workers: the plan, and each partition's rows."""
     from rocket_spark.sources import SOURCES
 
     source = next(one for one in SOURCES if one.format_name == f"rocketmq-{name}")
-    shape = (
-        {}
-        if geometry is None
-        else {"hashSlotNum": str(geometry.hash_slot_num), "indexNum": str(geometry.index_num)}
-    )
-    made = source({"path": str(root), "mode": "PERMISSIVE", **shape})
-    reader = made.reader(made.schema())
-    return sum(batch.num_rows for part in reader.partitions() for batch in reader.read(part))
+    options = {"path": str(subject.root), "mode": "PERMISSIVE"}
+    if subject.geometry:
+        options |= dict(zip(("hashSlotNum", "indexNum"), map(str, subject.geometry), strict=True))
+    made = source(options)
+    try:
+        reader = made.reader(made.schema())
+        return sum(batch.num_rows for part in reader.partitions() for batch in reader.read(part))
+    except ERRORS as error:
+        return f"{type(error).__name__}: {error}"
 
 
-def _repair(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
+def _repair(subject: Subject) -> Hashable:
     """A repair of a copy and its undoing, which gives all bytes back; so does a repair that is refused."""
-    if sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) > _LARGEST_COPY:
-        return str(repair.plan_repair(repair.Target(root, geometry=geometry)).left)
-    store = scratch / "store"
-    shutil.copytree(root, store)
+    files = [path for path in subject.root.rglob("*") if not path.is_dir()]
+    if not all(map(Path.is_file, files)) or sum(path.stat().st_size for path in files) > _LARGEST_COPY:
+        return _verb(subject, lines="repair STORE --plan SHAPE")
+    store = subject.scratch / "store"
+    shutil.copytree(subject.root, store)
     before = own_contents(store)
     try:
-        done = repair.repair(repair.Target(store, geometry=geometry))
-        if done.folder and not done.worse:
-            repair.undo(store)
-        return str((done.plan.away, done.plan.into, dict(done.plan.topics), done.worse))
+        found = _verb(subject, lines="repair OUT/store --apply SHAPE")
+        if own_contents(store) != before:
+            _verb(subject, lines="repair OUT/store --undo")
     finally:
         assert own_contents(store) == before, "the repair left another store"
+    return found
 
 
-def _at(root: Path, _: Path, geometry: Geometry | None) -> Hashable:
-    """The logical offsets at three times in each queue of two topics."""
-    del geometry
-    store, found = Store(root), list[str]()
-    for topic, queue in (("T", 0), ("U", 0), ("SCHEDULE_TOPIC_XXXX", 0)):
-        for time in (0, BEGIN + 7000, 1 << 62):
-            try:
-                found.append(str(offset_at(store, topic, queue, time)))
-            except ERRORS as error:
-                found.append(type(error).__name__)
-    return tuple(found)
-
-
-def _metrics(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
-    """The metrics of `audit --prometheus`, each line in the form that the collector reads; without the time."""
-    path = scratch / "audit.prom"
-    _write_metrics(path, root, report(root, geometry=geometry))
-    lines = path.read_text("utf-8").splitlines()
-    assert all(map(_METRIC.fullmatch, lines)), lines
-    return "\n".join(lines[:-1])
-
-
-def _conform(root: Path, _: Path, geometry: Geometry | None) -> Hashable:
-    verdict = judge_store(root, geometry=geometry)
-    return str((verdict.observations.kinds, verdict.observations.notes))
-
-
+_SOURCES: Final = ("index", "index-headers", "consumequeue", "consumequeue-ext", "commitlog", "checkpoint")
 VERBS: Final[dict[str, Verb]] = {
-    "store: conform": _conform,
-    "store: decode": partial(_each_file, run=_rows),
-    "store: query": _query,
-    "store: query scan": _scan,
-    "store: audit quick": partial(_findings, level="quick"),
-    "store: audit": partial(_findings, level="default"),
-    "store: audit deep": partial(_findings, level="deep"),
-    "store: restart": lambda root, _, geometry: str([(one, list(one.lost)) for one in restarts(root, geometry=geometry)]),
-    "store: rebuild": _rebuild,
-    "store: rebuild only missing": partial(_rebuild, only_missing=True),
-    "store: digest": lambda root, _, geometry: str(list(digest(root, geometry=geometry))),
-    "store: diff": _diff,
-    "store: repair": _repair,
-    "store: consumers": lambda root, _, __: str(progress(Store(root), sizes=True)),
-    "store: offset at a time": _at,
+    **{f"store: {name}": partial(_verb, lines=lines) for name, lines in _COMMANDS.items()},
+    **{f"Spark source: {name}": partial(_source, name=name) for name in _SOURCES},
     "store: metrics": _metrics,
-    "store: diff of two stores": lambda root, _, __: str(list(compare_stores(root, _sound()))),
-    "store: inspect": lambda root, _, geometry: str(look_at(root, geometry=geometry)),
-    "store: summary": partial(_each_file, run=_summary),
-    "store: bytes": partial(_each_file, run=_bytes),
-    **{
-        f"Spark source: {name}": partial(_source, name=name)
-        for name in ("index", "index-headers", "consumequeue", "consumequeue-ext", "commitlog", "checkpoint")
-    },
-}  # fmt: skip
+    "store: repair": _repair,
+}
 
 
 def _judge(data: bytes, folder: Path) -> None:
@@ -242,8 +187,7 @@ _JOURNALS: Final = (
 
 def _undo(data: bytes, folder: Path) -> str:
     """An undo by a journal; what is not in the store, and the log, stays as it is, and of a refusal all does."""
-    root = folder / "outer"
-    shutil.rmtree(root, ignore_errors=True)
+    root = folder
     for name, content in _FILES.items():
         os.utime(put(root, name, content), ns=(_TIME, _TIME))
     put(root, f"store/{_FOLDER}/repair.json", data)
@@ -290,8 +234,7 @@ def _linked(data: bytes, folder: Path) -> str:
         verb, damaged, links = json.loads(data)
     except (ValueError, TypeError):
         return "no links"
-    root = folder / "outer"
-    shutil.rmtree(root, ignore_errors=True)
+    root = folder
     for name in ("docs/.bashrc", f"docs/{0:020}"):
         put(root, name, b"mine")
     store = root / "store"
@@ -322,7 +265,7 @@ TARGETS: Final = {
     "links in a store": Target(_LINKS, _linked, ERRORS),
     "manifest and store": Target(mutated((json.dumps(MANIFEST).encode(),)), _judge, ERRORS),
     **{
-        f"{kind}{name}": Target(inputs(), partial(way, run=run), ERRORS)
+        f"{kind}{name}": Target(damaged_stores(), partial(way, run=run), ERRORS)
         for kind, way in (("", check), ("changing ", change))
         for name, run in VERBS.items()
         if not (kind and run is _repair)  # it works on a copy, which does not change
