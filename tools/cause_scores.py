@@ -186,7 +186,7 @@ def pairs(seed: int, misreadings: Sequence[Mutant] = MISREADINGS) -> Iterator[tu
     families: dict[str, list[Mutant]] = {}
     for mutant in misreadings:
         families.setdefault(mutant.clause.rpartition("-")[0], []).append(mutant)
-    rng = Random(seed)  # noqa: S311 - no secrets
+    rng = Random(seed)
     both = list(combinations(families.values(), 2))
     rng.shuffle(both)
     for one, other in both:
@@ -197,7 +197,7 @@ def pairs(seed: int, misreadings: Sequence[Mutant] = MISREADINGS) -> Iterator[tu
 
 def triples(seed: int, misreadings: Sequence[Mutant] = MISREADINGS) -> Iterator[tuple[Mutant, ...]]:
     """Misreadings of three families that can be combined, without end."""
-    rng = Random(seed)  # noqa: S311 - no secrets
+    rng = Random(seed)
     while True:
         drawn = tuple(rng.sample(misreadings, 3))
         if len({mutant.clause.rpartition("-")[0] for mutant in drawn}) == 3 and _can_be_combined(drawn):

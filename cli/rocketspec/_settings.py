@@ -77,9 +77,9 @@ def read_settings(
         OSError: the configuration cannot be read.
     """
     given = read_geometry(geometry)
-    options = [part for folder in commitlog or () for part in ("--commitlog", os.path.abspath(folder))]  # noqa: PTH100
+    options = [part for folder in commitlog or () for part in ("--commitlog", os.path.abspath(folder))]
     options += [] if geometry is None else ["--geometry", geometry]
-    options += [] if broker_conf is None else ["--broker-conf", os.path.abspath(broker_conf)]  # noqa: PTH100
+    options += [] if broker_conf is None else ["--broker-conf", os.path.abspath(broker_conf)]
     if broker_conf is None:
         if store is None:
             raise UsageError("name the directory of a store, or give --broker-conf FILE")

@@ -71,7 +71,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Registers a marker for each clause, when the suite is asked for."""
     if config.getoption(_ADAPTER) is None:
         return
-    from rocket_spec.clauses import clauses  # noqa: PLC0415 - nothing is imported before it is needed
+    from rocket_spec.clauses import clauses
 
     for clause in clauses().values():
         config.addinivalue_line("markers", f"{clause.id}: {clause.summary}")
@@ -87,9 +87,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("rocketspec_case", [skipped])
         metafunc.config.stash[_SKIPPED] = reason
         return
-    from rocket_spec.errors import UsageError  # noqa: PLC0415
+    from rocket_spec.errors import UsageError
 
-    from rocket_conformance.planning import plan  # noqa: PLC0415
+    from rocket_conformance.planning import plan
 
     option = metafunc.config.getoption
     level: Level = "must" if option("--rocketspec-level") == "must" else "observed"
@@ -119,10 +119,10 @@ def _number(config: pytest.Config, option: str, kind: type[_Number]) -> _Number:
 @pytest.fixture(scope="session")
 def rocketspec_transport(pytestconfig: pytest.Config) -> Generator[Transport]:
     """The started adapter; one process per worker."""
-    import os  # noqa: PLC0415
-    import shlex  # noqa: PLC0415
+    import os
+    import shlex
 
-    from rocket_conformance.transport import AdapterError, open_command  # noqa: PLC0415
+    from rocket_conformance.transport import AdapterError, open_command
 
     text = str(pytestconfig.getoption(_ADAPTER))
     command = (
@@ -142,11 +142,11 @@ def rocketspec_transport(pytestconfig: pytest.Config) -> Generator[Transport]:
 @pytest.fixture(scope="session")
 def rocketspec_baseline(pytestconfig: pytest.Config) -> Baseline:
     """The cases that are known to fail."""
-    from pathlib import Path  # noqa: PLC0415
+    from pathlib import Path
 
-    from rocket_spec.errors import UsageError  # noqa: PLC0415
+    from rocket_spec.errors import UsageError
 
-    from rocket_conformance.report import Baseline, read_baseline  # noqa: PLC0415
+    from rocket_conformance.report import Baseline, read_baseline
 
     path = pytestconfig.getoption("--rocketspec-baseline")
     if path is None:
@@ -162,8 +162,8 @@ def rocketspec_check(
     rocketspec_transport: Transport, rocketspec_baseline: Baseline, pytestconfig: pytest.Config
 ) -> Callable[[Planned], None]:
     """Runs a case or property, and fails or skips the test by its verdict."""
-    from rocket_conformance.report import failure_text  # noqa: PLC0415
-    from rocket_conformance.running import Options, run_planned  # noqa: PLC0415
+    from rocket_conformance.report import failure_text
+    from rocket_conformance.running import Options, run_planned
 
     options = Options(
         examples=_number(pytestconfig, "--rocketspec-examples", int),

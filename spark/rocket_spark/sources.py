@@ -131,7 +131,7 @@ class _StoreSource(DataSource):
             formats = " and ".join(format_of(table) for table in FOLLOWED)
             raise UsageError(f"{option}{self.format_name}: cannot be followed; {formats} can")
 
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         self._require_followed()
         require_streams()
         from rocket_spark.streaming import StoreStreamReader
@@ -147,7 +147,7 @@ class _StoreSource(DataSource):
             "and `rocketspec rebuild` or rebuild_stores for index files and queues"
         )
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: N802, FBT001 - Spark's form
+    def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: FBT001 - Spark's form
         self.writer(schema, overwrite)
 
 

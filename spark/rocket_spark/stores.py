@@ -367,4 +367,4 @@ def copied(files: Iterable[StoreFile]) -> Iterator[Path]:
 
 
 def _absolute(folder: str) -> str:
-    return stripped(folder) if is_remote(folder) else os.path.abspath(storage_for(folder)[1])  # noqa: PTH100
+    return stripped(folder) if is_remote(folder) else os.path.abspath(storage_for(folder)[1])

@@ -69,11 +69,11 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The stores as they are now."""
         return StoreTails(self.asked, self.table, fail_on_loss=self.fail_on_loss)
 
-    def initialOffset(self) -> Offsets:  # noqa: N802 - Spark's name
+    def initialOffset(self) -> Offsets:
         """The offset at which a new query begins."""
         return self._tails().named(self.start, "startingOffsets", others="earliest")
 
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+    def getDefaultReadLimit(self) -> ReadLimit:
         """The limit of one trigger; `latestOffset` checks both options if both are given."""
         if self.max_rows is not None:
             return ReadMaxRows(self.max_rows)
@@ -81,7 +81,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return ReadMaxBytes(self.max_bytes)
         return ReadAllAvailable()
 
-    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802 - Spark's name
+    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:
         """The offset up to which the next trigger reads."""
         limited = not isinstance(limit, ReadAllAvailable)
         tails = self._tails()
@@ -92,7 +92,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         )
         return tails.limited(start, begin, end, self.target)
 
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+    def prepareForTriggerAvailableNow(self) -> None:
         """Limits the query to what exists now."""
         self.target = self._tails().ends()
 

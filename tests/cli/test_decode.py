@@ -110,7 +110,6 @@ def test_times_in_utc_in_parquet(run: Run, tmp_path: Path) -> None:
     assert (row["logics_msg_timestamp"], row["index_msg_timestamp"]) == (None, None)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
 @pytest.mark.parametrize("gap", [b"", b"junk"])
 def test_long_work_shows_its_progress_on_a_terminal(tmp_path: Path, gap: bytes) -> None:
     records = b"".join(record(96 * number) for number in range(20_000))

@@ -1,13 +1,10 @@
 """Output on a disk without room or inodes, and by a process that may open few files: one line, exit 3, nothing is left."""
 
-import sys
 from pathlib import Path
 
 import pytest
 from limited_disk import run_on_disks
 from rocket_golden import open_store
-
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs tmpfs")
 
 LIMITS = [
     pytest.param("size", range(5, 2000, 5), "no space left on device", id="room"),

@@ -16,8 +16,6 @@ from playwright.sync_api import Browser
 from store_bytes import Entry, checkpoint, ext_unit, index_file, put, record, unit
 from verb_run import on_a_terminal
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="file names and terminals are POSIX")
-
 FIRST: Final = f"{0:020}"
 NAME: Final = (
     "=1\x1b[2J\x1b]0;owned\x07\x9b5m\u202e\u2066\b<img src=x onerror=document.title='owned'>\n# h|[x](y)"

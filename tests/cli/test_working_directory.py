@@ -75,7 +75,6 @@ def test_an_interrupt_while_the_command_starts(store: Path, module: str) -> None
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 @pytest.mark.parametrize(
     ("name", "verb"), [("SIGINT", "decode"), ("SIGTERM", "rebuild"), ("SIGHUP", "decode")]
 )
@@ -92,7 +91,6 @@ def test_a_signal_leaves_no_unfinished_output(store: Path, tmp_path: Path, name:
     assert list(out.glob("*")) == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="descriptors are POSIX")
 @pytest.mark.parametrize(
     ("arguments", "status", "closed"),
     [
@@ -111,7 +109,6 @@ def test_closed_streams(store: Path, tmp_path: Path, arguments: str, status: int
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_output_that_the_disk_does_not_take_is_reported(store: Path) -> None:
     for verb in ("digest", "decode"):  # less and more than a buffer
         with Path("/dev/full").open("w") as full:

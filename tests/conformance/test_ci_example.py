@@ -13,8 +13,6 @@ from adapter_code import GOOD, WRONG, AdapterMaker
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "ci"
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell's example")
-
 
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 """With the command `rocketspec` of this environment."""

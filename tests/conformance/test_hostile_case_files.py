@@ -184,7 +184,6 @@ def test_a_sparse_case_file_of_1_tb_is_refused(tmp_path: Path) -> None:
         read_replay(path)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no FIFOs")
 def test_a_fifo_and_a_folder_are_refused_at_once(tmp_path: Path) -> None:
     path = tmp_path / "fifo"
     os.mkfifo(path)

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -94,7 +93,6 @@ def test_records_that_the_disk_has_no_room_for(
     ]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes and links of POSIX")
 @pytest.mark.parametrize(("lead", "code"), [("", 2), ("/dev/full", 2), ("mine", 0), ("missing", 0)])
 def test_a_report_takes_the_place_of_a_link_and_of_nothing_else(
     lead: str, code: int, tmp_path: Path, verb: Verb
@@ -113,7 +111,6 @@ def test_a_report_takes_the_place_of_a_link_and_of_nothing_else(
     assert (tmp_path / "mine").read_text() == "mine"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes and links of POSIX")
 @pytest.mark.parametrize(
     ("put", "found"),
     [

@@ -32,10 +32,6 @@ from rocket_conformance.transport import (
 from rocket_spec.data import find_data
 from rocket_spec.temporary_folders import remove_tree
 
-POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and sessions")
-LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
-
-
 # --- restarts ---------------------------------------------------------------------------------------------
 
 
@@ -246,7 +242,6 @@ def spawning(adapter: AdapterMaker, tmp_path: Path, *, hang: str) -> list[str]:
     return adapter(SPAWNING.replace("PIDS", repr(str(tmp_path / "pids"))).replace("HANG", hang))
 
 
-@LINUX_ONLY
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_leaves_a_report_and_neither_process_nor_scratch(
     name: str, adapter: AdapterMaker, tmp_path: Path
@@ -281,7 +276,6 @@ def test_a_signal_leaves_a_report_and_neither_process_nor_scratch(
     assert list(room.iterdir()) == []
 
 
-@LINUX_ONLY
 def test_what_an_adapter_started_ends_with_it(adapter: AdapterMaker, tmp_path: Path) -> None:
     command = spawning(adapter, tmp_path, hang="os._exit(1)")
     # What it started holds its pipe, so its end is not seen: a case waits for its timeout.
@@ -292,7 +286,6 @@ def test_what_an_adapter_started_ends_with_it(adapter: AdapterMaker, tmp_path: P
     assert [pid for pid in pids if alive(pid)] == []
 
 
-@LINUX_ONLY
 def test_processes_that_were_there_before_are_left_alone(adapter: AdapterMaker) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True
@@ -302,7 +295,6 @@ def test_processes_that_were_there_before_are_left_alone(adapter: AdapterMaker) 
         assert ours.poll() is None
 
 
-@LINUX_ONLY
 def test_a_second_signal_while_an_adapter_is_ended_leaves_no_process(
     adapter: AdapterMaker, tmp_path: Path
 ) -> None:
@@ -339,7 +331,6 @@ def test_a_signal_that_arrives_within_a_codec_keeps_its_name() -> None:
 # --- scratch ------------------------------------------------------------------------------------------------
 
 
-@POSIX_ONLY
 def test_scratch_of_a_killed_run_is_swept_by_the_next(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path; from rocket_conformance.files import scratch\n"
@@ -361,7 +352,6 @@ def test_scratch_of_a_killed_run_is_swept_by_the_next(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@POSIX_ONLY
 def test_a_link_is_removed_and_not_what_it_points_to(tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "file").write_bytes(b"x")
@@ -405,7 +395,6 @@ SPOILERS = {
 }
 
 
-@POSIX_ONLY
 @pytest.mark.parametrize("code", SPOILERS.values(), ids=SPOILERS.keys())
 def test_a_spoilt_directory_leaves_a_report(code: str, adapter: AdapterMaker, tmp_path: Path) -> None:
     command = adapter("def handle(count, message):\n" + textwrap.indent(textwrap.dedent(code), "    "))

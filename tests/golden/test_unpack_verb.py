@@ -37,7 +37,6 @@ def unpack(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
     return lambda *arguments: runner("golden", capfd, monkeypatch)("unpack", *arguments)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 def test_a_killed_unpack_leaves_no_store_and_the_next_one_sweeps(
     unpack: Callable[..., Outcome], tmp_path: Path
 ) -> None:
@@ -56,7 +55,6 @@ def test_a_killed_unpack_leaves_no_store_and_the_next_one_sweeps(
     assert files == {file.file for file in manifest().stores[NAME].files}
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 @pytest.mark.parametrize("signal", ["2", "15", "1"])
 def test_a_stopped_unpack_leaves_nothing(signal: str, tmp_path: Path) -> None:
     stopped = killed_by(signal, tmp_path)

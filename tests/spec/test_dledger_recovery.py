@@ -79,7 +79,7 @@ class Entries:
 
 
 @pytest.mark.parametrize(("more", "headers"), [(0, True), (48, True), (48, False), (5000, True)])
-def test_the_page_dispatches_entries(more: int, headers: bool, dledger: Facts, tmp_path: Path) -> None:  # noqa: FBT001
+def test_the_page_dispatches_entries(more: int, headers: bool, dledger: Facts, tmp_path: Path) -> None:
     """LOG-DSP-10, DLG-9: as the real store, from the log's start; a page that forgets the headers of entries does not."""
     variant = f"no queues, total size of a record +{more}" if more else "no queues"
     store = rocket_golden.open_store("dledger", tmp_path)

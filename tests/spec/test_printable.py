@@ -1,7 +1,6 @@
 """Text from strangers is shown without any character that acts."""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -37,7 +36,6 @@ def test_a_text_of_15_mb_is_cut() -> None:
     assert len(printable("\x1b" * 3_000, limit=None)) == 12_000
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 @pytest.mark.parametrize(
     "text",
     [

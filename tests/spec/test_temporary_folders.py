@@ -2,14 +2,11 @@
 
 import os
 import stat
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 from rocket_spec.temporary_folders import owned_folder
-
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes of files are POSIX")
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022])

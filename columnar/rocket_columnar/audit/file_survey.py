@@ -269,7 +269,7 @@ def survey_file(
     try:
         if file.kind == "queue":
             return survey_queue(file, ahead=ahead)
-        assert store.geometry is not None  # noqa: S101 - else no index file's content is checked
+        assert store.geometry is not None
         last = file.name == store.indexes[-1][0].name
         return survey_index(file, store.geometry, live=store.live, last=last)
     except FileNotFoundError:
@@ -366,7 +366,7 @@ class FirstEntries:
             or survey.ends[0] not in self._times
         ):
             return
-        assert self._geometry is not None  # noqa: S101 - entries were read
+        assert self._geometry is not None
         at = entry_position(self._geometry, 1, "time_diff")
         try:
             raw = read_at(self._files[survey.file], at, 4)

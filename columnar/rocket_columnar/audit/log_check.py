@@ -424,7 +424,7 @@ def lag_finding(store: Store, late: Sequence[tuple[int, int]], suspects: Sequenc
 
 def _stop_at(store: Store, at: int, *, light: bool) -> str | None:
     file = store.log_at(at)
-    assert file is not None  # noqa: S101 - the record was read
+    assert file is not None
     at -= file.base_offset
     size = int.from_bytes(read_at(file, at, 4), signed=True)
     data = read_at(file, at, max(size, 0))

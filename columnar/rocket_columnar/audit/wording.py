@@ -202,7 +202,7 @@ def say_entry(
         clause = "IDX-PUT-3" if begin <= 0 else "IDX-PUT-4" if is_far else clause
     entry = f"entry {mark.first:,}{_more(mark.length)}"
     text = kind.text.format(*mark.values, entry=entry, first=mark.first, count=mark.length)
-    assert store.geometry is not None  # noqa: S101 - entries were read
+    assert store.geometry is not None
     at = entry_position(store.geometry, mark.first, field)
     values = Deviation(f"entry {mark.first} {field}", value, expected, record, mark.length, allowed)
     cure = "none needed: it harms nothing" if kind.severity == "note" else None

@@ -227,7 +227,7 @@ def _queue(
     first, second = pair
     if first is None or second is None:
         there = first or second
-        assert there is not None  # noqa: S101 - one store has it
+        assert there is not None
         yield StoreDifference(shown, "missing", 1 + (second is None), there.messages, there.min_offset)
         return
     ends = first.max_offset, second.max_offset

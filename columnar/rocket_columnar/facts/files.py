@@ -208,7 +208,7 @@ class Files:
             UsageError: no file of a store, or logs that are in the way of one another.
             OSError: a directory cannot be read.
         """
-        assert self.path is not None  # noqa: S101 - else the files are known
+        assert self.path is not None
         try:
             found = find_files(
                 self.path,

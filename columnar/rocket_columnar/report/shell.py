@@ -55,10 +55,10 @@ class Shell:
     @classmethod
     def of(cls, store: Path | str, options: Sequence[str] = (), conf: Path | str | None = None) -> Shell:
         """The commands for a store on this machine, which work in any directory."""
-        whole = os.path.abspath(store)  # noqa: PTH100 - resolve() would follow links, and change the name
+        whole = os.path.abspath(store)
         name = re.sub(r"[^A-Za-z0-9_.-]", "_", Path(whole).name)
         stamp = f"{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-        return cls(whole, tuple(options), None if conf is None else os.path.abspath(conf), stamp)  # noqa: PTH100
+        return cls(whole, tuple(options), None if conf is None else os.path.abspath(conf), stamp)
 
     def file(self, name: str) -> str:
         """A file of the store."""

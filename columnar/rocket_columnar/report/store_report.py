@@ -181,7 +181,7 @@ def report_on(
 
 
 def _options(store: Store) -> list[str]:
-    options = [word for folder in store.commitlog for word in ("--commitlog", os.path.abspath(folder))]  # noqa: PTH100
+    options = [word for folder in store.commitlog for word in ("--commitlog", os.path.abspath(folder))]
     geometry, conf = store.given_geometry, store.conf
     options += [] if geometry is None else ["--geometry", f"{geometry.hash_slot_num},{geometry.index_num}"]
-    return options + ([] if conf is None else ["--broker-conf", os.path.abspath(conf.path)])  # noqa: PTH100
+    return options + ([] if conf is None else ["--broker-conf", os.path.abspath(conf.path)])

@@ -337,7 +337,7 @@ def predicted(
     if store.live:
         if store.path is not None and not store.holder:
             return f"{store.path / 'abort'} exists, and this system does not report locks"
-        assert store.path is not None  # noqa: S101 - it has a lock
+        assert store.path is not None
         lock = store.path / "lock"
         return (
             f"process {store.holder} holds the lock of {lock}"

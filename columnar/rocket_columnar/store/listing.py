@@ -98,7 +98,7 @@ class _Finder:
         self.own_log = own_log
         self.root = root
         self.skipped = skipped
-        self._whole = Path(os.path.abspath(path))  # noqa: PTH100
+        self._whole = Path(os.path.abspath(path))
 
     def name(self, path: Path) -> str:
         whole = self._whole / path.relative_to(self.path) if path.is_relative_to(self.path) else path
@@ -362,7 +362,7 @@ def find_files(
         require_regular(path, mode)
         return [_from_file(path, kind, kinds)]
     skipped: list[tuple[str, str]] = []
-    finder = _Finder(path, Path(os.path.abspath(path)), skipped, folders, own_log=own_log)  # noqa: PTH100
+    finder = _Finder(path, Path(os.path.abspath(path)), skipped, folders, own_log=own_log)
     files = _in_directory(finder, kind, kinds if kind is None else (kind,))
     if not files:
         place = place_of(path, is_file=False)

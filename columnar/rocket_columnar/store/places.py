@@ -102,7 +102,7 @@ class PathFacts:
 
 def place_of(path: Path, *, is_file: bool) -> PathFacts | None:
     """The place of `path` in a store by its own and its parents' names, or None."""
-    whole = Path(os.path.abspath(path))  # noqa: PTH100  (resolve() would follow the symbolic links that name the place)
+    whole = Path(os.path.abspath(path))
     folder = whole.parent if is_file else whole
     parts = folder.parts
     for depth in (0, 1, 2):
@@ -214,7 +214,7 @@ def log_of_member(path: Path) -> Path:
     Raises:
         UsageError: DLedger's own index and bookkeeping, which are not files of a store.
     """
-    whole = Path(os.path.abspath(path))  # noqa: PTH100
+    whole = Path(os.path.abspath(path))
     if _is_member(whole) and (path / MEMBER_LOG).is_dir():
         return path / MEMBER_LOG
     for inside in (whole, whole.parent):
@@ -241,7 +241,7 @@ def require_store(path: Path, parts: Sequence[str]) -> None:
     _refuse_member(path)
     if any((path / part).exists() for part in parts) or member_logs(path):
         return
-    whole = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links, and change the name
+    whole = Path(os.path.abspath(path))
     if whole.name in parts:
         raise UsageError(f"{path}: the {whole.name} folder of a store; expected the store, {path.parent}")
     refuse_parent(path)
@@ -264,7 +264,7 @@ def _refuse_member(path: Path) -> None:
     """
     if any((path / name).exists() for name in _PLACES_PARTS) or member_logs(path):
         return
-    whole = Path(os.path.abspath(path))  # noqa: PTH100
+    whole = Path(os.path.abspath(path))
     for folder in (whole, whole.parent):
         if _is_member(folder) and (folder / MEMBER_LOG).is_dir():
             raise UsageError(f"{path}: belongs to a DLedger member; expected the store, {folder.parent}")

@@ -196,7 +196,7 @@ class _Check:
 
     def run(self) -> Iterator[Exchange]:
         hello, received = self._transport.hello, self._transport.line
-        assert isinstance(received, bytes)  # noqa: S101 - it was understood
+        assert isinstance(received, bytes)
         yield Exchange("hello", _HELLO, text_of(received), (*about_hello(hello), *self._unasked()))
         probe = _nothing_open(hello)
         smoke = _smoke_cases(hello)

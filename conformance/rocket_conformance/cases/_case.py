@@ -169,13 +169,13 @@ def _named(file: str | None) -> Generator[None]:
 
 def _list(name: str, value: object) -> list[object]:
     if not isinstance(value, list):
-        raise ValueError(f"{name} that is missing or not a list")  # noqa: TRY004 - one error for one wrong value
+        raise ValueError(f"{name} that is missing or not a list")
     return cast("list[object]", value)
 
 
 def _object(name: str, value: object) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise ValueError(f"{name} that is not an object")  # noqa: TRY004 - one error for one wrong value
+        raise ValueError(f"{name} that is not an object")
     return cast("dict[str, object]", value)
 
 
@@ -242,6 +242,6 @@ def _files(value: object, allowance: Allowance) -> dict[str, FileImage]:
             raise ValueError(f"file {path!r:.80}: is inside another file")
         packed = _object(f"file {path!r:.80}", entry).get("zstd_base64")
         if not isinstance(packed, str):
-            raise ValueError(f"file {path!r:.80} without zstd_base64")  # noqa: TRY004 - one error for one wrong value
+            raise ValueError(f"file {path!r:.80} without zstd_base64")
         images[path] = image_from_base64(packed, allowance)
     return images

@@ -48,7 +48,7 @@ def source_of(module: str) -> str:
     spec = find_spec(name)
     text = cast("Any", spec.loader).get_source(name) if spec and spec.loader else None
     if not isinstance(text, str):
-        raise ValueError(f"no source of {name}")  # noqa: TRY004 - the name is what is wrong
+        raise ValueError(f"no source of {name}")
     return text
 
 

@@ -215,7 +215,7 @@ class CaseState:
     @property
     def shown(self) -> Trial:
         """The smallest example that failed, of a case that has one."""
-        assert self.worst is not None  # noqa: S101 - the caller looked
+        assert self.worst is not None
         return self.worst
 
     @property

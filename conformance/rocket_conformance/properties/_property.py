@@ -212,7 +212,7 @@ def example(
     wanted: Property, *, seed: int, number: int, geometries: Sequence[Geometry] | None = None
 ) -> Case:
     """One list of a property; the same for the same arguments, on any machine."""
-    rng = Random(f"{seed}/{wanted.id}/{number}")  # noqa: S311 - not for secrets
+    rng = Random(f"{seed}/{wanted.id}/{number}")
     geometry = rng.choice(list(geometries)) if geometries else None
     drawn = wanted.draw(rng, geometry, number)
     return Case(

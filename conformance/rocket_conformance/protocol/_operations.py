@@ -75,7 +75,7 @@ def key_of(op: Op, name: str = "key") -> str:
         return bytes.fromhex(units).decode("utf-16-be", "surrogatepass")
     key = op.get(name)
     if not isinstance(key, str):
-        raise ValueError(f"operation without {name} or {name}_utf16: {op!r}")  # noqa: TRY004 - one error for a bad message
+        raise ValueError(f"operation without {name} or {name}_utf16: {op!r}")
     return key
 
 
@@ -107,7 +107,7 @@ def check_path(value: object) -> str:
         ValueError: when it is anything else.
     """
     if not isinstance(value, str):
-        raise ValueError(f"{value!r:.80} is not a path")  # noqa: TRY004 - one error for one wrong value
+        raise ValueError(f"{value!r:.80} is not a path")
     parts = value.split("/")
     if len(parts) > _MOST_PARTS:
         raise ValueError(f"{value!r:.80} has {len(parts)} parts; at most {_MOST_PARTS} are allowed")
@@ -403,7 +403,7 @@ def _object(kind: Kind, value: object) -> dict[str, Any]:
 
 def _of_type(kind: type[_Value], value: object, otherwise: str) -> _Value:
     if not isinstance(value, kind):
-        raise ValueError(f"{value!r:.80} is {otherwise}")  # noqa: TRY004 - one error for one wrong value
+        raise ValueError(f"{value!r:.80} is {otherwise}")
     return value
 
 

@@ -101,7 +101,7 @@ def wrong_key(found: AuditFinding, files: Sequence[StoredIndex], log: StoredLog)
         log: what was stored.
     """
     deviation = found.deviation
-    assert deviation is not None  # noqa: S101 - every such finding has one
+    assert deviation is not None
     stored = None if deviation.record is None else log.at(deviation.record)
     place = Place(found.file, found.offset, deviation.field, deviation.found, deviation.expected)
     if stored is None:

@@ -163,7 +163,7 @@ class ChildTransport:
         """Says bye, or closes stdin without it: the line that comes, and how the process ends within five seconds."""
         if self._process is None:
             self._start()
-        assert self._process is not None  # noqa: S101 - it has been started
+        assert self._process is not None
         if bye:
             self._process.send(encode_line(BYE))
             line = self._process.receive(BYE_SECONDS)
@@ -325,7 +325,7 @@ class ChildTransport:
         Raises:
             _BrokenError: when the process is of no more use; it has been ended.
         """
-        assert self._process is not None  # noqa: S101 - something is in flight
+        assert self._process is not None
         oldest = next(iter(waiting.values()))
         self.line, passed = self._wait(oldest, self._process)
         if self.line is Event.SILENCE:

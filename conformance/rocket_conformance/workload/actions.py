@@ -51,7 +51,7 @@ def make_actions(seed: int, count: int) -> list[Action]:
         seed: of everything that is drawn.
         count: number of plain messages that follow the directed ones, to roll index and queue files.
     """
-    rng = random.Random(seed)  # noqa: S311 - test data
+    rng = random.Random(seed)
     actions = [
         *_keys(rng),
         *_tags(rng),

@@ -62,7 +62,7 @@ class Client:
         Raises:
             ClientError: when the client ended.
         """
-        assert self._process.stdin is not None  # noqa: S101 - a pipe was asked for
+        assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(action) + "\n")
             self._process.stdin.flush()
@@ -71,7 +71,7 @@ class Client:
         return self._answer()
 
     def _answer(self) -> dict[str, Any]:
-        assert self._process.stdout is not None  # noqa: S101
+        assert self._process.stdout is not None
         for line in self._process.stdout:
             if line.startswith("= "):
                 answer: dict[str, Any] = json.loads(line[2:])

@@ -112,7 +112,7 @@ def send_for_the_bound(client: Client, manifest: Manifest) -> None:
         client: of the running broker.
         manifest: takes what was acknowledged; its seed decides the bodies.
     """
-    rng = random.Random(manifest.seed)  # noqa: S311 - test data
+    rng = random.Random(manifest.seed)
     before, after = ([large_message(rng) for _ in range(count)] for count in (_LARGE, _LARGE // 2))
     for action in (*before, {"do": "pause", "ms": _BOUND}, *after, {"do": "pause", "ms": _FLUSHED}):
         carry_out(client, manifest, action)
@@ -144,7 +144,7 @@ def run_crashes(
     Raises:
         ClientError: when the client ends, the broker does not take a topic, or does not stop.
     """
-    rng = random.Random(manifest.seed)  # noqa: S311 - test data
+    rng = random.Random(manifest.seed)
     try:
         for number in range(1, kills + 1):
             broker.start()

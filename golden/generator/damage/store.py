@@ -196,4 +196,4 @@ def applies(kind: Kind, name: str) -> bool:
 def copy_of(pristine: Path, root: Path, name: str, seed: object) -> DamagedCopy:
     """A copy of an unpacked golden store, to be damaged."""
     shutil.copytree(pristine, root)
-    return DamagedCopy(root, manifest().stores[name].geometry[0], random.Random(f"{name} {seed}"))  # noqa: S311 - reproducible places
+    return DamagedCopy(root, manifest().stores[name].geometry[0], random.Random(f"{name} {seed}"))

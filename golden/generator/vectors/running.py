@@ -48,14 +48,14 @@ def run(cases: Iterable[dict[str, Any]], command: Sequence[str]) -> Iterator[dic
 
 
 def _tell(adapter: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
-    assert adapter.stdin is not None  # noqa: S101 - it is a pipe
+    assert adapter.stdin is not None
     adapter.stdin.write(json.dumps(message).encode() + b"\n")
     adapter.stdin.flush()
 
 
 def _ask(adapter: subprocess.Popen[bytes], message: dict[str, Any]) -> dict[str, Any]:
     _tell(adapter, message)
-    assert adapter.stdout is not None  # noqa: S101 - it is a pipe
+    assert adapter.stdout is not None
     line = adapter.stdout.readline()
     if not line:
         raise SystemExit(f"the adapter died on {message.get('id', message['cmd'])}")

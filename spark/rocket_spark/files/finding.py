@@ -116,7 +116,7 @@ def commit_logs(options: Mapping[str, str] | None) -> list[str]:
     """The directories in the option `commitlog`: paths, absolute ones, or URIs."""
     given = next((value for name, value in (options or {}).items() if name.lower() == COMMITLOG), "")
     folders = [folder.strip() for folder in given.split(",") if folder.strip()]
-    return [folder if is_remote(folder) else os.path.abspath(storage_for(folder)[1]) for folder in folders]  # noqa: PTH100
+    return [folder if is_remote(folder) else os.path.abspath(storage_for(folder)[1]) for folder in folders]
 
 
 def find_files(

@@ -25,7 +25,7 @@ FULL = FIRST + blank(SIZE - len(FIRST))
 
 @pytest.mark.parametrize(("live", "severity"), [(True, "note"), (False, "warning")])
 def test_a_checkpoint_of_zeros_is_that_of_a_broker_that_has_just_begun(
-    live: bool,  # noqa: FBT001
+    live: bool,
     severity: str,
     tmp_path: Path,
 ) -> None:

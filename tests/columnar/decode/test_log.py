@@ -42,7 +42,7 @@ def run(*sizes: int, start: int = 0) -> list[bytes]:
         (b"", 77, 77, True),  # checked only where there is a body
     ],
 )
-def test_crc(tmp_path: Path, body: bytes, crc: int, shown: int, is_ok: bool) -> None:  # noqa: FBT001
+def test_crc(tmp_path: Path, body: bytes, crc: int, shown: int, is_ok: bool) -> None:
     (row,) = rows_of(log(tmp_path, record(0, body=body, body_crc=crc)))
     assert (row["body_crc"], row["crc_ok"]) == (shown, is_ok)
 

@@ -2,7 +2,6 @@
 
 import shutil
 import struct
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -79,7 +78,6 @@ def test_an_index_file_that_is_cut_short_leaves_the_rest(store: Path) -> None:
     assert len(seen.indexes) == 6
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="locks are reported on Linux")
 def test_a_store_in_use_is_known_by_its_lock(store: Path) -> None:
     """As 4.9.3 locks it: the first byte of the file `lock`, until the process ends."""
     (store / "abort").touch()

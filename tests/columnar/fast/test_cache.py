@@ -79,7 +79,6 @@ def test_settings_in_the_working_folder_are_not_read(tmp_path: Path) -> None:
     assert files_in(planted) == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="modes and owners of POSIX")
 class TestCacheFolder:
     def test_it_is_made_for_the_user_alone(self, tmp_path: Path) -> None:
         (found,) = run(FOLDER, tmp_path)
@@ -97,7 +96,7 @@ class TestCacheFolder:
         assert run(LOOP, tmp_path) == [line, HASHES, "True"]
         assert files_in(tmp_path) == []
 
-    @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root gives a folder away")
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a folder away")
     def test_it_is_not_used_if_it_is_someone_elses(self, tmp_path: Path) -> None:
         folder = tmp_path / ".cache" / "rocketspec" / "compiled"
         folder.mkdir(parents=True, mode=0o700)

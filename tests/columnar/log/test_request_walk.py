@@ -109,7 +109,7 @@ def _long_log(directory: Path) -> StoreFile:
 
 
 @pytest.mark.parametrize("far", [False, True])
-def test_windows_follow_on_one_another(tmp_path: Path, far: bool) -> None:  # noqa: FBT001
+def test_windows_follow_on_one_another(tmp_path: Path, far: bool) -> None:
     """Those that the loop reads itself, and those that a source gives."""
     file = _long_log(tmp_path)
     data = file.path.read_bytes()

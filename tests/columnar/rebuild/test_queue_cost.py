@@ -1,6 +1,5 @@
 """What it costs to put units into many queues."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ def open_files() -> int:
     return len([*Path("/proc/self/fd").iterdir()])
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 def test_few_files_are_open_at_once_however_many_queues_there_are(tmp_path: Path) -> None:
     queues = QueueFiles(tmp_path, (), 60, Holes(0))
     before = open_files()

@@ -168,7 +168,7 @@ def test_messages_whose_places_are_taken(
 @pytest.mark.parametrize(
     ("size", "starts"), [(0x7FFFFFFF, False), (0x7FFFFFFE, False), (0x7FFFFFFD, True), (1 << 20, True)]
 )
-def test_a_record_longer_than_any_array(size: int, starts: bool, crashed: Path) -> None:  # noqa: FBT001
+def test_a_record_longer_than_any_array(size: int, starts: bool, crashed: Path) -> None:
     """STORE-16: an array has at most 2147483645 bytes; the index file is deleted before the log is read."""
     log = crashed / "commitlog" / f"{512:020}"
     log.write_bytes(size.to_bytes(4) + log.read_bytes()[4:])

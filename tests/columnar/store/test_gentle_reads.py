@@ -11,8 +11,6 @@ from rocket_columnar.store import GentleReads, open_reader, read_gently
 PAGE, PIECE = 1 << 12, 1 << 16
 DATA = bytes(range(256)) * (4 * PIECE // 256) + b"the rest"
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="the system has no posix_fadvise")
-
 
 @pytest.fixture(autouse=True)
 def _plain_afterwards() -> Iterator[None]:

@@ -162,7 +162,6 @@ def test_missing_path_is_an_os_error_with_its_name(tmp_path: Path) -> None:
     assert caught.value.filename == str(tmp_path / "nowhere")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 def test_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -68,7 +68,7 @@ def write_page(directory: Path, store: Store, report: AuditReport, *, level: Lev
     log = seen.log
     times = () if log is None else (log.begin_timestamp, log.end_timestamp)
     text = template.render(
-        name=printable(f"Store {os.path.abspath(path)}"),  # noqa: PTH100 - links keep their names
+        name=printable(f"Store {os.path.abspath(path)}"),
         host=printable(socket.gethostname()),
         level=level,
         meanings={code: usual.meaning for code, usual in CODES.items()},

@@ -186,7 +186,7 @@ def _geometry(file: StoreFile, given: Geometry | None) -> GeometryGuess:
     try:
         return resolve([file], given)
     except UsageError:
-        if given is not None or Path(os.path.abspath(file.path)).parent.name != "index":  # noqa: PTH100
+        if given is not None or Path(os.path.abspath(file.path)).parent.name != "index":
             raise
         siblings = find_files(file.path.parent, "index")
         try:
