@@ -74,7 +74,7 @@ def _run(*words: str) -> tuple[int, str, str]:
             command.main()
         except SystemExit as ended:
             code = int(ended.code or 0)
-    answer, notes = (str(stream.buffer.getvalue(), "utf-8") for stream in (out, err))  # type: ignore[attr-defined]
+    answer, notes = (str(stream.buffer.getvalue(), "utf-8") for stream in (out, err))
     assert all(line.startswith("rocketspec: ") for line in notes.splitlines()), notes
     assert code < 2 or notes, code
     return code, _NOW.sub("NOW", answer), notes
