@@ -5,6 +5,8 @@ from typing import Final
 
 from rocket_spec.printable import printable
 
+_LATE: Final = "Python worker failed to connect back"
+
 _CAUSES: Final = (
     (
         r"PYTHON_VERSION_MISMATCH|Python in worker has different version[^\d]*([\d.]+)[^\d]*([\d.]+)",
@@ -31,7 +33,7 @@ _CAUSES: Final = (
         "the results of the tasks exceed spark.driver.maxResultSize: raise it",
     ),
     (
-        r"Python worker failed to connect back",
+        _LATE,
         "a Python worker did not start within the 10 seconds that Spark allows: the machine is too busy; run it again",
     ),
     (
@@ -97,10 +99,15 @@ def cause_of(text: str) -> str:
     return first
 
 
+def is_late(error: BaseException) -> bool:
+    """Whether a Python worker of a stream did not start in time, before its source could answer."""
+    return _LATE in str(error)
+
+
 def reason(error: BaseException) -> str:
     """The one line that says which option, file or schema was wrong, without Spark's and Java's stacks; control characters are escaped."""
     text = str(error)
-    if "Python worker failed to connect back" in text:  # of a stream, before its source could answer
+    if is_late(error):
         return cause_of(text)
     told = [match[1].strip() for line in text.splitlines() if (match := _LINE.match(line))]
     ours = [line for line in told if not _SPARKS.match(line)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from rocket_spec.errors import UsageError
 
 from rocket_spark.decode import DecodeOptions, check_options
-from rocket_spark.failure_causes import cause_of, reason
+from rocket_spark.failure_causes import cause_of, is_late, reason
 from rocket_spark.files import is_remote
 from rocket_spark.output import require_outside
 from rocket_spark.reading import found_stores, request
@@ -21,9 +21,13 @@ from rocket_spark.tasks import JobError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 _USUAL: Final = DecodeOptions()
 _DAY_MS: Final = 86_400_000
+
+_STARTS: Final = 3
+"""How often a stream is started whose Python worker does not start within the 10 seconds that Spark allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +67,6 @@ def follow_stores(
         UsageError: a table that cannot be followed, a folder in a store, a checkpoint of another output, or PySpark before 4.2.
         JobError: a stream failed.
     """
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-    from pyspark.errors import PySparkException
-
     require_streams()
     check_options(options)
     for table in tables or ():
@@ -88,19 +89,35 @@ def follow_stores(
         for place in (out, checkpoint):
             require_outside(place, (store.path for store in found))
         _require_pair(Path(out, table), Path(checkpoint, table))
-        try:
+
+        def start(asked: Mapping[str, str] = asked, table: str = table) -> StreamingQuery:
             frame = _shaped(spark.readStream.format(format_of(table)).options(**asked).load(), table, options)
             by = [name for name in options.partition_by if name in frame.columns]
             writer = frame.writeStream.format("parquet").partitionBy(*by)
             writer = writer.option("checkpointLocation", f"{checkpoint}/{table}")
-            query = writer.trigger(availableNow=True).start(f"{out}/{table}")
-            query.awaitTermination()
+            return writer.trigger(availableNow=True).start(f"{out}/{table}")
+
+        rows[table] = _appended(start)
+    return Increment(rows, unreadable)
+
+
+def _appended(start: Callable[[], StreamingQuery]) -> int:
+    """Runs a stream to its end; how many rows it appended. Where a worker was late, the stream is started again, and goes on."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    queries: list[StreamingQuery] = []
+    for left in reversed(range(_STARTS)):
+        try:
+            queries.append(start())
+            queries[-1].awaitTermination()
+            break
         except PySparkException as error:
-            raise JobError(reason(error)) from None
+            if not left or not is_late(error):
+                raise JobError(reason(error)) from None
         except Py4JError as error:
             raise JobError(cause_of(str(error))) from None
-        rows[table] = sum(progress["numInputRows"] for progress in query.recentProgress)
-    return Increment(rows, unreadable)
+    return sum(progress["numInputRows"] for query in queries for progress in query.recentProgress)
 
 
 def _require_pair(out: Path, checkpoint: Path) -> None:
@@ -116,7 +133,7 @@ def _require_pair(out: Path, checkpoint: Path) -> None:
     done, written, planned = map(
         last, (checkpoint / "commits", out / "_spark_metadata", checkpoint / "offsets")
     )
-    if not done <= written <= planned or (planned < 0 and names(out)):
+    if not done <= written <= planned or (planned < 0 and set(names(out)) - {"_spark_metadata"}):
         raise UsageError(
             f"{out}: was not written with the checkpoint {checkpoint}; use the one of this output"
         )

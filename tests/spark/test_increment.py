@@ -87,5 +87,6 @@ def test_folders_that_do_not_belong_together(
                 spark, [str(store)], str(tmp_path / out), str(tmp_path / checkpoint), ["commit_log"]
             )
     put(tmp_path, "file", b"")
+    (tmp_path / "late/commit_log/_spark_metadata").mkdir(parents=True)  # a run whose worker did not start
     with pytest.raises(JobError, match=r"^\S+Exception: "):
-        follow_stores(spark, [str(store)], str(tmp_path / "new"), str(tmp_path / "file"), ["commit_log"])
+        follow_stores(spark, [str(store)], str(tmp_path / "late"), str(tmp_path / "file"), ["commit_log"])

@@ -12,7 +12,7 @@ from table_rows import Row, table_rows
 from verb_run import Run
 
 CONFIG = {"mappedFileSizeCommitLog": "65536", "mappedFileSizeConsumeQueue": "2000"}
-PATIENCE = 120.0  # seconds
+PATIENCE = 600.0  # seconds
 
 
 def rolled(rows: dict[str, list[Row]]) -> bool:
