@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -11,7 +9,6 @@ from fnmatch import fnmatchcase
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from rich.cells import cell_len, set_cell_size
 from rocket_columnar.formats import iso
 from rocket_columnar.store import DELETE_WHEN, RESERVED_HOURS
 from rocket_spec.printable import printable, shell_word
@@ -29,9 +26,6 @@ if TYPE_CHECKING:
 
 _TOPICS: Final = 15
 _PROBLEMS: Final = 5
-_NAME_WIDTH: Final = 34
-_COLUMNS: Final = 80
-_LEAST: Final = 10
 _KINDS: Final = {
     "plain": "store",
     "several commit-log directories": "store with several commit-log directories",
@@ -48,7 +42,7 @@ def show_overview(
 ) -> None:
     """Prints the overview; `options` are those that an audit of the store needs too."""
     audit = " ".join(["rocketspec", "audit", *map(shell_word, (str(seen.path), *options))])
-    say_all(_lines(seen, name_width=_name_width()))
+    say_all(_lines(seen))
     waiting = "" if consumers is None else summary(consumers)
     if waiting:
         say_all(_row("consumers", waiting))
@@ -56,13 +50,7 @@ def show_overview(
         say_all(["", *_problems(findings, audit, whole=not seen.problems)])
 
 
-def _name_width() -> int:
-    """Columns of a topic's name: fewer on a narrow terminal."""
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else _COLUMNS
-    return min(_NAME_WIDTH, max(columns - _COLUMNS + _NAME_WIDTH, _LEAST))
-
-
-def _lines(seen: Overview, *, name_width: int) -> Iterator[str]:
+def _lines(seen: Overview) -> Iterator[str]:
     name = printable(str(seen.path))
     if seen.clean is None:
         yield name
@@ -87,7 +75,7 @@ def _lines(seen: Overview, *, name_width: int) -> Iterator[str]:
         yield from _index_table(seen.indexes)
     if seen.queues:
         several = len({queue.topic for queue in seen.queues}) > 1
-        yield from _queue_table(seen.queues, name_width, by_topic=several)
+        yield from _queue_table(seen.queues, by_topic=several)
     for file, reason in seen.problems[:_PROBLEMS]:
         yield f"not read: {file}: {reason}"
 
@@ -167,32 +155,45 @@ def _queue_summary(seen: Overview) -> Iterator[str]:
 
 def _index_table(indexes: Sequence[IndexView]) -> Iterator[str]:
     yield ""
-    yield f"{'index file':<17} {'entries':>10}  {'first put':<{len(iso(0))}}  last put"
-    for index in indexes:
-        yield (
-            f"{index.file.rpartition('/')[2]:<17} {index.entries:>10,}  "
-            f"{iso(index.begin_timestamp)}  {iso(index.end_timestamp)}"
+    rows = [
+        (
+            index.file.rpartition("/")[2],
+            f"{index.entries:,}",
+            iso(index.begin_timestamp),
+            iso(index.end_timestamp),
         )
+        for index in indexes
+    ]
+    yield from columns([("index file", "entries", "first put", "last put"), *rows], right={1})
 
 
-def _queue_table(queues: Sequence[QueueView], width: int, *, by_topic: bool) -> Iterator[str]:
+def _numbers(rows: Sequence[Sequence[str]], texts: int) -> Iterator[str]:
+    """Rows of texts, the first of which is cut on a narrow terminal, and then numbers."""
+    count = len(rows[0])
+    return columns(rows, right=range(texts, count), whole=range(1, count), width=get_terminal_size().columns)
+
+
+def _queue_table(queues: Sequence[QueueView], *, by_topic: bool) -> Iterator[str]:
     groups: dict[str, list[QueueView]] = defaultdict(list)
     for queue in queues:
         groups[queue.topic if by_topic else str(queue.queue_id)].append(queue)
     ordered = list(groups.items())
     if by_topic:
         ordered.sort(key=lambda pair: -sum(queue.messages for queue in pair[1]))
-    yield ""
-    title = f"{'topic':<{width}} {'queues':>6}" if by_topic else f"{'queue':<{width}} {'files':>6}"
-    yield f"{title} {'messages':>11} {'min offset':>11} {'max offset':>11}"
+    rows = [
+        (*(("topic", "queues") if by_topic else ("queue", "files")), "messages", "min offset", "max offset")
+    ]
     for name, group in ordered[: _TOPICS if by_topic else None]:
-        shown = printable(name, limit=None)
-        if cell_len(shown) > width:
-            shown = set_cell_size(shown, width - 3) + "..."
-        number = len(group) if by_topic else group[0].files
         least, most = min(queue.min_offset for queue in group), max(queue.max_offset for queue in group)
-        messages = sum(queue.messages for queue in group)
-        yield f"{set_cell_size(shown, width)} {number:>6,} {messages:>11,} {least:>11,} {most:>11,}"
+        numbers = (
+            len(group) if by_topic else group[0].files,
+            sum(queue.messages for queue in group),
+            least,
+            most,
+        )
+        rows.append((printable(name, limit=None), *(f"{number:,}" for number in numbers)))
+    yield ""
+    yield from _numbers(rows, 1)
     left = len(ordered) - _TOPICS
     if by_topic and left > 0:
         yield f"and {counted(left, 'more topic')}; --json lists all queues"
@@ -351,7 +352,6 @@ def _time(timestamp: int | None) -> str:
 
 
 _SHOWN: Final = 15
-_SPACE_NAME: Final = 28
 _HOUR: Final = 3_600_000  # ms
 
 
@@ -369,13 +369,11 @@ def show_space(found: Space, conf: BrokerConf | None) -> None:
     for queue in found.queues:
         numbers = {name: value for name, value in asdict(queue).items() if isinstance(value, int)}
         topics.setdefault(queue.topic, Counter()).update(numbers)
-    _table("topic", sorted(topics.items(), key=lambda pair: -pair[1]["log_bytes"]), found.log_bytes)
+    ordered = sorted(topics.items(), key=lambda pair: -pair[1]["log_bytes"])
+    _table(["topic"], [((topic,), numbers) for topic, numbers in ordered], found.log_bytes)
     say("")
-    _table(
-        "queue",
-        [(f"{queue.topic}/{queue.queue_id}", Counter(asdict(queue))) for queue in found.queues],
-        found.log_bytes,
-    )
+    queues = [((queue.topic, str(queue.queue_id)), asdict(queue)) for queue in found.queues]
+    _table(["topic", "queue"], queues, found.log_bytes)
     rest = found.log_bytes - sum(queue.log_bytes for queue in found.queues)
     say("")
     say(
@@ -395,15 +393,14 @@ def show_space(found: Space, conf: BrokerConf | None) -> None:
     say(f"index files   not needed any more, their records are gone: {spare}")
 
 
-def _table(title: str, rows: list[tuple[str, Counter[str]]], log_bytes: int) -> None:
-    say(f"{title:<{_SPACE_NAME}} {'messages':>11} {'log bytes':>17} {'share':>6} {'expired':>9}")
-    for name, row in rows[:_SHOWN]:
-        share = 100 * row["log_bytes"] / max(log_bytes, 1)
-        shown = printable(name, limit=None)
-        if cell_len(shown) > _SPACE_NAME:  # the end of a queue's name is its number
-            shown = f"{set_cell_size(shown, 14)}...{shown[-11:]}"
-        say(
-            f"{set_cell_size(shown, _SPACE_NAME)} {row['messages']:>11,} {row['log_bytes']:>17,} {share:>5.1f}% {row['expired']:>9,}"
-        )
-    if len(rows) > _SHOWN:
-        say(f"and {counted(len(rows) - _SHOWN, 'more ' + title)}; --json lists all queues")
+def _table(
+    names: list[str], found: Sequence[tuple[Sequence[str], Mapping[str, Any]]], log_bytes: int
+) -> None:
+    rows = [(*names, "messages", "log bytes", "share", "expired")]
+    for texts, row in found[:_SHOWN]:
+        share = f"{100 * row['log_bytes'] / max(log_bytes, 1):.1f}%"
+        shown = (printable(text, limit=None) for text in texts)
+        rows.append((*shown, f"{row['messages']:,}", f"{row['log_bytes']:,}", share, f"{row['expired']:,}"))
+    say_all(_numbers(rows, len(names)))
+    if len(found) > _SHOWN:
+        say(f"and {counted(len(found) - _SHOWN, 'more ' + names[-1])}; --json lists all queues")
