@@ -197,7 +197,7 @@ class Subject:
                 return Left(False)
             started.start()
             units = _units_of(started)
-        except (JavaError, JavaFatalError, UnspecifiedError):
+        except (JavaError, JavaFatalError, UnspecifiedError, OSError):
             return Left(False)
         finally:
             started.close()
@@ -206,7 +206,7 @@ class Subject:
 
 def rows_in(store: Store, kind: str, table: str, *columns: str) -> Iterator[Row]:
     """The rows of a table, gaps of the log and files that cannot be read aside."""
-    files = store.of(kind)
+    files = store.opened_indexes if kind == "index" else store.of(kind)
     if files:
         for _, batch in decode(
             files, tables=[table], columns=columns, on_gap=lambda _: None, on_error=lambda *_: None

@@ -143,6 +143,11 @@ NO_CLAUSE: Final = {
         "a recovery that cuts off the log's end leaves the checkpoint as it is",
         "small-roll: checkpoint_ahead",
     ),
+    "checkpoint.behind": (
+        "a start after a kill goes back further, and loses nothing",
+        "killed: checkpoint_zeros",
+    ),
+    "log.torn": ("a kill may leave the last record incomplete", "killed: log_torn"),
     "index.ahead_of_log": (
         "a recovery leaves index entries of records that it cuts off",
         "lmq: log_end_removed",
@@ -227,15 +232,16 @@ def a_repair_does_what_its_plan_names(subject: Subject) -> Iterator[str]:
 
 
 def a_repair_cures(subject: Subject) -> Iterator[str]:
-    """After `repair --apply` an `audit` has no finding that it was to cure, and no new one but of half messages, which whole queues show."""
+    """After `repair --apply` an `audit` has no finding that it was to cure, and no new one but of half messages, which whole queues show, and of a checkpoint older than the index files that are whole now."""
     done = subject.repaired
     if done is None or done.plan.empty:
         return
     if done.worse:
         yield f"taken back: {done.worse}"
         return
-    left = {one.code for one in done.plan.left} | {"transaction.unresolved"}
-    if new := done.faults - {*subject.faults} - {"transaction.unresolved"}:
+    shown = {"transaction.unresolved", "checkpoint.behind"}
+    left = {one.code for one in done.plan.left} | shown
+    if new := done.faults - {*subject.faults} - shown:
         yield f"new: {new}"
     if not any(code.startswith("log.") for code in left) and (kept := done.faults - left):
         yield f"not cured: {kept}"

@@ -23,7 +23,7 @@ neighbouring ranges are joined), a `Finding` with its `Deviation`, a place among
 """
 
 from rocket_columnar.audit.file_check import planned
-from rocket_columnar.audit.file_survey import Surveys, Targets, survey_file, survey_index
+from rocket_columnar.audit.file_survey import IndexSurvey, Surveys, Targets, survey_file, survey_index
 from rocket_columnar.audit.range_check import check_range, entries_of, read_frames
 from rocket_columnar.audit.ranges import (
     LEVELS,

@@ -86,15 +86,17 @@ def _missing_keys(
     indexed = max((number for number, part in enumerate(parts) if part.indexed), default=-1)
     since = max((part.newest for part in parts if part.newest is not None), default=0) - _ON_THE_WAY
     again = store.dispatched_again_from
+    indexed_from = 0 if again is None else store.indexed_from(again)
     keys: list[KeyRun] = []
     later: list[KeyRun] = []
     before = 0
     for number, part in enumerate(parts):
         for key in part.key_runs:
             is_new = number >= indexed and key.where == NEWEST and key.time >= since
-            if (behind[number] and again is not None) or (store.live and is_new):
+            is_again = behind[number] and again is not None and key.begin >= indexed_from
+            if is_again or (store.live and is_new):
                 later.append(key)
-            elif not behind[number] or key.where != AFTER:
+            elif not behind[number] or again is not None or key.where != AFTER:
                 after = (later.keyed for later in parts[number + 1 :] if later.keyed >= 0)
                 following = key.next if key.next >= 0 else next(after, -1)
                 _glue_key(keys, replace(key, first=key.first + before, next=following))

@@ -433,7 +433,9 @@ class Files:
 
     @property
     def content_indexes(self) -> list[StoreFile]:
-        """The index files whose content can be checked."""
-        if self.geometry is None:
-            return []
-        return [file for file, _ in self.indexes if file.name in self.sound_indexes]
+        """The index files whose content can be checked: of a longer one, what a broker opens."""
+        geometry, sound = self.geometry, self.sound_indexes
+        whole = {
+            file.name for file, _ in self.indexes if geometry and (size_of(file) or 0) > geometry.file_size
+        }
+        return [file for file in self.opened_indexes if file.name in sound | whole]

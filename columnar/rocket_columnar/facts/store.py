@@ -10,7 +10,7 @@ such as the prediction of a start, is kept here too (`Store.once`), so that it i
     state       holder, state, live, clean
     settings    conf, config(table), config_refusal, refusal, listed_topics, kept_topics, unlisted, is_deleted(topic),
                 light, multi_dispatch, delays
-    a start     checkpoint_times, dispatched_again_from
+    a start     checkpoint_times, dispatched_again_from, indexed_from(dispatched_from)
 """
 
 from __future__ import annotations
@@ -417,6 +417,15 @@ class Store(Files):
             return None
         safe = self.conf is not None and self.conf.index_safe
         return recovery_start(self.logs, self.checkpoint_times, clean=False, index_safe=safe)
+
+    def indexed_from(self, dispatched_from: int) -> int:
+        """Physical offset from which a start indexes what it dispatches: not before the end of the last file that it keeps.
+
+        Source: `IndexService.load` 68-74 and `buildIndex` 201-205.
+        """
+        index_time = self.checkpoint_times[2]
+        kept = (header for _, header in self.indexes if self.clean or header.end_timestamp <= index_time)
+        return max([dispatched_from, *[header.end_phy_offset for header in kept][-1:]])
 
 
 def is_deleted(topic: str, kept: frozenset[str] | None) -> bool:

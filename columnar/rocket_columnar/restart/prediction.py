@@ -14,6 +14,7 @@ from rocket_spec.errors import UsageError
 from rocket_spec.profiles import GROUND, Profile, profile, releases
 
 from rocket_columnar.audit import (
+    IndexSurvey,
     RangeResult,
     Surveys,
     entries_of,
@@ -116,7 +117,9 @@ def _keys_of(record: VerifiedRecord | None) -> tuple[str, list[str]]:
 
 
 def lost_keys(store: Store, deleted: AbstractSet[str], begin: int, work: WorkDone) -> LostKeys:
-    """Keys of records before `begin`, where dispatch begins again, that no index file but `deleted` ones has, range by range.
+    """Keys of records before `begin`, from where a start indexes, that no index file but `deleted` ones has, range by range.
+
+    A query follows no slot to an entry that the header's index count does not include.
 
     `work` counts the bytes of the index files and of the log before `begin`.
     """
@@ -126,7 +129,9 @@ def lost_keys(store: Store, deleted: AbstractSet[str], begin: int, work: WorkDon
     work.expect(sum(sizes) + sum(part.size for part in ranges))
     surveys = []
     for file, size in zip(kept, sizes, strict=True):
-        surveys.append(survey_file(store, file))
+        survey = survey_file(store, file)
+        if isinstance(survey, IndexSurvey):
+            surveys.append(replace(survey, count=min(survey.count, max(survey.header.index_count, 1))))
         work.add(size)
     targets = Surveys.of(surveys).indexes
     offsets, hashes = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
@@ -407,7 +412,8 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool)
         dispatch_from = dispatch_start(release, walk_from, end, greatest_end(store))
     lost = LostKeys.none()
     if store.conf is None or store.conf.index_enabled:
-        lost = lost_keys(store, {deletion.file for deletion in indexes}, dispatch_from, work)
+        begin = min(store.indexed_from(dispatch_from), max(dispatch_from, end))
+        lost = lost_keys(store, {deletion.file for deletion in indexes}, begin, work)
     refused = None if release.rules.get("checks_room") else too_long_record(store, end)
     if refused is not None:  # the index was loaded before that
         return Restart(clean, refused, walk_from, end, dispatch_from, (*indexes,), (), lost)
