@@ -36,7 +36,8 @@ _PHYSIC, _LOGICS, _INDEX = (field.name for field in CHECKPOINT.fields)
 _CLAUSES: Final = {_PHYSIC: "CKP-4", _LOGICS: "CQ-PUT-9", _INDEX: "IDX-SVC-18"}
 """The clause of each time."""
 
-_CUT_OFF: Final = "a checkpoint later than the log's end, which a recovery cut off"
+CUT_OFF: Final = "the log's end, which a recovery cut off"
+ENTRIES_CUT_OFF: Final = f"entries of records after {CUT_OFF}"
 _OLD: Final = "a time of the checkpoint that has not been flushed for long"
 
 _Wrong = tuple[str, str, Deviation]
@@ -142,7 +143,7 @@ def check_checkpoint(
         severity, text = _plain_fault(store, times, name, newest)
         of_name = [one for one in wrong if one[0] == name]
         if severity is not None and not of_name:
-            allowed = _CUT_OFF if time > newest else _OLD
+            allowed = f"a checkpoint later than {CUT_OFF}" if time > newest else _OLD
             clause = "CKP-6" if name == _PHYSIC and time <= newest else _CLAUSES[name]
             of_name = [(name, clause, Deviation(name, time, f"about {newest}", allowed=allowed))]
         for _, clause, values in of_name:

@@ -11,6 +11,7 @@ from rocket_spec.errors import FormatError, MalformedError
 from rocket_spec.later_layouts import BATCH_UNIT
 from rocket_spec.layout import EXT_END_MARK, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
 
+from rocket_columnar.audit.checkpoint_check import ENTRIES_CUT_OFF
 from rocket_columnar.decode import Where, decode
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding, strange, unread_findings
@@ -250,7 +251,7 @@ def check_index_files(
                         "header end_phy_offset",
                         header.end_phy_offset,
                         f"below {log_end}",
-                        allowed="entries of records after the log's end, which a recovery cut off",
+                        allowed=ENTRIES_CUT_OFF,
                     ),
                 )
             )

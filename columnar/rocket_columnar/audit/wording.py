@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from rocket_spec.deviations import Deviation
 from rocket_spec.layout import QUEUE_UNIT
 
+from rocket_columnar.audit.checkpoint_check import CUT_OFF, ENTRIES_CUT_OFF
 from rocket_columnar.audit.file_survey import IndexSurvey
 from rocket_columnar.audit.ranges import KeyRun, Mark, UnitRun
 from rocket_columnar.facts import Store
@@ -186,7 +187,7 @@ def say_entry(
     expected: object = kind.expected
     value, record = mark.values[0], mark.values[1] if mark.values[1:] else None
     if what == "entry.lost":
-        allowed = _CUT_OFF if value >= store.end else ""
+        allowed = ENTRIES_CUT_OFF if value >= store.end else ""
     elif what == "entry.wrong":
         # Where a key with the entry's hash is missing it is the offset that leads astray, else the hash is damaged.
         field = "phy_offset" if value in hashes else field
@@ -211,9 +212,8 @@ def say_entry(
     )
 
 
-_UNITS_CUT_OFF: Final = "units of records after the log's end, which a recovery cut off"
+_UNITS_CUT_OFF: Final = f"units of records after {CUT_OFF}"
 _RECOVERED: Final = "a delayed message that a recovery dispatched has its tag's hash (STORE-15)"
-_CUT_OFF: Final = "entries of records after the log's end, which a recovery cut off"
 _LAG: Final = "messages at the log's end that are not indexed yet"
 _LOST: Final = "keys lost to an unclean restart, which deleted an index file (IDX-SVC-6, STORE-11)"
 _DELETED: Final = "keys lost to an unclean restart in DLedger mode, which deleted an index file (DLG-13)"

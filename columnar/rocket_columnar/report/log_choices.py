@@ -98,8 +98,7 @@ class LogChoices:
             finding.foreign for finding in found
         )  # of such a file consumers get nothing but wrong bytes
         best = max(choices, key=lambda choice: (choice.kept, foreign and bool(choice.moved)))
-        ends = [file.base_offset + size for file, size in zip(store.logs, store.log_sizes, strict=True)
-                if file.name in damaged]  # fmt: skip
+        ends = [end for file, end in zip(store.logs, store.log_ends, strict=True) if file.name in damaged]
         as_it_is = choices[0]
         read = as_it_is.refused is None and any(end > as_it_is.walk_from for end in ends)
         last = {file.name for file in store.logs[-1:]}
@@ -144,12 +143,9 @@ class LogChoices:
 
 def _around_gap(store: Store) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files before the first missing one, and those after it; none if none is missing."""
-    ends = store.log_ends
-    names = [file.name for file in store.logs]
-    for number, file in enumerate(store.logs[1:], 1):
-        if file.base_offset > ends[number - 1]:
-            return tuple(names[:number]), tuple(names[number:])
-    return (), ()
+    gap = next((begin for end, begin in store.log_breaks if begin > end), store.begin)
+    before = tuple(file.name for file in store.logs if file.base_offset < gap)
+    return before, tuple(file.name for file in store.logs[len(before) :] if before)
 
 
 def _predicted(

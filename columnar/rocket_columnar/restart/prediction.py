@@ -39,7 +39,6 @@ from rocket_columnar.restart.recovery import (
     deleted_indexes,
     deleted_logs,
     entry_log,
-    missing_bytes,
     passed_gap,
     refusal,
     too_long_record,
@@ -427,7 +426,7 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool)
     if any(queue.endless for queue in queues):
         refused = "consume-queue files of one unit: truncating them never ends"
     unread = 0 if framed else max(store.end - end, 0)
-    missing = missing_bytes(store)
+    missing = sum(max(begin - end, 0) for end, begin in store.log_breaks)
     zeros = tuple(queue.zeros for queue in queues if queue.zeros is not None)
     return Restart(
         clean, refused, walk_from, end, dispatch_from, deletions, units, lost, unread, missing, zeros

@@ -381,21 +381,11 @@ def passed_gap(store: Store, position: int, end: int, *, clean: bool) -> str | N
 
     After a crash the recovery has dispatched what follows a missing file, unless nothing does.
     """
-    for (file, size), (following, _) in pairwise(zip(store.logs, store.log_sizes, strict=True)):
-        gap, after = file.base_offset + size, following.base_offset
-        if gap < after and position < after and (end == after or (clean and end > after)):
-            return (
-                f"{file.name}: the file after it is missing, and dispatch stops there: a start never returns"
-            )
+    for gap, after in store.log_breaks:
+        if max(gap, position) < after and (end == after or (clean and end > after)):
+            name, _ = store.at(gap - 1)
+            return f"{name}: the file after it is missing, and dispatch stops there: a start never returns"
     return None
-
-
-def missing_bytes(store: Store) -> int:
-    """Bytes of the log between its files that no file holds."""
-    files = zip(store.logs, store.log_sizes, strict=True)
-    return sum(
-        max(after.base_offset - file.base_offset - size, 0) for (file, size), (after, _) in pairwise(files)
-    )
 
 
 def _walked(file: StoreFile) -> int:

@@ -83,9 +83,6 @@ def judge_store(
     audited = audit(facts)
     if facts.release is None and facts.signs:
         seen.profile = later_profile(tags="tags" in audited.signs)
-        seen.note(
-            f"no release is given, and 5.x wrote the files: judged by the rules of {seen.profile.version}"
-        )
     records = audited.held["LOG-REC-1"]
     is_damaged = any(found.code.startswith("log.") for found in audited.findings)
     if not records and not is_damaged:
