@@ -89,7 +89,7 @@ def test_faults_of_queues_leave_runs_for_those_of_index_files() -> None:
         "begin-of-the-file-exclusive",
     ]
     found = score([mutant for mutant in MISREADINGS if mutant.name in names], most_runs=3_000)
-    assert (found.named, found.false, found.others) == (set(names), (), 0)
+    assert (found.named, found.false, found.others) == (frozenset(names), (), 0)
 
 
 @pytest.mark.parametrize("most_runs", [0, 40, 400])

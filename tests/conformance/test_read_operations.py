@@ -134,20 +134,6 @@ def test_an_adapter_in_this_process_is_held_to_the_schema() -> None:
         open_handler(twice, check_schema=True).__enter__()
 
 
-def test_a_wrong_entry_is_named() -> None:
-    def later(answer: dict[str, Any], _message: object) -> None:
-        for result in answer["results"]:
-            for entry in result.get("entries", ())[5:6]:
-                entry["time_diff"] += 1
-
-    with open_handler(ChangedAdapter(change=later)) as transport:
-        report = run(transport, Options(select=["IDX-ENT-1/read-mixed"]))
-    [line] = report.cases
-    assert line.verdict == "diverged"
-    assert line.divergence[0]["field"] == "entries[5].time_diff"
-    assert line.divergence[0]["clause"] == "IDX-ENT-1"
-
-
 def test_fields_are_columns_of_the_tables() -> None:
     for kind, table in (
         ("index_header", "index_headers"),

@@ -484,8 +484,10 @@ class _Claims(Search):
     def _passed(self) -> Iterator[tuple[Case, Observation]]:
         """The cases that the implementation passes, if there is a set."""
         passed_case = self.evidence.passed_case
+        if passed_case is None or not self.found:
+            return
         names = (name for group in self.evidence.passed.values() for name in group)
-        for name in (*names, *self.evidence.drawn) if passed_case and self.found else ():
+        for name in (*names, *self.evidence.drawn):
             case, expected = passed_case(name)
             if can_be_run(case, expected):
                 yield case, expected

@@ -4,7 +4,9 @@
 from rocket_conformance.misreadings import MUTANTS, Mutant
 from rocket_conformance.mutants._hunting import (
     CATALOGUE,
+    IMPOSTORS,
     ClauseCoverage,
+    Impostor,
     Outcome,
     coverage,
     figures,
@@ -13,4 +15,3 @@ from rocket_conformance.mutants._hunting import (
     own_cases,
     properties,
 )
-from rocket_conformance.mutants._impostors import IMPOSTORS, Impostor
