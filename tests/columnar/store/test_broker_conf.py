@@ -31,9 +31,10 @@ def test_the_directories_are_split_as_4_9_3_does(
 
 
 def test_a_configuration_as_java_reads_properties(tmp_path: Path) -> None:
-    r"""Comments, `:` and spaces as separators, continued lines, escapes: `java.util.Properties.load`."""
+    r"""Comments, `:` and spaces as separators, continued lines, escapes, the last of equal names: `java.util.Properties.load`."""
     (tmp_path / "broker.conf").write_text(
-        "# comment\n! another\n  maxHashSlotNum = 61\nmaxIndexNum:200\nmappedFileSizeConsumeQueue 400\n"
+        "# comment\n! another\nmaxIndexNum=100\nmax\\u0048ashSlotNum 59\n  maxHashSlotNum = 61\nmaxIndexNum:200\n"
+        "mappedFileSizeConsumeQueue 400\n"
         "storePathRootDir=/data/\\\n    store\nmessageIndexSafe=true\nenableLmq=true\nenableMultiDispatch=TRUE\n"
         "storePathCommitLog=/disk\\u0031/log\n",
     )
