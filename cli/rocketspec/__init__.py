@@ -59,7 +59,7 @@ _MODULES = {
 }
 """The names by the modules that define them."""
 _OTHER_NAMES = {"inspect": "look_at", "open_store": "find_files"}
-"""What they are called there."""
+"""Their names in those modules, where they differ."""
 
 
 if not TYPE_CHECKING:  # a type checker would take every name for one of the package

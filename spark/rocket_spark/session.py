@@ -185,7 +185,7 @@ def open_context(
 def _driver(
     master: str | None, conf: Mapping[str, str], log: Path | None, options: str = ""
 ) -> Iterator[dict[str, str]]:
-    """What the driver of a session or a context needs while the block starts it; gives its settings."""
+    """Prepares the driver of a session or a context while the block starts it; gives its settings."""
     from pyspark.sql import SparkSession
 
     where = f"Spark does not start with master {master}"

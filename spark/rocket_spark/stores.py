@@ -195,7 +195,7 @@ class StoreTask:
     storage: dict[str, str]
     conf: BrokerConf | None = None
     weight: int = 8 << 20
-    """What planning a store costs, in bytes: eight small stores share a task."""
+    """The cost of planning a store, in bytes: eight small stores share a task."""
 
     def files(
         self,

@@ -37,7 +37,9 @@ SUBJECT = re.compile(
 
 MEASURED = {
     "golden/generator/damage/store.py",
+    "columnar/rocket_columnar/rebuild/store_rebuild.py",
     *(f"columnar/rocket_columnar/restart/{name}.py" for name in ("prediction", "queues", "recovery")),
+    "reference/rocket_reference/java.py",
 }
 """Pages of measurements name the hash of these files: a new wording would make them stale."""
 
@@ -49,11 +51,11 @@ SCRIPTS = [
 """Only their docstrings are read."""
 
 
-def docstrings(path: Path) -> str:
+def docstrings(path: Path) -> list[str]:
     """The docstrings of a module, its classes and functions."""
     kinds = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
     nodes = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, kinds)]
-    return "\n".join(ast.get_docstring(node) or "" for node in nodes)
+    return [ast.get_docstring(node) or "" for node in nodes]
 
 
 def constants(tree: ast.Module) -> list[str]:
@@ -78,7 +80,9 @@ def rejected(text: str) -> list[str]:
 
 
 def test_pages_and_docstrings_of_scripts_use_none_of_the_rejected_phrases() -> None:
-    texts = {page: page.read_text("utf-8") for page in PAGES} | {path: docstrings(path) for path in SCRIPTS}
+    texts = {page: page.read_text("utf-8") for page in PAGES} | {
+        path: "\n".join(docstrings(path)) for path in SCRIPTS
+    }
     found = {path.relative_to(ROOT).as_posix(): rejected(text) for path, text in texts.items()}
     assert {name: phrases for name, phrases in found.items() if phrases} == {}
 
@@ -86,15 +90,18 @@ def test_pages_and_docstrings_of_scripts_use_none_of_the_rejected_phrases() -> N
 MODULES = [page for page in PAGES if page.suffix == ".py"]
 
 
-def test_a_module_says_what_it_does() -> None:
-    first = {
-        page.relative_to(ROOT).as_posix(): ast.get_docstring(ast.parse(page.read_text("utf-8"))) or ""
-        for page in [
-            *MODULES,
-            *(page for page in SCRIPTS if page.parts[len(ROOT.parts)] in {"tools", "website"}),
+def test_a_docstring_says_what_the_code_does() -> None:
+    texts = {page.relative_to(ROOT).as_posix(): docstrings(page) for page in MODULES}
+    for page in SCRIPTS:
+        if page.parts[len(ROOT.parts)] in {"tools", "website"}:
+            texts[page.relative_to(ROOT).as_posix()] = docstrings(page)[:1]
+    found = {
+        name: [
+            text for text in of if QUESTION.match(text) and (text == of[0] or not text.startswith("Whether"))
         ]
+        for name, of in texts.items()
     }
-    assert {name for name, text in first.items() if QUESTION.match(text)} - MEASURED == set()
+    assert {name: of for name, of in found.items() if of and name not in MEASURED} == {}
 
 
 def test_each_constant_has_its_own_docstring() -> None:

@@ -166,7 +166,7 @@ def check_checkpoint(
 
 
 def _plain_fault(store: Store, times: dict[str, int], name: str, newest: int) -> tuple[Severity | None, str]:
-    """What a time would do to a recovery, with its severity; None if it does nothing."""
+    """The effect of a time on a recovery, with its severity; None if it has none."""
     time = times[name]
     if time > newest:
         text = f"found {name} {time:,}, but the newest record was stored at {newest:,}: "

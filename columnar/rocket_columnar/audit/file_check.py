@@ -178,7 +178,7 @@ def check_ext_files(
 
 
 def _end_of_ext(file: StoreFile, following: StoreFile) -> Finding | None:
-    """What is wrong with the end of an ext file: a mark after its units, where the next file's first unit did not fit."""
+    """The fault of an ext file's end, which is a mark after its units, where the next file's first unit did not fit."""
     data, at = read_at(file, 0, file.size()), 0
     while (size := int.from_bytes(data[at : at + 2], signed=True)) > 0 and at + size <= len(data):
         at += size

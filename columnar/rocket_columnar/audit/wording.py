@@ -221,7 +221,7 @@ _BEGUN_BEFORE: Final = "the first index file begins in the middle of a message; 
 
 
 def _why_missing(store: Store, run: KeyRun, files: Sequence[IndexSurvey]) -> str:
-    """Why a start of 4.9.3 may have left keys without an entry, in words; empty if none does."""
+    """The reason that a start of 4.9.3 may have left keys without an entry, in words; empty if none does."""
     firsts = {survey.ends[0] for survey in files if survey.ends}
     if run.next not in firsts:
         stopped = store.clean and not store.framed

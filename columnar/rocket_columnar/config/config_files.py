@@ -66,7 +66,7 @@ def _paired(text: str) -> str:
 
 
 def _again(name: str | int, first: Any, second: Any) -> Any:
-    """What counts of a table that a file has twice: of groups both, of others the last, but the first of a name in another spelling."""
+    """The value of a table that a file has twice: of groups both, of others the last, but the first of a name in another spelling."""
     if name not in _TABLE_NAMES or not isinstance(first, dict):
         return first
     if name == "subscriptionGroupTable" and isinstance(second, dict):

@@ -221,7 +221,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class UnitAt:
-    """What a queue has at a logical offset.
+    """The unit and message of a queue at a logical offset.
 
     Attributes:
         bounds: of the queue.

@@ -132,7 +132,7 @@ class Files:
         return leaving_out(lambda: while_listed(look)) if despite_unreadable else while_listed(look)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is known without what other packages derived."""
+        """The facts of the files alone, without those that other packages derived."""
         return vars(self) | {"_kept": {}}
 
     def once(self, derive: Callable[[Self], _T]) -> _T:
@@ -318,7 +318,7 @@ class Files:
 
     @property
     def log_breaks(self) -> list[tuple[int, int]]:
-        """Where one of them ends and the next begins, physical offsets, if those differ."""
+        """The end of one file and the begin of the next, physical offsets, where those differ."""
         begins = (file.base_offset for file in self.logs[1:])
         return [(end, begin) for end, begin in zip(self.log_ends, begins, strict=False) if end != begin]
 
@@ -420,7 +420,7 @@ class Files:
 
     @property
     def geometry_fault(self) -> MalformedError | UsageError | None:
-        """Why the geometry cannot be inferred."""
+        """The reason that the geometry cannot be inferred."""
         return None if isinstance(self._geometry, GeometryGuess) else self._geometry
 
     @cached_property

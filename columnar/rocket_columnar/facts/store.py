@@ -337,7 +337,7 @@ class Store(Files):
 
     @cached_property
     def refusal(self) -> Refusal | None:
-        """What else keeps the broker from starting: permissions, or timer wheel and timer log of a broker of 5.x."""
+        """Further faults that keep the broker from starting: permissions, or timer wheel and timer log of a broker of 5.x."""
         if self.path is None or self.live:
             return None
         timer = (unfit_wheel(self.path) or stray_timer_file(self.path)) if self.signs else None

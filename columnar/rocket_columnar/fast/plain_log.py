@@ -105,7 +105,7 @@ class PlainNumbers:
 
 
 class PlainLog:
-    """How the records of a window are read, which has `SLACK` bytes more than it holds; the interface of both forms.
+    """Reads the records of a window, which has `SLACK` bytes more than it holds; the interface of both forms.
 
     Args:
         one_separator: whether pairs are read as before 4.9.1.

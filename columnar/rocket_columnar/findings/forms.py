@@ -62,7 +62,7 @@ class Finding:
     deviation: Deviation | None = None
 
     def for_judges(self) -> AuditFinding:
-        """What a judge of clauses needs of it."""
+        """The part of it that a judge of clauses needs."""
         place = self.file, self.offset, self.message
         return AuditFinding(self.code, self.severity, self.clause, *place, self.deviation)
 

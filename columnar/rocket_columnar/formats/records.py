@@ -110,7 +110,7 @@ class Record(NamedTuple):
 
 
 class Bad(NamedTuple):
-    """Why bytes are not a record: what was found and expected, in words."""
+    """The reason that bytes are not a record: what was found and expected, in words."""
 
     found: str
     expected: str
@@ -206,7 +206,7 @@ def clean_utf8(data: bytes) -> bytes:
 def tags_code(
     topic: bytes, pairs: dict[bytes, bytes], store_timestamp: int, delays: Sequence[int] = DELAYS
 ) -> int | None:
-    """What a healthy dispatch puts into the consume queue (LOG-DSP-1).
+    """The tags code that a healthy dispatch puts into the consume queue (LOG-DSP-1).
 
     The delivery time in ms for a scheduled message, by the `delays` of the levels; else the hash of TAGS, 0 without; None if Java throws,
     since a delay level is not a number.

@@ -121,7 +121,7 @@ def agreement(
 
 
 def ends_agree(reader: Reader, header: IndexHeader, geometry: Geometry) -> int:
-    """How many of entries 1 and indexCount - 1 have the physical offset that the header contains: 0 to 2."""
+    """The number of entries among 1 and indexCount - 1 that have the physical offset of the header: 0 to 2."""
     last = header.index_count - 1
     if not 1 <= last < geometry.index_num:
         return 0

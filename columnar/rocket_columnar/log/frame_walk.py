@@ -136,7 +136,7 @@ class Walk:
 
     patience: ClassVar = _Patience()
     searchable: ClassVar = bytes
-    """What a window is searched as."""
+    """The type in which a window is searched."""
 
     def __init__(
         self, reader: Reader, base_offset: int, *, bodies: bool = True, window: int = _WINDOW
@@ -192,7 +192,7 @@ class Walk:
         return 0
 
     def why_none(self, position: int, bad: Bad) -> Bad:
-        """Why nothing begins here: `bad`, or in a file with entry headers the fault of the header or its record."""
+        """The reason that nothing begins here: `bad`, or in a file with entry headers the fault of the header or its record."""
         if not self._framed or position + ENTRY.size + RECORD_FIXED_V4 > self.reader.size:
             return bad
         at = self.load(position, ENTRY.size)

@@ -66,7 +66,7 @@ def _copies(data: bytes, *, light: bool) -> list[Copy]:
 
 
 def dispatch_stop(data: bytes, *, light: bool) -> str | None:
-    """Why a broker's dispatch stays at a whole record, with settings and clauses; None if it gives no reason.
+    """The reason that a broker's dispatch stays at a whole record, with settings and clauses; None if there is none.
 
     A record without properties gives one if the store has `light` queues.
     """
@@ -204,7 +204,7 @@ class FileLives:
 
 
 class Lives:
-    """Where the last life of each queue begins that may have had another one.
+    """The begin of the last life of each queue that may have had another one.
 
     Args:
         files: of each file of the log, in order, the last place where each of its queues begins to count.

@@ -195,7 +195,7 @@ class RowTopics:
 def tags_codes(
     records: Records, scheduled: NDArray[np.bool_], delays: Sequence[int] = DELAYS
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """What a healthy dispatch puts into the consume queue (LOG-DSP-1), and which rows have a code; None if all do.
+    """The units that a healthy dispatch puts into the consume queue (LOG-DSP-1), and a mask of the rows that have a code; None if all do.
 
     Args:
         records: with values.

@@ -31,7 +31,7 @@ _BYTES_AT_ONCE: Final = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What is at the physical offset of an entry.
+    """The record at the physical offset of an entry.
 
     Attributes:
         verdict: whether a record is there, and whether it is one with the key.
@@ -234,7 +234,7 @@ def walk(
 
 
 def settled(index: IndexFile, key_hash: int, ask: Callable[[], _T]) -> _T:
-    """What `ask` finds by the hash's slot; the file is read again if a broker has put into the slot since its header was.
+    """The answer of `ask` by the hash's slot; the file is read again if a broker has put into the slot since its header was.
 
     A slot that leads to an entry after the count that was read before it would count as empty (IDX-SEL-1).
     """
@@ -246,7 +246,7 @@ def settled(index: IndexFile, key_hash: int, ask: Callable[[], _T]) -> _T:
 
 
 def _end(index: IndexFile, entry: int, previous: int, count: int, seen: set[int]) -> str | None:
-    """Why a chain has no further entry, or None."""
+    """The reason that a chain has no further entry, or None."""
     if previous == 0:
         return "the chain ends"
     if previous < 0 or previous > count:

@@ -273,7 +273,7 @@ def _of_log(store: OpenStore, files: Sequence[FileWalk], topic: str, key: str) -
 
 
 def _not_indexed(record: Found, files: Sequence[FileWalk]) -> str:
-    """Why a record of the log may have no entry."""
+    """The reasons that a record of the log may have no entry."""
     if record.sys_flag & _ROLLBACK == _ROLLBACK:
         return "a rolled-back half message, which is never indexed"
     written = [walked.header for walked in files if walked.header.index_count > 1]

@@ -172,7 +172,7 @@ def plan_rebuild(store: Store, queue_file_size: int | None = None) -> RebuildPla
 
 
 def _geometry(store: Store) -> Geometry:
-    """That of the store's own index files with a byte, else of the configuration, else 4.9.3's default."""
+    """The geometry of the store's own index files with a byte, else of the configuration, else 4.9.3's default."""
     known = store.given_geometry or store.geometry
     if known is not None:
         return known

@@ -240,7 +240,7 @@ class RepairFolder:
 
     @contextmanager
     def building(self) -> Iterator[Path]:
-        """Where new files are built: in this folder, whatever somebody puts under its name meanwhile (on Linux)."""
+        """The place where new files are built: this folder, whatever somebody puts under its name meanwhile (on Linux)."""
         with self.root.inside(self._at("new")) as (folder, _):
             descriptor = os.dup(folder)
         held = Path(f"/proc/self/fd/{descriptor}")

@@ -95,7 +95,7 @@ class Outlook:
         return cls(None, max(messages, 0), start.log_end, *_counts(report))
 
     def worse_than(self, other: Outlook) -> str:
-        """Why this is worse; empty if it is not. Without a prediction, it has to be better."""
+        """The reason that this is worse; empty if it is not. Without a prediction, it has to be better."""
         if not (self.predicted and other.predicted):
             fewer = self.found < other.found
             return (

@@ -166,7 +166,7 @@ def _log_empty(left: Sequence[Finding], _: Store | None) -> list[Finding]:
 
 
 def _follows_from_foreign(finding: Finding, _: Sequence[Finding]) -> bool:
-    """What is found in queues and index files is to be looked at again without the file."""
+    """Whether a finding has to be checked again without the foreign file."""
     return finding.code == "log.clock" or (
         finding.severity != "note"
         and finding.code.startswith(("queue.", "index.", "checkpoint.", "log."))
@@ -221,7 +221,7 @@ def _end_rule(word: str, records: str, roots: _Roots) -> _Rule:
 
 
 def _rebuild_rule(remedy: Remedy, files: str, also: str = "") -> _Rule:
-    """What one rebuild cures; a file's wrong length explains the rest."""
+    """Groups the findings that one rebuild cures; a file's wrong length explains the rest."""
 
     def curable(finding: Finding) -> bool:
         return finding.remedy == remedy and finding.severity != "note"
@@ -235,7 +235,7 @@ def _rebuild_rule(remedy: Remedy, files: str, also: str = "") -> _Rule:
 
 
 def _folder_rule(folder: str, remedy: Remedy, title: str, files: str) -> _Rule:
-    """What the finding on a whole folder explains."""
+    """The findings that the one on a whole folder explains."""
     return _Rule(
         title,
         f"rebuild the {files} and put them in place while the broker is stopped",

@@ -182,7 +182,7 @@ def log_folders(store: Path, conf: BrokerConf, warn: Callable[[str], object]) ->
 def rebuild_warnings(
     done: Rebuilt, conf: BrokerConf | None, *, geometry_assumed: bool, size_assumed: bool
 ) -> Iterator[str]:
-    """What was assumed, and how the files differ from the broker's configuration."""
+    """The assumptions, and the differences of the files from the broker's configuration."""
     slots, entries = done.geometry
     if geometry_assumed:
         yield (

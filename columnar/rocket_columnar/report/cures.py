@@ -134,7 +134,7 @@ class Cures:
         return chained([*there, *moved, *self._missing()])
 
     def damaged_log(self, found: Sequence[Finding]) -> tuple[str, tuple[str, ...]]:
-        """What to do about a damaged log without a replica, and the commands for it."""
+        """The advice for a damaged log without a replica, and its commands."""
         if self._store is None:
             return "", ()
         choices = LogChoices.of(self._store, found)

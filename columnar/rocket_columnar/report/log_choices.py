@@ -107,7 +107,7 @@ class LogChoices:
 
     @property
     def advice(self) -> str:
-        """What to do, in words, with the messages that the log holds after a start."""
+        """The advice, in words, with the number of messages that the log holds after a start."""
         now, best = self.as_it_is, self.best
         skipped = "consumers and queries skip what is missing, which is lost for good"
         if best is not now:

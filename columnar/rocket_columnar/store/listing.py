@@ -42,13 +42,13 @@ from rocket_columnar.store.store_file import (
 )
 
 NO_NUMBER: Final = "its name is not a number"
-"""Why `find_files` skips a file whose name no file of a store has."""
+"""The reason for a file that `find_files` skips because no file of a store has its name."""
 
 DIRECTORY: Final = "a directory"
-"""Why `find_files` skips a directory that has the name of a file."""
+"""The reason for a directory that `find_files` skips because it has the name of a file."""
 
 NO_ENTRY: Final = "no entry of DLedger in it, and the store has another log"
-"""Why `find_files` skips the log of a DLedger member."""
+"""The reason for the log of a DLedger member, which `find_files` skips."""
 
 _CHOICES: Final = "--kind " + "|".join((*KINDS, *LATER_KINDS))
 _NAMES: Final = {
