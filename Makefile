@@ -36,9 +36,9 @@ dist: $(VENV)/dev.stamp
 	@$(BIN)/python -m packages
 
 ## dist-java, dist-go, dist-rust, dist-npm: one package of vectors into dist/; each needs the tools of its language alone
-dist-java dist-go dist-rust: $(VENV)/dev.stamp
+dist-java dist-go dist-rust: $(VENV)/engine.stamp
 	@$(BIN)/python -m packages $(@:dist-%=%)
-dist-npm: $(VENV)/dev.stamp
+dist-npm: $(VENV)/engine.stamp
 	@$(BIN)/python -m packages javascript
 
 ## test: every test, in parallel, with downloads and pyright beside them; says in one line what is skipped for a missing Java, Maven or Node.js
