@@ -32,6 +32,7 @@ from rocket_columnar.restart.queues import (
     deleted_exts,
     dispatched_again,
     ext_refusal,
+    holds_bytes,
     queue_starts,
 )
 from rocket_columnar.restart.recovery import (
@@ -460,7 +461,7 @@ def _of_queues(queues: Iterable[QueueStart]) -> Iterator[Deletion]:
     for queue in queues:
         for end, reason in queue.cuts[-1:]:
             last = queue.files[-1] if queue.files else None
-            if last is not None and end < last.base_offset + (size_of(last) or 0):
+            if last is not None and holds_bytes(last, end - last.base_offset):  # else only files are deleted
                 yield Deletion("truncate", last.name, end - last.base_offset, reason)
         for file, reason in sorted(queue.deleted, key=lambda pair: pair[0].base_offset):
             yield Deletion("delete", file.name, None, reason)

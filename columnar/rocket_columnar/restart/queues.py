@@ -237,11 +237,11 @@ def _cut(queue: QueueStart, end: int, reason: str) -> None:
     queue.deleted += [(file, reason) for file in after]
     queue.files = [file for file in queue.files if file.base_offset <= end]
     last = queue.files[-1] if queue.files else None
-    if after or (last is not None and _holds_bytes(last, end - last.base_offset)):
+    if after or (last is not None and holds_bytes(last, end - last.base_offset)):
         queue.cuts.append((end, reason))
 
 
-def _holds_bytes(file: StoreFile, begin: int) -> bool:
+def holds_bytes(file: StoreFile, begin: int) -> bool:
     """Whether there is anything but zeros in the units from a byte of the file on."""
     with file.open() as reader:
         return reader.first_nonzero(begin, reader.size // _SIZE * _SIZE) is not None

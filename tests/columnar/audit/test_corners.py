@@ -141,5 +141,5 @@ def test_an_empty_queue_file_that_a_start_deletes(tmp_path: Path) -> None:
     name = empty.relative_to(store).as_posix()
     assert [place for place in found(store) if place[1] == name] == []
     start = restart(store)
-    assert (start.zeros, [one.file for one in start.deletions if one.action == "delete"]) == ((), [name])
+    assert (start.zeros, [(one.action, one.file) for one in start.deletions]) == ((), [("delete", name)])
     assert start.safe
