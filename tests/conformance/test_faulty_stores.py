@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ def messages(first_light: int) -> Iterator[Message]:
 def write_log(
     store: Path,
     *,
-    room: int = 8,
+    rooms: Mapping[int, int] | None = None,
     first_light: int = 0,
     counts: tuple[int, ...] = (0, COMMIT),
     blank: Callable[[int], int] = lambda left: left,
@@ -77,7 +77,7 @@ def write_log(
 
     Args:
         store: where it goes.
-        room: bytes that stay free at a file's end.
+        rooms: bytes that stay free at the ends of these files; 8 at those of others.
         first_light: logical offset of the first message of a light queue.
         counts: transaction types that count as messages of their queue.
         blank: the length that a blank states, by the bytes to the file's end.
@@ -97,7 +97,7 @@ def write_log(
             sys_flag=kind,
         )
         left = FILE - len(files[-1])
-        if len(record()) + room > left:
+        if len(record()) + (rooms or {}).get(len(files) - 1, 8) > left:
             files[-1] += blank(left).to_bytes(4) + BLANK_MAGIC
             files.append(b"")
         files[-1] += record(phy_offset=FILE * (len(files) - 1) + len(files[-1]))
@@ -138,7 +138,10 @@ def test_a_store_without_a_fault(tmp_path: Path) -> None:
 
 OF_LOG: dict[str, tuple[str, dict[str, Any]]] = {
     "a blank states another length": ("LOG-BLANK-1", {"blank": lambda left: left - 8}),
-    "a file ends although a record would fit": ("LOG-BLANK-1", {"room": 300}),
+    "a file ends although a record would fit": (
+        "LOG-BLANK-1",
+        {"rooms": dict.fromkeys(range(9), 300)},
+    ),
     "light queues begin at 1": ("CQ-LMQ-4", {"first_light": 1}),
     "a rolled-back message counts": ("LOG-REC-6", {"counts": (0, COMMIT, ROLLBACK)}),
 }
@@ -218,6 +221,14 @@ def test_a_start_ignores_the_length_of_a_blank(tmp_path: Path) -> None:
     assert (foretold.refused, foretold.deletions, foretold.lost_units) == (None, (), ())
     assert not foretold.lost
     assert foretold.log_end == Store(store).end == Store(made(tmp_path / "sound")).end
+
+
+def test_one_file_that_ends_early_may_be_that_of_a_kill(tmp_path: Path) -> None:
+    """The blank is written before the next file is made for the record, which is lost."""
+    judged = judge_store(made(tmp_path / "store", rooms={1: 300}))
+    assert judged.with_outcome("broken") == []
+    (note,) = judged.observations.notes
+    assert note.startswith("a blank whose record is not stored")
 
 
 def test_two_faults_at_once(tmp_path: Path) -> None:
