@@ -8,7 +8,7 @@ from zlib import crc32
 
 import numpy as np
 from rocket_spec.deviations import Deviation
-from rocket_spec.layout import BLANK, RECORD, RECORD_FIXED_V4, RECORD_MAGICS
+from rocket_spec.layout import BLANK, BLANK_MAGIC, RECORD, RECORD_FIXED_V4, RECORD_MAGICS
 
 from rocket_columnar.audit.file_check import planned
 from rocket_columnar.audit.file_survey import QueueSurvey
@@ -229,6 +229,13 @@ def _check_end(
         return
     head = read_at(file, position, BLANK.size)
     if len(head) == BLANK.size and is_blank(head, 0, size - position):
+        return
+    length, magic = (int.from_bytes(head[at : at + 4], signed=True) for at in (0, 4))
+    if magic == BLANK_MAGIC and not file.framed:
+        room = size - position
+        text = f"found a blank of {length:,} bytes, expected one of the {room:,} to the file's end, where readers go on"
+        values = Deviation("size of the blank", length, room)
+        report(strange("log.length", file.name, position, text, "LOG-BLANK-1", values))
         return
     report(
         finding(

@@ -18,7 +18,7 @@ from rocket_spec.layout import (
     RECORD_MAGICS,
 )
 
-from rocket_columnar.findings.forms import Finding, finding, strange
+from rocket_columnar.findings.forms import Finding, finding
 from rocket_columnar.formats import is_blank
 from rocket_columnar.log import Gap
 from rocket_columnar.store import StoreFile, read_at
@@ -132,7 +132,7 @@ def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool)
     clause = found.clause
     if file.framed and clause != "DLG-2" and found.code != "log.torn":
         clause = "DLG-4"  # an entry whose body is no record
-    values = found.deviation or Deviation("record", gap.found, gap.expected)
+    values = Deviation("record", gap.found, gap.expected)
     return replace(found, clause=clause, deviation=values)
 
 
@@ -167,16 +167,6 @@ def _gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool
             at,
             f"{found}: the last write was incomplete",
             severity="note" if live else None,
-        )
-    if magic == BLANK_MAGIC and gap.end >= file.base_offset + size and not file.framed:
-        text = f"found a blank of {length:,} bytes, expected one of the {size - at:,} to the file's end, where readers go on"
-        return strange(
-            "log.length",
-            file.name,
-            at,
-            text,
-            "LOG-BLANK-1",
-            Deviation("size of the blank", length, size - at),
         )
     if magic == BLANK_MAGIC:
         return finding("log.length", file.name, at, lost, clause="LOG-BLANK-1")

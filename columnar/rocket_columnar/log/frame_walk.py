@@ -177,6 +177,13 @@ class Walk:
         at = self.load(position, _BLANK)
         return is_blank(self._view, at, self.reader.size - position)
 
+    def has_blank_magic(self, position: int) -> bool:
+        """Whether a plain blank begins here, whatever length it states: readers go on with the next file (LOG-BLANK-2)."""
+        if position + _BLANK > self.reader.size:
+            return False
+        at = self.load(position, _BLANK) + _BLANK // 2
+        return int.from_bytes(self._view[at : at + _BLANK // 2], signed=True) == BLANK_MAGIC
+
     def entry_header(self, position: int) -> int:
         """Bytes of the header of a DLedger entry here (DLG-2), 0 unless a record that verifies follows it."""
         if position + ENTRY.size + RECORD_FIXED_V4 > self.reader.size:

@@ -170,6 +170,8 @@ class Scan:
                 return None, size
             bad = Bad("zeros to the file's end", "a record or a blank, since a later file holds records")
         after = walk.next_frame(position + 1)
+        if after >= size and walk.has_blank_magic(position):
+            return None, size
         if walk.is_written(position, last=after >= size):
             return None, position
         bad = walk.why_none(position, bad)
