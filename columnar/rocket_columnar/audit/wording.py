@@ -25,7 +25,7 @@ _OFFSET: Final = 8  # bytes of a unit's physical offset
 
 
 class _Kind(NamedTuple):
-    """What a kind of mark says: a finding's code, the field, a text with the marked values by number, and the usual of the others."""
+    """A kind of mark: a finding's code, the field, a text with the marked values by number, and what is usual else."""
 
     code: str
     field: str
