@@ -396,8 +396,12 @@ def test_all_of_several_stores_that_is_there_now_is_a_target(tmp_path: Path) -> 
     assert end.keys() == {f"{tmp_path}/a"}
 
 
-def test_a_checkpoint_of_an_earlier_version_is_named(tmp_path: Path) -> None:
+def test_a_checkpoint_of_an_earlier_version_or_another_stream_is_named(tmp_path: Path) -> None:
     log(tmp_path / "commitlog" / f"{0:020}", records(b"one")[0])
+    log(tmp_path / "consumequeue" / "T" / "0" / f"{0:020}", unit(0, 100), 40)
+    for table, other in (("commit_log", {"T/0": 1}), ("consume_queue", {"phy_offset": 0})):
+        with pytest.raises(UsageError, match="the checkpoint is of another stream"):
+            trigger(stream(table, tmp_path), other)
     with pytest.raises(UsageError, match="written by an earlier version"):
         trigger_all(stream("commit_log", tmp_path), {"phy_offset": 0})  # type: ignore[dict-item]
 

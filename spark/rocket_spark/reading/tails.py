@@ -258,6 +258,10 @@ class _StoreTail:
 
     def checked(self, start: Offset, *, fail_on_loss: bool) -> Offset:
         """`start`, with queues that came since; where data is gone, MalformedError or the offset to continue from."""
+        if any(("/" in key) != ("/" in self.tails[0].key) for key in start):
+            raise UsageError(
+                f"found offsets {json.dumps(start)[:80]} of another table: the checkpoint is of another stream"
+            )
         found = self.first() | start
         for tail in self.tails:
             at, first, own = found[tail.key], tail.first, _own(tail, start)
