@@ -18,6 +18,7 @@ INPUTS: Final = (
     "columnar/rocket_columnar/restart/prediction.py",
     "columnar/rocket_columnar/restart/recovery.py",
     "columnar/rocket_columnar/restart/queues.py",
+    "columnar/rocket_columnar/log/queues.py",
     "columnar/rocket_columnar/rebuild/store_rebuild.py",
     "tests/acceptance/Driver.java",
     "tests/acceptance/test_kill_cycles.py",

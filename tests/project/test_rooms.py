@@ -39,7 +39,7 @@ COLUMNAR = {
     "restart": {"audit", "facts", "formats", "index", "log", "store"},
     "report": {"audit", "consumers", "facts", "findings", "log", "rebuild", "restart", "store"},
     "rebuild": {"decode", "facts", "findings", "formats", "index", "log", "store"},
-    "repair": {"consumers", "facts", "findings", "rebuild", "report", "restart", "store"},
+    "repair": {"consumers", "facts", "findings", "log", "rebuild", "report", "restart", "store"},
     "describe": {"arrow", "decode", "facts", "formats", "index", "log", "store"},
     "consumers": {"config", "decode", "describe", "facts", "findings", "formats", "log", "query", "store"},
     "adapter": {"formats", "index"},

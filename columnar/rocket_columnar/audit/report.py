@@ -34,7 +34,8 @@ from rocket_columnar.audit.wording import (
 from rocket_columnar.facts import Store, read_checkpoint
 from rocket_columnar.findings import Finding, Severity, check_log_files, finding, hidden_codes, strange
 from rocket_columnar.index import IndexHeader
-from rocket_columnar.store import Sign, StoreFile, lock_text, size_of
+from rocket_columnar.log import queue_starts
+from rocket_columnar.store import Sign, StoreFile, WorkDone, lock_text, size_of
 
 _LIGHT: Final = "%LMQ%"
 _TWICE: Final = "the last message before a restart is indexed twice (IDX-SVC-8, LOG-DSP-13)"
@@ -446,20 +447,11 @@ def _check_queues(
 
 
 def _taken_for_units(store: Store, surveys: Sequence[QueueSurvey]) -> set[str]:
-    """Names of the files whose first bytes, zeros, the next start takes for a unit: each begins where its queue ends.
-
-    It does so when it truncates the queues, as one of them has the log's last record (`DefaultMessageStore.recover` of 4.9.3).
-    """
-    if store.live or max((survey.record_end for survey in surveys), default=-1) < store.end:
+    """Names of the files without units whose first bytes, zeros, the next start takes for one."""
+    if store.live or all(survey.count for survey in surveys):
         return set()
-    files = {file.name: file for file in store.queues}
-    ends = {(file.topic, file.queue_id): file.base_offset for file in reversed(store.queues)}
-    for survey in surveys:
-        file = files[survey.file]
-        if survey.count:
-            ends[file.topic, file.queue_id] = file.base_offset + survey.count * QUEUE_UNIT.size
-    empty = (files[survey.file] for survey in surveys if not survey.count)
-    return {file.name for file in empty if file.base_offset == ends[file.topic, file.queue_id]}
+    starts = queue_starts(store.queues, store.end, WorkDone(None), has_log=bool(store.logs))
+    return {start.zeros for start in starts if start.zeros is not None}
 
 
 def _empty_file(file: StoreFile) -> Finding:

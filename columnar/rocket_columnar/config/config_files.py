@@ -303,7 +303,7 @@ def _whole(value: Decimal, limits: range) -> int | None:
 
 
 def spelling(fields: Iterable[str], name: str, *, flag: bool = False) -> str | None:
-    """How a field's name is spelt: fastjson takes it in any case, with `_` or `-` in it, and for a flag with `is` before it."""
+    """The first spelling of a name among fields: fastjson takes it in any case, with `_` or `-` in it, and for a flag with `is` before it."""
     for given in fields:
         found = given.replace("_", "").replace("-", "")
         if name.lower() in (found.lower(), found.removeprefix("is").lower() if flag else ""):

@@ -2,16 +2,22 @@
 
 from rocket_columnar.log.frame_walk import NARROW, Gap, StoredRecords, Tail, VerifiedRecord, Walk, log_tail
 from rocket_columnar.log.queues import (
+    RECOVERED_FILES,
     FileLives,
     Life,
     Lives,
+    LostUnits,
+    QueueStart,
     batch_copies,
     dispatch_stop,
+    each_units,
     ends_of_lives,
     goes_to,
     has_light_queues,
+    holds_bytes,
     life_begins,
     of_earlier_life,
+    queue_starts,
 )
 from rocket_columnar.log.requests import (
     COMMIT,

@@ -10,8 +10,9 @@ import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, Geometry
 
 from rocket_columnar.facts import Store
+from rocket_columnar.log import each_units
 from rocket_columnar.report import AuditReport, messages_in
-from rocket_columnar.restart import Restart, each_units
+from rocket_columnar.restart import Restart
 from rocket_columnar.store import BrokerConf
 
 _COMPARED: Final = ("consumer.", "delay.", "topic.", "transaction.")

@@ -11,5 +11,5 @@ from rocket_columnar.restart.prediction import (
     restarts,
     rows_of,
 )
-from rocket_columnar.restart.queues import LostUnits, each_units, max_after_start
+from rocket_columnar.restart.queues import max_after_start
 from rocket_columnar.restart.recovery import Deletion, entry_log

@@ -25,16 +25,15 @@ from rocket_columnar.audit import (
 )
 from rocket_columnar.facts import Store, as_store, first_record, recovery_start
 from rocket_columnar.formats import hash_key, index_key
-from rocket_columnar.log import StoredRecords, VerifiedRecord
-from rocket_columnar.restart.queues import (
+from rocket_columnar.log import (
     LostUnits,
     QueueStart,
-    deleted_exts,
-    dispatched_again,
-    ext_refusal,
+    StoredRecords,
+    VerifiedRecord,
     holds_bytes,
     queue_starts,
 )
+from rocket_columnar.restart.queues import deleted_exts, dispatched_again, ext_refusal
 from rocket_columnar.restart.recovery import (
     Deletion,
     deleted_indexes,

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rocket_columnar.restart import LostUnits, restart
+from rocket_columnar.log import LostUnits
+from rocket_columnar.restart import restart
 from store_bytes import BEGIN, checkpoint, put, record, unit
 
 

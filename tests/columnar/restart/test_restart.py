@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rocket_columnar.formats import hash_key
 from rocket_columnar.index import IndexFile
-from rocket_columnar.restart import Deletion, LostKey, LostUnits, restart
-from rocket_columnar.restart.queues import QueueStart, queue_starts
+from rocket_columnar.log import LostUnits, QueueStart, queue_starts
+from rocket_columnar.restart import Deletion, LostKey, restart
 from rocket_columnar.store import WorkDone, find_files
 from rocket_golden import open_store, stores, truth
 from rocket_spec.layout import Geometry
