@@ -180,7 +180,7 @@ def _queue_table(queues: Sequence[QueueView], *, by_topic: bool) -> Iterator[str
     ordered = list(groups.items())
     if by_topic:
         ordered.sort(key=lambda pair: -sum(queue.messages for queue in pair[1]))
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (*(("topic", "queues") if by_topic else ("queue", "files")), "messages", "min offset", "max offset")
     ]
     for name, group in ordered[: _TOPICS if by_topic else None]:
