@@ -247,7 +247,13 @@ def index_entries_zeroed(store: DamagedCopy) -> Planted:
     offset = store.read(file, store.entry(first) + OFFSET, "q")
     store.put(file, store.entry(first), bytes(20 * length))
     exact = [("index.missing_key", *store.in_log(offset))]
-    following = {"index.missing_key", "index.slot_hash", "index.prev_range", "index.chain_cycle"}
+    following = {
+        "index.missing_key",
+        "index.slot_hash",
+        "index.slot_range",
+        "index.prev_range",
+        "index.chain_cycle",
+    }
     return Planted(exact, following | {"index.header_count", "index.header_bounds"})
 
 

@@ -150,7 +150,8 @@ def log_overwritten(store: DamagedCopy) -> Planted:
     room = file.path.stat().st_size - begin
     store.put(file, begin, store.rng.randbytes(min(length, room)))
     broken = {"log.magic", "log.length", "log.position"}
-    return Planted([], LOST | broken, file=file.name)
+    ahead = {"index.ahead_of_log", "checkpoint.ahead"}  # in the last file the log ends earlier
+    return Planted([], LOST | broken | ahead, file=file.name)
 
 
 def _entry(store: DamagedCopy) -> tuple[File, int]:
