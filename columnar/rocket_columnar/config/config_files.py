@@ -205,6 +205,7 @@ class _Parser:
 
 Row: TypeAlias = "dict[str, Any]"
 
+_LIGHT_OFFSETS: Final = "lmqConsumerOffset.json"
 _FILTER_TYPES: Final = ("SINGLE_TAG", "MULTI_TAG")
 
 _SHOWN: Final = 40
@@ -267,18 +268,13 @@ class _Field:
             fields[name] = field
         return fields
 
-    def number(self, limits: range, *, wraps: bool = False) -> int:
-        """A number as Java takes it: written as one or as text; a fraction is cut off, and what exceeds 64 bits then wraps.
-
-        A whole number wraps too in a field of a class that fastjson has compiled, unless its digits add up to a negative long.
-        """
+    def number(self, limits: range) -> int:
+        """A number as Java takes it: written as one or as text; of one with a point or an exponent the lowest bits of the whole part."""
         value = self.value
         if isinstance(value, str):
             value = _number_in(value, zeros=limits is _INT)
         if isinstance(value, Decimal):
             value = _whole(value, limits)
-        elif wraps and isinstance(value, int) and (low := abs(value) % (1 << 64)) in _LONG:
-            value = low if value > 0 else -low
         if not isinstance(value, int) or value not in limits:
             raise self.wrong(f"a number of {32 if limits is _INT else 64} bits")
         return int(value)
@@ -304,11 +300,9 @@ def _whole(value: Decimal, limits: range) -> int | None:
 
 def spelling(fields: Iterable[str], name: str, *, flag: bool = False) -> str | None:
     """The first spelling of a name among fields: fastjson takes it in any case, with `_` or `-` in it, and for a flag with `is` before it."""
-    for given in fields:
-        found = given.replace("_", "").replace("-", "")
-        if name.lower() in (found.lower(), found.removeprefix("is").lower() if flag else ""):
-            return given
-    return None
+    letters = "[_-]*".join(["", *name, ""])
+    spelt = re.compile(f"{'(?:(?-i:is))?' * flag}{letters}", re.ASCII | re.IGNORECASE)
+    return next((given for given in fields if spelt.fullmatch(given)), None)
 
 
 def _named(fields: Mapping[str, _Field], name: str, *, flag: bool = False) -> _Field | None:
@@ -329,7 +323,7 @@ def _column(fields: Mapping[str, _Field], name: str, kind: str, usual: object) -
         return field.value if isinstance(field.value, str) else str(field.value)
     if kind == "bool":
         return _flag(field)
-    return field.number(_INT) if kind == "int32" else field.number(_LONG, wraps=True)
+    return field.number(_INT if kind == "int32" else _LONG)
 
 
 def _flag(field: _Field) -> bool:
@@ -368,6 +362,8 @@ def _offsets(root: Mapping[str, _Field]) -> list[Row]:
             for queue_id, offset in offsets.items()
         ]
     light = _named(root, "lmqOffsetTable")  # of light queues, which have the number 0
+    if light is not None and not Path(light.file).name.startswith(_LIGHT_OFFSETS):
+        light = None
     for key, offset in ({} if light is None or light.value is None else light.table()).items():
         topic, _, group = key.partition("@")
         rows.append({"topic": topic, "group": group, "queue_id": 0, "offset": offset.number(_LONG)})
@@ -376,13 +372,11 @@ def _offsets(root: Mapping[str, _Field]) -> list[Row]:
 
 def _levels(root: Mapping[str, _Field]) -> list[Row]:
     table = _named(root, "offsetTable")
-    return [
-        {
-            "delay_level": _Field(offset, "delay level", level).number(_INT),
-            "offset": offset.number(_LONG),
-        }
+    offsets = {
+        _Field(offset, "delay level", level).number(_INT): offset.number(_LONG)
         for level, offset in (() if table is None else table.pairs())
-    ]
+    }
+    return [{"delay_level": level, "offset": offset} for level, offset in offsets.items()]
 
 
 _TOPIC: Final = {
@@ -425,7 +419,7 @@ def _topics(root: Mapping[str, _Field]) -> list[Row]:
     if counter is not None:
         counter.number(_LONG)  # for `DataVersion.assignNewOne`
     if timestamp is not None and timestamp.value not in (None, *_NO_TEXT):
-        timestamp.number(_LONG, wraps=True)
+        timestamp.number(_LONG)
     return [
         {"topic": topic, **_columns("topics", item, _TOPIC)}
         for topic, item in ({} if table is None else table.table()).items()
@@ -475,9 +469,7 @@ def rows_of(table: str, value: Any, file: str) -> list[Row]:
     return _ROWS[table](_Field(file, "the file", value).table())
 
 
-_LIGHT_OFFSETS: Final = "lmqConsumerOffset.json"
-
-_NO_GROUPS: Final = re.compile(rb"[ \t\n\r\f\b]*+(\[[ \t\n\r\f\b]++\][ \t\n\r\f\b]*+)?")
+_NO_GROUPS: Final = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\n\r\f\b]*+(\[[ \t\n\r\f\b]++\][ \t\n\r\f\b]*+)?")
 """Blanks alone, or inside a pair of brackets."""
 
 _MOST: Final = 64 << 20
