@@ -93,13 +93,14 @@ def judge_store(
     judge.judge_log()
     if facts.framed:
         records = len(read().records)
+    enabled = facts.conf is None or facts.conf.index_enabled
     if records:
-        judge.judge_indexes(indexes, enabled=facts.conf is None or facts.conf.index_enabled)
+        judge.judge_indexes(indexes, enabled=enabled)
         judge.judge_queues()
         judge.judge_checkpoint()
     else:
         seen.note("index, queues and checkpoint are not judged: no record of the log can be read")
     if manifest is not None:
         judge_known_flush(manifest, facts.checkpoint_times[0], read(), seen)
-        judge_workload(manifest, read(), indexes, seen)
+        judge_workload(manifest, read(), indexes, seen, enabled=enabled)
     return StoreVerdict(facts.name, facts.clean, records, seen)
