@@ -288,14 +288,14 @@ class CommitLog:
 
 
 def _values(data: bytes, record: Record) -> Row:
-    """The columns of a record, but its file."""
+    """The columns of a record, but its file and its place, which may differ from what it states."""
     fixed = record.fixed
     body = data[record.body :][: max(fixed.body_length, 0)]
     raw = data[record.topic :][: record.topic_length]
     pairs = parse_properties(data[record.properties :][: record.properties_length])
     texts = {name: pairs.get(name.upper().encode()) for name in ("keys", "uniq_key", "tags")}
     same = fixed._asdict()
-    return {name: same[name] for name in _COLUMNS if name in same} | {
+    return {name: same[name] for name in _COLUMNS if name in same and name != "phy_offset"} | {
         "size": fixed.total_size,
         "topic": clean_utf8(raw).decode(),
         "born_host": host_text(fixed.born_host),

@@ -55,6 +55,12 @@ def test_never_more_than_64(tmp_path: Path) -> None:
     assert (messages(exact), exact.truncated) == (offsets[6:], True)
 
 
+def test_a_record_is_where_it_is_whatever_position_it_states(tmp_path: Path) -> None:
+    write_log(tmp_path, message(0), message(1 << 40))
+    write_index(tmp_path, [("T#k", SIZE, T)])
+    assert messages(query(tmp_path, "T", "k", geometry=GEOMETRY)) == [SIZE]
+
+
 def test_repeated_hits_are_kept_and_counted_once_by_exact(tmp_path: Path) -> None:
     write_log(tmp_path, message(0, "k k"))
     write_index(tmp_path, [("T#k", 0, T), ("T#k", 0, T)])
