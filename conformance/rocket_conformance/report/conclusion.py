@@ -305,7 +305,7 @@ class Item:
 
     @property
     def caught(self) -> str:
-        """What a case of a clause without a cause catches, or else what the clause requires."""
+        """The first sentence on what a case of the clause catches, or else the summary of the clause."""
         known = clauses().get(self.clause)
         return self.notes[0].partition(" Cost: ")[0] if self.notes else known.summary if known else ""
 

@@ -45,7 +45,7 @@ class _LogTail:
         self.first = files[0].base_offset
 
     def cut_back(self, at: int, start: Offset) -> tuple[str, str] | None:
-        """What is found and expected if the end before `at` was truncated, even if the log has grown again."""
+        """If the end before `at` was truncated, found and expected for a message, even if the log has grown again."""
         end = self.files[-1].base_offset + self.files[-1].size()
         if at > end:
             return f"the end of the log at {end:,}", f"one after {at:,}"
@@ -56,7 +56,7 @@ class _LogTail:
         return f"another record at {last:,}, or none", f"the one that was read last, before {at:,}"
 
     def resumed(self, at: int) -> Offset:
-        """Where to go on if the end before `at` was truncated."""
+        """The offset to go on from if the end before `at` was truncated."""
         now, _ = self.last({self.key: self.first})
         return now if now[self.key] <= at else {self.key: self._next(at)}
 
@@ -208,7 +208,7 @@ class QueueTail:
         return (found, f"the one that was read last, at {mark:,}") if unit["size"] > 0 else None
 
     def resumed(self, at: int) -> Offset:
-        """Where to go on if the end before `at` was truncated."""
+        """The offset to go on from if the end before `at` was truncated."""
         return {self.key: min(self.end, at)}
 
     def last(
