@@ -1,5 +1,7 @@
 """One Spark session for all tests here, and a small store packed by hand."""
 
+import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,15 +14,22 @@ from verb_run import Run, runner
 
 
 @pytest.fixture(scope="session")
-def spark(java: str) -> Iterator[SparkSession]:
+def spark(java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session on two cores with every source registered; starting it takes seconds."""
     from rocket_spark import open_session, register
+
+    # Spark puts its own pyspark.zip on the path of its Python workers, of which each reading of a source starts two or three,
+    # and Python compiles what it imports from a zip each time. The same modules lie beside it, compiled.
+    python = tmp_path_factory.mktemp("python") / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH= exec {shlex.quote(sys.executable)} "$@"\n')
+    python.chmod(0o755)
 
     # A few rows each: compiled stages and many partitions cost more than they save, and so does a thorough JIT.
     small = {"spark.sql.shuffle.partitions": "2", "spark.sql.codegen.wholeStage": "false"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA_TOOL_OPTIONS", SHORT_LIVED)
         session = open_session("local[2]", app_name="rocketspec tests", conf=small)
+    session.sparkContext.pythonExec = str(python)
     register(session)
     yield session
     session.stop()
