@@ -139,6 +139,12 @@ class Search:
 
     # --- the set ------------------------------------------------------------------------------------------
 
+    def begin_with(self, shown: Iterable[Mutant]) -> None:
+        """Takes the misreadings that an earlier part shows and that explain more here, before any other."""
+        for mutant in shown:
+            if self._gain(mutant, self.failures[:_COMPARED]) > 0 and not self.refuting(mutant, self.found):
+                self.found.append(mutant)
+
     def grow(self) -> None:
         """Adds misreadings as long as they explain more."""
         while len(self.found) < _MOST_MISREADINGS:
@@ -314,6 +320,7 @@ def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Caus
         shown = [mutant for cause in found for mutant in cause.misreadings[:1]]
         search = _Claims(_part_of_evidence(evidence, part, shown), most_runs)
         with suppress(EnoughError):
+            search.begin_with(shown)
             search.grow()
         search.left = most_runs
         with suppress(EnoughError):
