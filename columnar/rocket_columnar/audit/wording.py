@@ -16,7 +16,7 @@ from rocket_columnar.findings import Finding, Severity, finding
 from rocket_columnar.formats import SCHEDULE_TOPIC, tags_code
 from rocket_columnar.index import entry_position
 from rocket_columnar.log import ROLLBACK, StoredRecords, VerifiedRecord
-from rocket_columnar.store import StoreFile, read_at, size_of
+from rocket_columnar.store import StoreFile, is_safe, read_at, size_of
 
 _LIGHT: Final = "%LMQ%"
 _SCHEDULE: Final = SCHEDULE_TOPIC.decode()
@@ -114,6 +114,9 @@ _KINDS: Final = {
 }  # fmt: skip
 
 
+_KEPT: Final = "none: the topic of this record cannot have a directory, and only this unit leads to it"
+
+
 def _more(length: int) -> str:
     return f" and the {length - 1:,} after it" if length > 1 else ""
 
@@ -131,8 +134,10 @@ def say_unit(store: Store, file: str, what: str, mark: Mark, *, after: int = -1)
         record = None
         with suppress(FileNotFoundError):  # expired meanwhile
             record = records.at(offset)
+    cure = None
     if what == "unit.strange" and record is not None:
         text += f": {record.fixed.queue_id} of {record.topic}"
+        cure = None if is_safe(record.topic) else _KEPT
     deviation = _unit_deviation(store, what, f"unit {logical} {field}", logical, mark, record)
     if what == "unit.lost" and offset >= store.end and logical > after:
         deviation = replace(deviation, allowed=_UNITS_CUT_OFF)
@@ -142,7 +147,9 @@ def say_unit(store: Store, file: str, what: str, mark: Mark, *, after: int = -1)
     if what == "unit.moved" and clause is None and record is not None:
         clause = "CQ-PUT-5" if logical < record.fixed.queue_offset else None  # one before is missing
     at = mark.first * QUEUE_UNIT.size + QUEUE_UNIT.offset_of(field)
-    return finding(kind.code, file, at, text, severity=kind.severity, clause=clause, deviation=deviation)
+    return finding(
+        kind.code, file, at, text, severity=kind.severity, clause=clause, cure=cure, deviation=deviation
+    )
 
 
 def _unit_deviation(

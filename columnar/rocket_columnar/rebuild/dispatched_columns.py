@@ -57,6 +57,15 @@ class Holes:
             insort(self.ranges, (begin, end))
             self.records += min(end - begin, self.most) // RECORD_FIXED_V4
 
+    def add_records(self, phy_offset: NDArray[np.int64], size: NDArray[np.int32]) -> None:
+        """Adds the ranges of records, neighbours as one."""
+        ends = phy_offset + size
+        is_first = np.append(True, phy_offset[1:] != ends[:-1])
+        for begin, end in zip(
+            phy_offset[is_first].tolist(), ends[np.roll(is_first, -1)].tolist(), strict=True
+        ):
+            self.add(begin, end)
+
     def cut(self, end: int) -> None:
         """Removes the ranges from `end` on."""
         kept = [pair for pair in self.ranges if pair[0] < end]
@@ -467,7 +476,7 @@ def dispatch_log(
     counted, done = work or WorkDone(None), file.base_offset
     with (
         _Columns(directory, {**KEYS, **RECORDS}) as columns,
-        _Buckets(directory, buckets, rules) as dealt,
+        _Buckets(directory, buckets, rules, holes) as dealt,
     ):
         for batch in joined_batches(read_requests(file, topics, gaps.add, keys=rules.keys), _RECORDS_AT_ONCE):
             gaps.pass_over(batch)
@@ -515,10 +524,13 @@ def _write(file: Any, values: NDArray[Any]) -> None:
 
 
 class _Buckets:
-    """The units of a log file, distributed to buckets batch by batch."""
+    """The units of a log file, distributed to buckets batch by batch.
 
-    def __init__(self, directory: Path, buckets: int, rules: BrokerRules) -> None:
-        self._rules = rules
+    Records whose topic cannot be a directory count as lost: their places in a queue stay free.
+    """
+
+    def __init__(self, directory: Path, buckets: int, rules: BrokerRules, holes: Holes) -> None:
+        self._rules, self._holes = rules, holes
         self.unsafe: dict[tuple[str, int], LeftOut] = {}
         self._buckets = buckets
         self._file = (directory / "units").open("wb", buffering=0)
@@ -538,9 +550,12 @@ class _Buckets:
         firsts = order[begins].tolist()
         queues = [(topics.names[units.topic[at]], int(units.queue_id[at])) for at in firsts]
         of_queue = [self._bucket(*queue) for queue in queues]
-        for at, queue, bucket in zip(firsts, queues, of_queue, strict=True):
+        stops = [*begins[1:].tolist(), order.size]
+        for first, stop, queue, bucket in zip(begins.tolist(), stops, queues, of_queue, strict=True):
             if bucket == self._buckets and self._rules.writes(queue[0]):
-                self.unsafe.setdefault(queue, LeftOut(*queue, int(units.phy_offset[at]), None))
+                rows = order[first:stop]
+                self.unsafe.setdefault(queue, LeftOut(*queue, int(units.phy_offset[rows[0]]), None))
+                self._holes.add_records(units.phy_offset[rows], units.size[rows])
         buckets = np.repeat(np.array(of_queue, np.uint16), np.diff(begins, append=order.size))
         counts = np.bincount(buckets, minlength=self._buckets)[: self._buckets]
         chosen = order[np.argsort(buckets, kind="stable")[: int(counts.sum())]]

@@ -1,5 +1,6 @@
 """Logical offsets after a hole in the log: units keep the places that their records state, or the queue is left out."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,23 @@ def test_lost_records_become_pre_blank_units(tmp_path: Path) -> None:
     put(tmp_path / "store", f"commitlog/{0:020}", bytes(damaged).ljust(4096, b"\0"))
     whole = unit(0, ends[1]) + unit(ends[1], ends[2] - ends[1]) + BLANK * 2 + unit(ends[4], ends[5] - ends[4])
     assert rebuilt(tmp_path) == whole.rstrip(b"\0")
+
+
+def test_the_unit_of_a_record_whose_topic_is_unsafe_is_kept(tmp_path: Path) -> None:
+    """The topic of the second of three records was damaged: a broker's unit, if there is one, still leads to it."""
+    data = log([0, 1, 2])
+    size = len(data) // 3
+    put(tmp_path / "store", f"commitlog/{0:020}", data.ljust(4096, b"\0"))
+    whole = rebuilt(tmp_path)
+    broken = data[:size] + data[size : 2 * size].replace(b"\1T", b"\1/") + data[2 * size :]
+    put(tmp_path / "store", f"commitlog/{0:020}", broken.ljust(4096, b"\0"))
+    shutil.rmtree(tmp_path / "out")
+    blank = rebuilt(tmp_path)
+    assert whole is not None
+    assert blank == whole[:20] + BLANK + whole[40:]
+    put(tmp_path / "store", f"consumequeue/T/0/{0:020}", whole.ljust(4000, b"\0"))
+    shutil.rmtree(tmp_path / "out")
+    assert rebuilt(tmp_path) == whole
 
 
 @pytest.mark.parametrize("begin", [1024, 0], ids=["expired", "in a hole"])
