@@ -22,7 +22,7 @@ _OPEN_COMMENT: Final = re.compile(r"/\*(?!.*\*/)", re.DOTALL)
 _NUMBER: Final = re.compile(r"\+?(-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)")
 _NUMBER_NAME: Final = re.compile(r"\+?(-?[0-9]+)(?![\w$.])")
 _NAME: Final = re.compile(r"(?!null\b)[A-Za-z_$\u0100-\U0010ffff][A-Za-z0-9_\u0100-\U0010ffff]*")
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = re.compile(r"(null(?!/)|true|false)(?=[ \t\n\r\f\b,\]}/]|$)")
 _WORDS: Final = {"true": True, "false": False, "null": None}
 _ESCAPES: Final = {
     **{character: character for character in "\"'/\\"},
@@ -30,6 +30,7 @@ _ESCAPES: Final = {
     "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "F": "\f", "r": "\r",
 }  # fmt: skip
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+_SURROGATE_BYTES: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")  # one U+FFFD in Java
 _DEPTH: Final = 64
 _DIGITS: Final = 4000  # of a number; Python's int takes 4,300
 _EMPTY_LIST: Final = re.compile(r"\[[ \t\n\r\f\b]*+\]")
@@ -52,7 +53,7 @@ def parse(raw: bytes, file: str) -> Any:
     Raises:
         MalformedError: no such text.
     """
-    text = raw.decode("utf-8", "replace")
+    text = _SURROGATE_BYTES.sub(b"\xef\xbf\xbd", raw).decode("utf-8", "replace")
     if text and not text.strip(" \t\n\r\f\b"):
         return None
     return _Parser(text.removeprefix("\ufeff"), file).whole()
@@ -117,7 +118,7 @@ class _Parser:
         if number is not None and number.end() - self._at <= _DIGITS:
             return self._number(number)
         word = _WORD.match(self._text, self._at)
-        if word is None or word[0] not in _WORDS:
+        if word is None:
             self._fail("a value")
         self._at = word.end()
         return _WORDS[word[0]]
@@ -137,10 +138,13 @@ class _Parser:
         values: dict[str | int, Any] = {}
         while self._next(_BLANK_BEFORE_NAME) != "}":
             name = self._name()
+            if name in ("@type", "$ref"):
+                self._fail("a name other than @type and $ref")
             if not self._takes(":"):
                 self._fail("':'")
             value = self._value(depth + 1)
-            values[name] = value if depth or name not in values else _again(name, values[name], value)
+            before = values.pop(name, value) if depth else values.get(name, value)
+            values[name] = value if depth else _again(name, before, value)
             if not self._takes(",") and self._next() != "}":
                 self._fail("',' or '}'")
         self._at += 1
@@ -342,7 +346,7 @@ def _filter_type(field: _Field) -> str | None:
     """A constant of TopicFilterType by its name in any case, or by its number; None for null and another text."""
     value = field.value
     if value is None or isinstance(value, str):
-        return next((name for name in _FILTER_TYPES if name == str(value).upper()), None)
+        return next((name for name in _FILTER_TYPES if name.encode() == str(value).encode().upper()), None)
     if isinstance(value, bool) or not isinstance(value, int) or value not in range(len(_FILTER_TYPES)):
         raise field.wrong(" or ".join(_FILTER_TYPES))
     return _FILTER_TYPES[value]

@@ -142,10 +142,12 @@ ODD_FORMS: Final = (
     b'\xef\xbb\xbf{"offsetTable":{"a@g":{0:1}}}',
     b'// c\n{"offsetTable":{"a@g":{0:1 /* x */}}}\0\0\0',
     b'{"offsetTable":{"a\xff@g":{0:1}}}',
+    b'{"offsetTable":{"a\xed\xa0\x80b\xed\xa0@g":{0:1}}}',
+    b'{"offsetTable":{"a@g":{0:true\0}}}',
     b'{"offsetTable":{"a\tb\nc@g@h":{ 0 : 1 }}}',
     b'{"x":' + b"[" * 100_000,
     b'{"x":' * 100_000,
-    *(b" ", b"\t\n", b"\b\f", b"\x01", b"\v", b" \0"),
+    *(b" ", b"\t\n", b"\b\f", b"\x01", b"\v", b" \0", b"null\0", b"null \0"),
 )
 
 
