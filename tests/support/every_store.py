@@ -32,6 +32,7 @@ from rocket_golden import manifest, open_store, stores
 from rocket_reference import JavaError, JavaFatalError, UnspecifiedError
 from rocket_reference import MessageStore as Started
 from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.layout import Geometry
 from table_rows import Row
 
 _LARGE: Final = 64 << 20
@@ -56,7 +57,7 @@ class Left(NamedTuple):
 class Mended(NamedTuple):
     """A repair: its plan, why it was taken back, hashes of the files before it, after the plan, after it, and after its undo.
 
-    `faults` are the codes of errors and warnings after it.
+    `faults` are the codes of errors and warnings after it, of an audit that reads no bodies, as that of the plan.
     """
 
     plan: RepairPlan
@@ -102,11 +103,11 @@ class Subject:
         conf = self.root.parent / "broker.conf"
         self.conf: BrokerConf | None = read_broker_conf(conf) if conf.exists() else None
 
-    def look(self, root: Path | None = None) -> Store:
+    def look(self, root: Path | None = None, geometry: tuple[int, int] | None = None) -> Store:
         """The store, or a copy of it, as it is now."""
         root = root or self.root
         logs = [root / name for name in SEVERAL.get(self.base, ()) if (root / name).exists()]
-        return Store(root, commitlog=logs, conf=self.conf)
+        return Store(root, commitlog=logs, conf=self.conf, geometry=geometry and Geometry(*geometry))
 
     def copy(self, name: str) -> Path:
         """A copy of the store."""
@@ -173,7 +174,7 @@ class Subject:
             assert content(root) == before
             return None
         planned, done, after = content(root), repair(target), content(root)
-        faults = {one.code for one in audit(self.look(root), "deep") if one.severity != "note"}
+        faults = {one.code for one in audit(self.look(root)) if one.severity != "note"}
         if done.folder and not done.worse:
             undo(root)
         return Mended(plan, done.worse, before, planned, after, content(root), faults)
@@ -201,7 +202,7 @@ class Subject:
             return Left(False)
         finally:
             started.close()
-        return Left(True, entries_in(self.look(root)), units)
+        return Left(True, entries_in(self.look(root, manifest().stores[self.base].geometry)), units)
 
 
 def rows_in(store: Store, kind: str, table: str, *columns: str) -> Iterator[Row]:
@@ -209,7 +210,12 @@ def rows_in(store: Store, kind: str, table: str, *columns: str) -> Iterator[Row]
     files = store.opened_indexes if kind == "index" else store.of(kind)
     if files:
         for _, batch in decode(
-            files, tables=[table], columns=columns, on_gap=lambda _: None, on_error=lambda *_: None
+            files,
+            tables=[table],
+            geometry=store.shape,
+            columns=columns,
+            on_gap=lambda _: None,
+            on_error=lambda *_: None,
         ):
             yield from batch.to_pylist()
 

@@ -35,7 +35,7 @@ from rocket_columnar.facts import Store, read_checkpoint
 from rocket_columnar.findings import Finding, Severity, check_log_files, finding, hidden_codes, strange
 from rocket_columnar.index import IndexHeader
 from rocket_columnar.log import queue_starts
-from rocket_columnar.store import Sign, StoreFile, WorkDone, lock_text, size_of
+from rocket_columnar.store import Sign, StoreFile, WorkDone, lock_text, read_at, size_of
 
 _LIGHT: Final = "%LMQ%"
 _TWICE: Final = "the last message before a restart is indexed twice (IDX-SVC-8, LOG-DSP-13)"
@@ -378,7 +378,10 @@ def _check_blanks(
     missing: dict[tuple[str, int], list[UnitRun]],
     report: _Report,
 ) -> None:
-    """Marks pre-blank units after others (CQ-UNIT-2); a unit in whose place one is, is not reported as missing too."""
+    """Marks pre-blank units after others (CQ-UNIT-2), not before one of an expired record, where no consumer reads.
+
+    A unit in whose place one is, is not reported as missing too.
+    """
     files = {file.name: file for file in store.queues}
     last = {(file.topic, file.queue_id): file for file in store.queues}
     first = {(file.topic, file.queue_id): file for file in reversed(store.queues)}
@@ -395,6 +398,9 @@ def _check_blanks(
         report.held.update(("CQ-FILE-1", "CQ-FILE-2"))
         base = file.base_offset // QUEUE_UNIT.size
         for start, length in later:
+            after = read_at(file, (start + length) * QUEUE_UNIT.size, QUEUE_UNIT.size)
+            if any(after) and int.from_bytes(after[:8], signed=True) < store.begin:
+                continue
             marks.runs.setdefault(("unit.blank", survey.file), []).append(
                 Mark(start, length, (0, PRE_BLANK_SIZE, 0))
             )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from rocket_columnar.audit import audit
 from rocket_columnar.rebuild import rebuild
-from store_bytes import blank, put, record
+from store_bytes import blank, put, record, unit
 
 LOG = 1024
 
@@ -36,3 +36,20 @@ def test_a_full_queue_file_of_an_expired_log_file(
     (store / "commitlog" / f"{0:020}").unlink()
     found = [one for one in audit(store) if one.code == "log.gap"]
     assert [one.file for one in found] == files
+
+
+@pytest.mark.parametrize(("place", "codes"), [(1, []), (3, ["queue.gap"])])
+def test_a_pre_blank_unit_before_one_of_an_expired_message(
+    tmp_path: Path, place: int, codes: list[str]
+) -> None:
+    """Messages 0 to 2 have expired: a broker's queue begins at 3, whatever the units before it are."""
+    store = tmp_path / "store"
+    log_file(store, 0, 0, 1, 2)
+    log_file(store, LOG, 3, 4)
+    rebuild(store, tmp_path / "out", queue_file_size=100)
+    (tmp_path / "out" / "consumequeue").rename(store / "consumequeue")
+    (store / "commitlog" / f"{0:020}").unlink()
+    queue = store / "consumequeue" / "T" / "0" / f"{0:020}"
+    data = queue.read_bytes()
+    queue.write_bytes(data[: 20 * place] + unit(0, 0x7FFFFFFF) + data[20 * place + 20 :])
+    assert [one.code for one in audit(store) if one.code.startswith("queue.")] == codes
