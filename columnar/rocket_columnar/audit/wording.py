@@ -114,7 +114,9 @@ _KINDS: Final = {
 }  # fmt: skip
 
 
-_KEPT: Final = "none: the topic of this record cannot have a directory, and only this unit leads to it"
+_KEPT: Final = (
+    "none: the topic of this record cannot have a directory, and a rebuild makes nothing that leads to it"
+)
 
 
 def _more(length: int) -> str:
@@ -214,6 +216,8 @@ def say_entry(
     at = entry_position(store.geometry, mark.first, field)
     values = Deviation(f"entry {mark.first} {field}", value, expected, record, mark.length, allowed)
     cure = "none needed: it harms nothing" if kind.severity == "note" else None
+    if what == "entry.wrong":
+        cure = _cure_of_keys(store, mark.values[1])
     return finding(
         kind.code, file, at, text, severity=kind.severity, clause=clause, cure=cure, deviation=values
     )
@@ -256,6 +260,14 @@ def _clause_of_missing(store: Store, run: KeyRun, files: Sequence[IndexSurvey]) 
     return "IDX-SVC-3" if in_next and run.end == run.next else None
 
 
+def _cure_of_keys(store: Store, phy_offset: int) -> str | None:
+    """Not the usual cure for a record whose topic is damaged: new entries would not be found under the true one."""
+    with suppress(FileNotFoundError), StoredRecords(store.logs) as records:  # expired meanwhile
+        record = records.at(phy_offset)
+        return None if record is None or is_safe(record.topic) else _KEPT
+    return None
+
+
 def say_missing_keys(
     store: Store, runs: Sequence[KeyRun], files: Sequence[IndexSurvey], report: Callable[[Finding], None]
 ) -> None:
@@ -270,7 +282,12 @@ def say_missing_keys(
         allowed = _why_missing(store, run, files)
         values = Deviation("keys", "no entry", "an entry", run.begin, run.count, allowed)
         clause = _clause_of_missing(store, run, files)
-        report(finding("index.missing_key", *store.at(run.begin), text, clause=clause, deviation=values))
+        cure = _cure_of_keys(store, run.begin)
+        report(
+            finding(
+                "index.missing_key", *store.at(run.begin), text, clause=clause, cure=cure, deviation=values
+            )
+        )
 
 
 def say_missing_units(

@@ -24,6 +24,7 @@ from store_bytes import overwrite, own_contents
 
 INDEX = "index/20261121132606390"
 ORDERS = f"consumequeue/Orders/0/{0:020}"
+BBTOPIC = 2457  # position of a topic in the first log file
 
 CHILD = """
 import os, signal, sys
@@ -306,3 +307,14 @@ def test_an_undo_after_the_broker_wrote_is_refused(store: Path) -> None:
     with pytest.raises(UsageError, match="has been written since the repair") as caught:
         undo(store)
     assert done.folder in str(caught.value)
+
+
+def test_what_leads_to_a_record_whose_topic_is_unsafe_is_left(tmp_path: Path) -> None:
+    """Its topic was BBTopic: a rebuild would take it from this topic's queue and index, where clients get it."""
+    store = open_store("mixed", tmp_path)
+    overwrite(store / f"commitlog/{0:020}", BBTOPIC, b"/")
+    plan = plan_repair(Target(store))
+    assert plan.empty
+    assert {root.code for root in plan.left} == {
+        *("queue.wrong_target", "index.entry_wrong_key", "index.missing_key", "store.unsafe_name")
+    }
