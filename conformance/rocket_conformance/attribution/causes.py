@@ -4,8 +4,8 @@ An implementation is taken for the reference with a set of misreadings of the ca
 a time, the one with which the reference gives most further failing cases exactly, or comes nearest to them. A misreading
 is ruled out if it would fail a case that passed.
 
-Each part of a store - index files, queues, the log, the checkpoint - is searched on its own, with the misreadings of that part
-and those that an earlier part shows: `hash factor 33` makes tags codes wrong, too.
+Index files, queues with the log that fills them, and the checkpoint are searched one after the other, each with its own
+misreadings and those that are shown already: `hash factor 33` makes tags codes wrong, too.
 
 A failing case that the set gives exactly is then claimed for the misreadings of the set that matter in it. The reference
 with them alone must give what the implementation gave, and with the rest of the set what is expected: fixing them then fixes
@@ -71,10 +71,10 @@ def part_of(clause: str) -> str:
 
 @dataclass
 class Search:
-    """The set of misreadings of one part of a store, and what was run.
+    """The set of misreadings of parts of a store that are searched together, and what was run.
 
     Attributes:
-        evidence: of the run, as far as it is about that part.
+        evidence: of the run, as far as it is about these parts.
         left: how often the reference may still run a case.
         found: the set so far, in the order in which it grew.
         claims: the misreadings that are proved for a failing case, by its id.
@@ -140,7 +140,7 @@ class Search:
     # --- the set ------------------------------------------------------------------------------------------
 
     def begin_with(self, shown: Iterable[Mutant]) -> None:
-        """Takes the misreadings that an earlier part shows and that explain more here, before any other."""
+        """Takes the misreadings that are shown already and that explain more here, before any other."""
         for mutant in shown:
             if self._gain(mutant, self.failures[:_COMPARED]) > 0 and not self.refuting(mutant, self.found):
                 self.found.append(mutant)
@@ -258,7 +258,9 @@ class Search:
 # --- causes -------------------------------------------------------------------------------------------
 
 MOST_RUNS: Final = 30_000
-"""Runs of a case on the reference that each step takes at most for each part of a store: some ten seconds, if faults are many."""
+"""Runs of a case on the reference that each step takes at most in each search: some ten seconds, if faults are many."""
+_SEARCHED: Final = (("IDX",), ("CQ", "LOG"), ("CKP",))
+"""The parts of a store that are searched together: faults of queues and of the log's fields hide in the same tags codes."""
 _MOST_TOGETHER: Final = 8
 """Maximum number of misreadings that one case may show."""
 
@@ -289,7 +291,7 @@ class Cause:
     doubted: bool = False
 
     def with_more(self, other: Self) -> Self:
-        """Itself with what another part of the store shows of the same misreading."""
+        """Itself with what other parts of the store show of the same misreading."""
         return replace(
             self,
             misreadings=tuple(item for item in self.misreadings if item in other.misreadings),
@@ -316,9 +318,9 @@ def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Caus
         most_runs: how often the reference may run a case to find the set, to prove it, and to look for what it hides.
     """
     found: list[Cause] = []
-    for part in dict.fromkeys(part_of(mutant.clause) for mutant in evidence.misreadings):
+    for parts in _SEARCHED:
         shown = [mutant for cause in found for mutant in cause.misreadings[:1]]
-        search = _Claims(_part_of_evidence(evidence, part, shown), most_runs)
+        search = _Claims(_part_of_evidence(evidence, parts, shown), most_runs)
         with suppress(EnoughError):
             search.begin_with(shown)
             search.grow()
@@ -337,14 +339,14 @@ def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Caus
     return tuple(sorted(found, key=lambda item: (not item.is_sure, -len(item.failures))))
 
 
-def _part_of_evidence(evidence: Evidence, part: str, shown: Sequence[Mutant]) -> Evidence:
-    """The evidence about one part of a store, with the misreadings of that part and those that are shown already."""
+def _part_of_evidence(evidence: Evidence, parts: Collection[str], shown: Sequence[Mutant]) -> Evidence:
+    """The evidence about parts of a store, with the misreadings of these parts and those that are shown already."""
     return replace(
         evidence,
-        failures=[item for item in evidence.failures if part_of(item.clause) == part],
-        passed={clause: names for clause, names in evidence.passed.items() if part_of(clause) == part},
-        drawn=[name for name in evidence.drawn if part_of(name.partition("/")[0]) == part],
-        misreadings=[*shown, *(item for item in evidence.misreadings if part_of(item.clause) == part)],
+        failures=[item for item in evidence.failures if part_of(item.clause) in parts],
+        passed={clause: names for clause, names in evidence.passed.items() if part_of(clause) in parts},
+        drawn=[name for name in evidence.drawn if part_of(name.partition("/")[0]) in parts],
+        misreadings=[*shown, *(item for item in evidence.misreadings if part_of(item.clause) in parts)],
     )
 
 
