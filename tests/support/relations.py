@@ -107,14 +107,16 @@ def lost_units_are_gone(subject: Subject) -> Iterator[str]:
 
 
 def failing_pulls_are_stated(subject: Subject) -> Iterator[str]:
-    """`audit --restart` states that pulls fail in each file that `audit` names as empty and of each topic that it finds missing, and where it does, `audit` has a finding."""
+    """`audit --restart` states that pulls fail in each file that `audit` names as empty and of each topic that it finds missing, and where it does, `audit` has a finding, if only that queues lead to no record or to another queue's."""
     if subject.start is None or subject.start.refused:
         return
     empty, zeros = {one.file for one in subject.report if one.code == "queue.empty"}, {*subject.start.zeros}
     if not empty <= zeros or (zeros and not any(one.code.startswith("queue.") for one in subject.report)):
         yield f"audit: {sorted(empty)}, --restart: {sorted(zeros)}"
     missing = {one.message.split()[1] for one in subject.report if one.code == "topic.missing"}
-    if missing != {*subject.start.unlisted}:
+    astray = ("queue.dangling", "queue.wrong_target")
+    moved = {one.file.split("/")[1] for one in subject.report if one.code in astray and "/" in one.file}
+    if missing - moved != {*subject.start.unlisted} - moved:
         yield f"audit: {sorted(missing)}, --restart: {sorted(subject.start.unlisted)}"
 
 
@@ -134,6 +136,10 @@ NO_CLAUSE: Final = {
     "consumer.offset_beyond_queue": (
         "config/ is no format that is judged",
         "incident: the consumers' offsets are those of another store",
+    ),
+    "topic.missing": (
+        "config/ is no format that is judged",
+        "incident: the list of topics and its backup were deleted",
     ),
     "store.unreadable": ("permissions and folders in a file's place", "incident: the lock is a folder"),
     "log.gap": (
