@@ -340,13 +340,15 @@ def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Caus
 
 
 def _part_of_evidence(evidence: Evidence, parts: Collection[str], shown: Sequence[Mutant]) -> Evidence:
-    """The evidence about parts of a store, with the misreadings of these parts and those that are shown already."""
+    """The evidence about parts of a store, with the misreadings of those that have failing cases, and those that are shown already."""
+    failures = [item for item in evidence.failures if part_of(item.clause) in parts]
+    failing = {part_of(item.clause) for item in failures}
     return replace(
         evidence,
-        failures=[item for item in evidence.failures if part_of(item.clause) in parts],
+        failures=failures,
         passed={clause: names for clause, names in evidence.passed.items() if part_of(clause) in parts},
         drawn=[name for name in evidence.drawn if part_of(name.partition("/")[0]) in parts],
-        misreadings=[*shown, *(item for item in evidence.misreadings if part_of(item.clause) in parts)],
+        misreadings=[*shown, *(item for item in evidence.misreadings if part_of(item.clause) in failing)],
     )
 
 
