@@ -9,10 +9,12 @@ from dledger_variants import HIT, VARIANTS
 from golden_logs import Lines, lines_of
 from rocket_columnar.audit import audit
 from rocket_columnar.describe import byte_at, digest, store_digest, summarise
+from rocket_columnar.facts import Store
 from rocket_columnar.restart import restart
-from rocket_columnar.store import find_files
+from rocket_columnar.store import find_files, read_broker_conf
 from rocket_golden import open_store, stores, truth
 from rocket_spec.errors import UsageError
+from store_bytes import put
 from table_rows import decoded, rows_of
 
 NAMES = (
@@ -149,6 +151,19 @@ def test_logs_of_two_members_in_one_store_are_refused(root: Path, tmp_path: Path
         shutil.copytree(root / "dledger/dledger-n0/data", tmp_path / member / "data")
     with pytest.raises(UsageError, match="several DLedger members: dledger-n0, dledger-n1"):
         find_files(tmp_path)
+
+
+def test_a_folder_of_the_mode_beside_a_plain_log_is_left_out_where_the_mode_is_off(tmp_path: Path) -> None:
+    store = open_store("mixed", tmp_path)
+    member = open_store("dledger", tmp_path) / "dledger-n0"
+    plain = {file.name for file in find_files(store)}
+    shutil.copytree(member / "data", store / "dledger-n0" / "data")
+    with pytest.raises(UsageError, match=r"two commit-log files of one name.*--broker-conf"):
+        list(audit(store))
+    conf = read_broker_conf(put(tmp_path, "broker.conf", b"enableDLegerCommitLog=false\n"))
+    (note,) = audit(store, conf=conf)
+    assert (note.code, note.file, note.severity) == ("log.gap", "dledger-n0/data", "note")
+    assert {file.name for file in Store(store, conf=conf).listed} >= plain
 
 
 @pytest.mark.parametrize(

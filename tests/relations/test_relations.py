@@ -15,7 +15,6 @@ from every_store import BROKEN, DAMAGED, DRAWN, EVERY, GOLDEN, LATER, StoreKind,
 from relations import RELATIONS
 from rocket_columnar.describe import look_at
 from rocket_reference.query_message import MessageResult
-from rocket_spec.errors import UsageError
 
 FEW: Final = {one.name for one in (*GOLDEN, *LATER, *DAMAGED[::8], *BROKEN[::7], *DRAWN[::12])}
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reliability.md"
@@ -29,29 +28,17 @@ LEFT_OUT: Final = {
     ),
 }
 """Why a relation does not hold of a store."""
-REFUSED: Final = "incident: a folder of DLedger mode is beside the log"
-"""Each verb ends in one line here, that of the configuration too: two files of the log have one name."""
 _NUMBERS: Final = count()
 
 
 @pytest.mark.parametrize(
     "kind",
-    [
-        pytest.param(kind, id=kind.name, marks=[] if kind.name in FEW else pytest.mark.soak)
-        for kind in EVERY
-        if kind.name != REFUSED
-    ],
+    [pytest.param(kind, id=kind.name, marks=[] if kind.name in FEW else pytest.mark.soak) for kind in EVERY],
 )
 def test_no_two_verbs_contradict_each_other(kind: StoreKind, tmp_path: Path) -> None:
     subject = Subject(kind, tmp_path)
     chosen = [one for one in RELATIONS if (kind.name, one.__name__) not in LEFT_OUT]
     assert [(relation.__name__, told) for relation in chosen for told in relation(subject)] == []
-
-
-def test_a_store_with_two_logs_is_refused(tmp_path: Path) -> None:
-    subject = Subject(next(kind for kind in EVERY if kind.name == REFUSED), tmp_path)
-    with pytest.raises(UsageError, match="two commit-log files of one name"):
-        len(subject.report)
 
 
 def _start(subject: Subject, **lies: Any) -> None:

@@ -19,6 +19,7 @@ from rocket_columnar.formats import clean_utf8, parse_int, tags_code
 from rocket_columnar.index import IndexHeader
 from rocket_columnar.log import StoredRecords
 from rocket_columnar.store import (
+    MODE_OFF,
     NO_ENTRY,
     NO_NUMBER,
     StoreFile,
@@ -86,8 +87,8 @@ def _stray(store: Store, name: str, reason: str) -> Finding | None:
         )
     if folder == "batchconsumequeue" and store.path is not None and (store.path / name).is_dir():
         return None  # 5.x passes over folders
-    if reason == NO_ENTRY:
-        text = f"found a folder of DLedger mode with {reason}: a broker in plain mode does not read it"
+    if reason in (NO_ENTRY, MODE_OFF):
+        text = f"found a folder of DLedger mode, but {reason}: a broker in plain mode does not read it"
         return finding(
             "log.gap", name, None, text, severity="note", cure="none needed: remove it if it is a leftover"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import count
@@ -19,6 +19,7 @@ from rocket_columnar.log import Tail, log_tail
 from rocket_columnar.store import (
     KINDS,
     BrokerConf,
+    OwnLog,
     StoreFile,
     find_files,
     lock_holder,
@@ -214,7 +215,7 @@ class Files:
                 self.path,
                 kinds=kinds,
                 commitlog=self.commitlog,
-                own_log=self.has_own_log,
+                left_out=tuple(self._left_out()),
                 on_skip=lambda *skip: skipped.append(skip),
             )
             return [file for file in found if file.name not in self.hidden]
@@ -222,6 +223,13 @@ class Files:
             if "log" in kinds and len(kinds) > 1:
                 raise
             return []
+
+    def _left_out(self) -> Iterator[OwnLog]:
+        """The logs in the store's directory that the broker does not read."""
+        if not self.has_own_log:
+            yield "commitlog"
+        if self.conf is not None and not self.conf.dledger:
+            yield "dledger"
 
     @cached_property
     def has_own_log(self) -> bool:

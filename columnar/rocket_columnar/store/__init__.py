@@ -17,7 +17,7 @@ from rocket_columnar.store.broker import (
     signs_at,
     topics_in_rocksdb,
 )
-from rocket_columnar.store.listing import DIRECTORY, NO_ENTRY, NO_NUMBER, find_files
+from rocket_columnar.store.listing import DIRECTORY, MODE_OFF, NO_ENTRY, NO_NUMBER, OwnLog, find_files
 from rocket_columnar.store.places import (
     REPAIRS,
     entry_position,

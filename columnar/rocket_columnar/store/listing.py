@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, Literal, cast
 
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import ENTRY, RECORD_MAGICS
@@ -49,6 +49,12 @@ DIRECTORY: Final = "a directory"
 
 NO_ENTRY: Final = "no entry of DLedger in it, and the store has another log"
 """The reason for the log of a DLedger member, which `find_files` skips."""
+
+MODE_OFF: Final = "DLedger mode is off in the broker's configuration"
+"""The reason for the log of a DLedger member that a broker in plain mode does not read."""
+
+OwnLog = Literal["commitlog", "dledger"]
+"""A log in the directory of a store: plain, or that of a DLedger member."""
 
 _CHOICES: Final = "--kind " + "|".join((*KINDS, *LATER_KINDS))
 _NAMES: Final = {
@@ -91,11 +97,11 @@ class _Finder:
         skipped: list[tuple[str, str]],
         commitlog: Sequence[Path] = (),
         *,
-        own_log: bool = True,
+        left_out: Collection[OwnLog] = (),
     ) -> None:
         self.path = path
         self.commitlog = commitlog
-        self.own_log = own_log
+        self.left_out = left_out
         self.root = root
         self.skipped = skipped
         self._whole = Path(os.path.abspath(path))
@@ -209,7 +215,8 @@ class _Finder:
 
         They are plain files, files of DLedger mode, or plain ones followed by those of DLedger mode (DLG-14).
         """
-        folders = dict.fromkeys((*((self.path / "commitlog",) if self.own_log else ()), *self.commitlog))
+        own = () if "commitlog" in self.left_out else (self.path / "commitlog",)
+        folders = dict.fromkeys((*own, *self.commitlog))
         files = [file for folder in folders for file in self.files(folder, "log")]
         members = [folder for folder in member_logs(self.path) if self._is_used(folder, alone=not files)]
         if len(members) > 1:
@@ -222,16 +229,20 @@ class _Finder:
         for before, file in pairwise(files):
             if before.base_offset == file.base_offset:
                 raise UsageError(
-                    f"{before.path} and {file.path}: two commit-log files of one name; expected one"
+                    f"{before.path} and {file.path}: two commit-log files of one name; expected one",
+                    hint="or --broker-conf, which says whether DLedger mode is on",
                 )
         several = len({file.path.parent for file in files}) > 1
         return [replace(file, log=self.path) for file in files] if several else files
 
     def _is_used(self, member: Path, *, alone: bool) -> bool:
-        """Whether the log of a DLedger member is one of the store: it has an entry, or there is no other log."""
-        if alone or any(_has_entry(Path(entry.path)) for entry in entries_of(member) if entry.is_file()):
+        """Whether the log of a DLedger member is one of the store: there is no other log, or it has an entry and the mode is not off."""
+        if alone:
             return True
-        self.skipped.append((self.name(member), NO_ENTRY))
+        off = "dledger" in self.left_out
+        if not off and any(_has_entry(Path(entry.path)) for entry in entries_of(member) if entry.is_file()):
+            return True
+        self.skipped.append((self.name(member), MODE_OFF if off else NO_ENTRY))
         return False
 
     def placed(self, place: PathFacts) -> Iterator[StoreFile]:
@@ -328,7 +339,7 @@ def find_files(
     *,
     kinds: Collection[str] = KINDS,
     commitlog: Sequence[Path | str] = (),
-    own_log: bool = True,
+    left_out: Collection[OwnLog] = (),
     on_skip: Callable[[str, str], None] = _skip_nothing,
 ) -> list[StoreFile]:
     """The files at `path`: one file, a queue, topic, index or commit-log folder, or a whole store.
@@ -344,7 +355,8 @@ def find_files(
         kinds: of a whole store, only search for files of these kinds; other directories are not opened.
         commitlog: directories of the store's commit log in addition to its own `commitlog`: those in the broker's
             settings `storePathCommitLog` and `readOnlyCommitLogStorePaths` (STORE-17).
-        own_log: whether its own `commitlog` is one of them.
+        left_out: the logs in its own directory that its broker does not read; that of a DLedger member is read all the same
+            if there is no other.
         on_skip: called with the name of each file skipped, and the reason.
 
     Raises:
@@ -362,7 +374,7 @@ def find_files(
         require_regular(path, mode)
         return [_from_file(path, kind, kinds)]
     skipped: list[tuple[str, str]] = []
-    finder = _Finder(path, Path(os.path.abspath(path)), skipped, folders, own_log=own_log)
+    finder = _Finder(path, Path(os.path.abspath(path)), skipped, folders, left_out=left_out)
     files = _in_directory(finder, kind, kinds if kind is None else (kind,))
     if not files:
         place = place_of(path, is_file=False)
