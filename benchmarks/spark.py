@@ -125,7 +125,7 @@ def processor_time(*command: object) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-class Figures:
+class MeasuredTimes:
     """What has been measured, by name; kept in a file if there is one."""
 
     def __init__(self, path: Path | None) -> None:
@@ -168,7 +168,7 @@ def _copies(scratch: Path, count: int) -> Callable[[Path], object]:
     return make
 
 
-def growth(scratch: Path, figures: Figures, *, quick: bool) -> str:
+def growth(scratch: Path, figures: MeasuredTimes, *, quick: bool) -> str:
     """The section Growth."""
     ctypes.CDLL(None).prctl(_CHILD_SUBREAPER, 1, 0, 0, 0)
     session = "from rocket_spark import open_context; open_context('local[2]').stop()"
@@ -337,7 +337,7 @@ def main(arguments: Sequence[str]) -> None:
     if given.child:
         print(json.dumps(_child(given.child[0], Path(given.child[1]), given.rounds)))
         return
-    kept_figures = Figures(given.figures)
+    kept_figures = MeasuredTimes(given.figures)
     if given.growth:
         with tempfile.TemporaryDirectory() as directory:
             section = growth(Path(directory), kept_figures, quick=given.quick)

@@ -83,7 +83,10 @@ def test_an_audit(store: Path, threads: int) -> None:
 
 
 def test_a_prediction_of_a_start(store: Path, tmp_path: Path) -> None:
-    """After a kill: the last log file, all queues, and for the keys of a deleted index file all index files and 3 log files."""
+    """After a kill: the last log file, all queues, and for the keys of a deleted index file all index files and the log.
+
+    Of the last log file they are the keys before the end of an index file that stays: a start does not index them again.
+    """
     killed = tmp_path / "killed"
     shutil.copytree(store, killed)
     (killed / "abort").touch()
@@ -91,5 +94,5 @@ def test_a_prediction_of_a_start(store: Path, tmp_path: Path) -> None:
     usual, safe = restarts(killed, on_progress=reported)
     assert len(usual.lost)
     assert (usual.walk_from, safe.walk_from) == (3 * 32_768, 2 * 32_768)
-    assert reported.check() <= 2 * size(store, "consumequeue", "index", "commitlog")
+    assert reported.check() <= 2 * (size(store, "consumequeue", "index", "commitlog") + 32_768)
     assert reported[0][0] == 32_768

@@ -26,8 +26,8 @@ ELSEWHERE = {
     "docs/licences.md": "tests/project/test_licences.py",
     "docs/python.md": "tests/cli/transcripts/readme.md",
     "docs/recovery.md": "tests/cli/transcripts/recovery.md",
-    "docs/spark-sources.md": "tests/spark/test_sources_page.py",
-    "docs/spark.md": "tests/spark/test_spark_page.py",
+    "docs/spark-sources.md": "tests/spark/test_pages.py",
+    "docs/spark.md": "tests/spark/test_pages.py",
 }
 """Pages whose commands another test runs."""
 

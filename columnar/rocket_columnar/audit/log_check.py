@@ -71,7 +71,8 @@ def check_log(  # noqa: C901 - one kind of finding after the other
     for number in range(last):
         if number not in gone:
             held = [gap for where, gap in gaps if where == number]
-            _check_end(store.logs[number], store.log_sizes[number], ends.get(number, 0), held, report)
+            size = min(store.log_sizes[number], usual or store.log_sizes[number])  # more is named for itself
+            _check_end(store.logs[number], size, ends.get(number, 0), held, report)
     if newest is not None and newest.last is not None:
         found_torn = torn_end(store.logs[last], *newest.last, live=store.live)
         if found_torn is not None:

@@ -74,6 +74,7 @@ def _put(path: str, number: int, kind: str) -> Op:
 _SIMPLE_I64: Final = ("0", "1", "100", "1000", "-1", "1000000000", "1700000000000")
 _SIMPLE_I32: Final = (0, 1, -1, 2, 10, 32, 100)
 _SIMPLE_KEYS: Final = ("a", "b")
+_MOST_UNUSUAL: Final = 4
 
 _SIMPLE_SIZES: Final = {
     "hash_slot_num": (1, 2),
@@ -97,12 +98,22 @@ def _simpler(kind: str, value: Any) -> list[Any]:
     elif kind == "bool":
         candidates = (False,)
     elif kind in {"key", "key?"}:
-        candidates = [*([None] if kind == "key?" else []), *_SIMPLE_KEYS]
+        candidates = [*([None] if kind == "key?" else []), *_SIMPLE_KEYS, *_parts(value)]
     elif kind == "i64[]":
         candidates = ([],)
     if value in candidates:
         candidates = candidates[: candidates.index(value)]
     return [*candidates, value]
+
+
+def _parts(text: str | None) -> list[str]:
+    """Parts of a key to try: its first unusual characters, each alone, and its halves, the shortest first."""
+    if not text or len(text) < 2:
+        return []
+    unusual = [char for char in dict.fromkeys(text) if not (char.isascii() and char.isalnum())]
+    middle = len(text) // 2
+    parts = dict.fromkeys([*unusual[:_MOST_UNUSUAL], text[:middle], text[middle:]])
+    return sorted((part for part in parts if part not in _SIMPLE_KEYS), key=len)
 
 
 def _choices(op: Op) -> list[tuple[str, list[Any]]]:
