@@ -181,7 +181,7 @@ _KILLED_AT_A_BLANK: Final = "a blank whose record is not stored: the broker was 
 def check_room(store: Store, parts: Sequence[RangeResult], report: Callable[[Finding], None]) -> None:
     """Checks that the last record of each file leaves room for a blank, and none for what the next file begins with (LOG-BLANK-1, DLG-5)."""
     lasts = {part.range.log: part.last for part in parts if part.range.log is not None and part.last}
-    early: list[Finding] = []
+    early: list[tuple[str, int, str, Deviation]] = []
     for number, (offset, size) in lasts.items():
         file = store.logs[number]
         room = file.base_offset + store.log_sizes[number] - offset - size - BLANK.size
@@ -193,15 +193,15 @@ def check_room(store: Store, parts: Sequence[RangeResult], report: Callable[[Fin
             )
             at, record = offset + size - file.base_offset, store.logs[number + 1].base_offset
             values = Deviation("end of the file", "a blank", f"a record of {following} bytes", record)
-            early.append(strange("log.length", file.name, at, text, "LOG-BLANK-1", values))
+            early.append((file.name, at, text, values))
         if room < 0:
             text = f"the record at physical offset {offset:,} leaves no {BLANK.size} bytes free at the file's end"
             clause = "DLG-5" if file.framed else "LOG-BLANK-1"
             values = Deviation("record", f"{size} bytes", "8 bytes left free at the file's end")
             report(strange("log.length", file.name, offset - file.base_offset, text, clause, values))
-    for found in early:
-        allowed = _KILLED_AT_A_BLANK if len(early) == 1 else ""
-        report(replace(found, deviation=found.deviation and replace(found.deviation, allowed=allowed)))
+    allowed = _KILLED_AT_A_BLANK if len(early) == 1 else ""
+    for name, at, text, values in early:
+        report(strange("log.length", name, at, text, "LOG-BLANK-1", replace(values, allowed=allowed)))
 
 
 def _first_piece(store: Store, number: int) -> int:

@@ -123,6 +123,13 @@ def _more(length: int) -> str:
     return f" and the {length - 1:,} after it" if length > 1 else ""
 
 
+def _record_at(store: Store, phy_offset: int) -> VerifiedRecord | None:
+    """The record at a physical offset; None if none verifies there, or its file has expired meanwhile."""
+    with suppress(FileNotFoundError), StoredRecords(store.logs) as records:
+        return records.at(phy_offset)
+    return None
+
+
 def say_unit(store: Store, file: str, what: str, mark: Mark, *, after: int = -1) -> Finding:
     """The finding of a run of units; `after` is the last logical offset of the queue that a record states."""
     kind = _KINDS[what]
@@ -132,11 +139,7 @@ def say_unit(store: Store, file: str, what: str, mark: Mark, *, after: int = -1)
     field = "size" if what == "unit.invalid" and offset >= 0 else kind.field
     values = f"physical offset {offset:,}, size {size:,}, tags code {tags}"
     text = f"unit {logical:,}{_more(mark.length)} ({values}): {kind.text}"
-    with StoredRecords(store.logs) as records:
-        record = None
-        with suppress(FileNotFoundError):  # expired meanwhile
-            record = records.at(offset)
-    cure = None
+    record, cure = _record_at(store, offset), None
     if what == "unit.strange" and record is not None:
         text += f": {record.fixed.queue_id} of {record.topic}"
         cure = None if is_safe(record.topic) else _KEPT
@@ -252,20 +255,17 @@ def _clause_of_missing(store: Store, run: KeyRun, files: Sequence[IndexSurvey]) 
         return "IDX-SVC-7"
     if store.transaction_at(run.begin):
         return "IDX-SVC-9"
-    with suppress(FileNotFoundError), StoredRecords(store.logs) as records:  # expired meanwhile
-        record = records.at(run.begin)
-        if record is not None and b"\1" in record.pairs.get(b"KEYS", b""):
-            return "LOG-PROP-3"
+    record = _record_at(store, run.begin)
+    if record is not None and b"\1" in record.pairs.get(b"KEYS", b""):
+        return "LOG-PROP-3"
     in_next = any(survey.ends[:1] == (run.end,) for survey in files)
     return "IDX-SVC-3" if in_next and run.end == run.next else None
 
 
 def _cure_of_keys(store: Store, phy_offset: int) -> str | None:
     """Not the usual cure for a record whose topic is damaged: new entries would not be found under the true one."""
-    with suppress(FileNotFoundError), StoredRecords(store.logs) as records:  # expired meanwhile
-        record = records.at(phy_offset)
-        return None if record is None or is_safe(record.topic) else _KEPT
-    return None
+    record = _record_at(store, phy_offset)
+    return None if record is None or is_safe(record.topic) else _KEPT
 
 
 def say_missing_keys(

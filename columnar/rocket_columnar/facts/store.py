@@ -424,8 +424,8 @@ class Store(Files):
         Source: `IndexService.load` 68-74 and `buildIndex` 201-205.
         """
         index_time = self.checkpoint_times[2]
-        kept = (header for _, header in self.indexes if self.clean or header.end_timestamp <= index_time)
-        return max([dispatched_from, *[header.end_phy_offset for header in kept][-1:]])
+        kept = [header for _, header in self.indexes if self.clean or header.end_timestamp <= index_time]
+        return max(dispatched_from, kept[-1].end_phy_offset) if kept else dispatched_from
 
 
 def is_deleted(topic: str, kept: frozenset[str] | None) -> bool:
