@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -168,6 +169,11 @@ def _copies(scratch: Path, count: int) -> Callable[[Path], object]:
     return make
 
 
+def _single(make: Callable[[Path], object]) -> Callable[[Path], object]:
+    """Makes one store."""
+    return lambda stores: make(stores / "store")
+
+
 def growth(scratch: Path, figures: MeasuredTimes, *, quick: bool) -> str:
     """The section Growth."""
     ctypes.CDLL(None).prctl(_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -178,11 +184,9 @@ def growth(scratch: Path, figures: MeasuredTimes, *, quick: bool) -> str:
         shapes[f"{count:,} stores of 20 queues"] = _copies(scratch, count)
     for size in (16 << 20, 32 << 20) if quick else (1 << 29, 6 << 30):
         title = f"one store with {size / 1e9:.2f} GB of log"
-        shapes[title] = lambda stores, size=size: make_store(stores / "store", size, body=1000)  # type: ignore[misc]
+        shapes[title] = _single(partial(make_store, size=size, body=1000))
     for queues in (20, 40) if quick else (100, 10_000):
-        shapes[f"one store of {queues:,} queues"] = lambda stores, queues=queues: make_many_files(  # type: ignore[misc]
-            stores / "store", queues
-        )
+        shapes[f"one store of {queues:,} queues"] = _single(partial(make_many_files, queues=queues))
     rows = ""
     for title, make_stores in shapes.items():
         stores = scratch / "growth" / "all"
@@ -190,7 +194,7 @@ def growth(scratch: Path, figures: MeasuredTimes, *, quick: bool) -> str:
             name = f"{title}, {verb}"
             if name not in figures.held and not stores.exists():
                 make_stores(stores)
-            one, single, spark = figures.get(name, lambda verb=verb: _growth_times(verb, stores))  # type: ignore[misc]  # noqa: B023
+            one, single, spark = figures.get(name, partial(_growth_times, verb, stores))
             ratios = (spark / single, spark / one, (spark - start) / one)
             cells = " | ".join(f"{cell:.1f}" for cell in (one, single, spark, *ratios))
             report(f"{name}: {cells}")
@@ -354,10 +358,7 @@ def main(arguments: Sequence[str]) -> None:
         scratch = Path(directory)
         if not kept_figures.held.keys() >= _NAMES.keys():
             make(scratch, entries, store_bytes)
-        figures = {
-            name: kept_figures.get(name, lambda name=name: _measured(name, scratch, rounds))  # type: ignore[misc]
-            for name in _NAMES
-        }
+        figures = {name: kept_figures.get(name, partial(_measured, name, scratch, rounds)) for name in _NAMES}
     text = _PAGE.format(
         date=datetime.now(UTC).date(),
         entries=entries,
