@@ -81,6 +81,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(_unit(item.nodeid)))
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Fails where xdist's groups have no effect: each worker would make every fixture."""
+    ungrouped = [
+        item for item in session.items if item.get_closest_marker("xdist_group") and "@" not in item.nodeid
+    ]
+    if session.config.getoption("loadgroup", False) and ungrouped:
+        raise pytest.UsageError(
+            f"{ungrouped[0].nodeid}: this pytest and this xdist do not make groups of tests"
+        )
+
+
 def _unit(nodeid: str) -> str:
     """The share of one worker: a file, or several that share a costly fixture."""
     unit = next((unit for unit in UNITS if nodeid.startswith(UNITS[unit])), None)
