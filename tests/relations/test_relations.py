@@ -22,10 +22,6 @@ LEFT_OUT: Final = {
     ("incident: a log file's name lacks its zeros", "queries_are_the_references"): (
         "the broker reads this file's records at wrong offsets, and `query` at the right ones, which the cure gives back"
     ),
-    ("killed: queue_units_swapped, log_position", "lost_keys_are_not_found"): (
-        "a start dispatches a record that states an offset after the log's end, and then indexes no other: `audit` has an error "
-        "there, but `--restart` does not state these keys"
-    ),
 }
 """Why a relation does not hold of a store."""
 _NUMBERS: Final = count()

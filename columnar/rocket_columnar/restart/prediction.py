@@ -33,7 +33,7 @@ from rocket_columnar.log import (
     holds_bytes,
     queue_starts,
 )
-from rocket_columnar.restart.queues import deleted_exts, dispatched_again, ext_refusal
+from rocket_columnar.restart.queues import Redispatched, deleted_exts, dispatched_again, ext_refusal
 from rocket_columnar.restart.recovery import (
     Deletion,
     deleted_indexes,
@@ -115,15 +115,21 @@ def _keys_of(record: VerifiedRecord | None) -> tuple[str, list[str]]:
     return record.topic, [name.decode() for name in names if name]
 
 
-def lost_keys(store: Store, deleted: AbstractSet[str], begin: int, work: WorkDone) -> LostKeys:
-    """Keys of records before `begin`, from where a start indexes, that no index file but `deleted` ones has, range by range.
+def lost_keys(
+    store: Store, deleted: AbstractSet[str], passed: Sequence[tuple[int, int]], work: WorkDone
+) -> LostKeys:
+    """Keys of records that a start does not index and that no index file but `deleted` ones has, range by range.
 
     A query follows no slot to an entry that the header's index count does not include.
 
-    `work` counts the bytes of the index files and of the log before `begin`.
+    Args:
+        store: the store.
+        deleted: names of index files.
+        passed: physical offsets after which and before which records begin that a start does not index.
+        work: counts the bytes of the index files and of the log before the last of these records.
     """
     plan, kept = plan_audit(store), [file for file in store.opened_indexes if file.name not in deleted]
-    ranges = [part for part in plan.ranges if part.begin < begin]
+    ranges = [part for part in plan.ranges if part.begin < max(stop for _, stop in passed)]
     sizes = [size_of(file) or 0 for file in kept]
     work.expect(sum(sizes) + sum(part.size for part in ranges))
     surveys = []
@@ -142,9 +148,9 @@ def lost_keys(store: Store, deleted: AbstractSet[str], begin: int, work: WorkDon
         every = frames.all
         owner = np.repeat(np.arange(every.phy_offset.size), every.key_count)
         codes, safe = (owner << 31) | every.key_hash, entries_of(store, targets, frames, result) != 0
-        lost = (
-            ~safe & (every.phy_offset[owner] < begin) & ~np.isin(codes, codes[safe])
-        )  # a message may have one key twice
+        at = every.phy_offset[owner]
+        chosen = np.logical_or.reduce([(at > after) & (at < stop) for after, stop in passed])
+        lost = chosen & ~safe & ~np.isin(codes, codes[safe])  # a message may have one key twice
         offsets.append(every.phy_offset[owner][lost])
         hashes.append(every.key_hash[lost])
         work.add(part.size)
@@ -263,6 +269,8 @@ class Restart:
         missing: bytes of the log that no file holds, before its last file: their messages were lost before the start.
         zeros: names of queue files without units whose first bytes become one: every pull at that offset fails.
         unlisted: topics with queues that are not in the list of topics: every pull of them fails.
+        beyond: physical offset after the log's end from which the dispatch goes on: messages that are sent after the start get no
+            unit and are not indexed until the log is longer; None if there is none.
     """
 
     clean: bool
@@ -277,11 +285,12 @@ class Restart:
     missing: int = 0
     zeros: tuple[str, ...] = ()
     unlisted: tuple[str, ...] = ()
+    beyond: int | None = None
 
     @property
     def safe(self) -> bool:
         """Whether a broker starts on these files, loses nothing, gives out each queue, and no file of the log is missing."""
-        broken = self.refused or self.zeros or self.unlisted or self.missing
+        broken = self.refused or self.zeros or self.unlisted or self.missing or self.beyond
         return not (broken or self.lost_units or len(self.lost) or self.unread)
 
 
@@ -373,6 +382,7 @@ def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
         "missing": usual.missing,
         "zeros": usual.zeros,
         "unlisted": usual.unlisted,
+        "beyond": usual.beyond,
         "index_safe": {"dispatch_from": safe.dispatch_from, "lost_keys": len(safe.lost)},
     }
 
@@ -409,27 +419,41 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool)
     later = bool(release.start)
     if later and clean and not framed:
         dispatch_from = dispatch_start(release, walk_from, end, greatest_end(store))
+    again = Redispatched(None, ())
+    if not framed:
+        begin = dispatch_from if later else behind
+        again = dispatched_again(store, queues, begin, end, recovered_from=None if clean else walk_from)
     lost = LostKeys.none()
     if store.conf is None or store.conf.index_enabled:
         begin = min(store.indexed_from(dispatch_from), max(dispatch_from, end))
-        lost = lost_keys(store, {deletion.file for deletion in indexes}, begin, work)
+        lost = lost_keys(store, {deletion.file for deletion in indexes}, [(-1, begin), *again.stated], work)
     refused = None if release.rules.get("checks_room") else too_long_record(store, end)
     if refused is not None:  # the index was loaded before that
         return Restart(clean, refused, walk_from, end, dispatch_from, (*indexes,), (), lost)
     deletions = (*indexes, *deleted_logs(store, end), *_of_queues(queues), *deleted_exts(store, queues))
     units = tuple(unit for queue in queues for unit in queue.lost(dispatch_from, end))
-    refused = None if later else passed_gap(store, behind, end, clean=clean)
-    if not framed:
-        begin = dispatch_from if later else behind
-        again = dispatched_again(store, queues, begin, end, recovered_from=None if clean else walk_from)
-        refused, units = refused or (None if later else again.stuck), units + again.lost
+    beyond = max(dispatch_from, again.end)
+    from_there = beyond if beyond > end else behind
+    refused = None if later else passed_gap(store, from_there, end, clean=clean) or again.stuck
+    units += again.lost
     if any(queue.endless for queue in queues):
         refused = "consume-queue files of one unit: truncating them never ends"
     unread = 0 if framed else max(store.end - end, 0)
     missing = sum(max(begin - end, 0) for end, begin in store.log_breaks)
     zeros = tuple(queue.zeros for queue in queues if queue.zeros is not None)
     return Restart(
-        clean, refused, walk_from, end, dispatch_from, deletions, units, lost, unread, missing, zeros
+        clean,
+        refused,
+        walk_from,
+        end,
+        dispatch_from,
+        deletions,
+        units,
+        lost,
+        unread,
+        missing,
+        zeros,
+        beyond=beyond if beyond > end else None,
     )
 
 

@@ -20,10 +20,9 @@ from rocket_columnar.log import (
     dispatch_stop,
     each_units,
     queue_starts,
-    requests_before_gap,
     units_taken,
 )
-from rocket_columnar.restart.recovery import Deletion
+from rocket_columnar.restart.recovery import Deletion, StartWalk
 from rocket_columnar.store import Reader, StoreFile, WorkDone, by_queue, read_at, size_of, usual_size
 
 
@@ -43,7 +42,10 @@ def max_after_start(store: Store, topic: str, queue_id: int) -> int:
 # Read beside `ConsumeQueue.putMessagePositionInfo` 481-513 and `ReputMessageService.doReput` 2058-2066. Light queues are not followed.
 
 
-_TAKEN = "an older message has its place in the queue (CQ-PUT-2)"
+_TAKEN: Final = "an older message has its place in the queue (CQ-PUT-2)"
+_STATED: Final = (
+    "a record before it states a later physical offset, up to which the queue takes all for built (CQ-PUT-1)"
+)
 
 
 class Redispatched(NamedTuple):
@@ -51,11 +53,16 @@ class Redispatched(NamedTuple):
 
     Attributes:
         stuck: why dispatch never passes one of them, or None.
-        lost: those that get no unit, since their places are taken.
+        lost: those that get no unit.
+        stated: of each record with keys that states an offset after its own: its own, and the stated one, up to which no other
+            record is indexed (`IndexService.buildIndex` 201-205).
+        end: physical offset from which the dispatch goes on after a recovery: after the log's end only if a record states that.
     """
 
     stuck: str | None
     lost: tuple[LostUnits, ...]
+    stated: tuple[tuple[int, int], ...] = ()
+    end: int = 0
 
 
 def dispatched_again(
@@ -79,22 +86,28 @@ def dispatched_again(
         place = queue.end // QUEUE_UNIT.size if queue.files else None
         puts.places[queue.topic, queue.queue_id] = _Place(place, queue.max_phy_offset, _Kept(queue))
     names, stuck = TopicNames(), -1
-    files = zip(store.logs, store.log_sizes, strict=True)
-    bounds = min(position, puts.begin), end
-    for reader, base, batch in requests_before_gap(files, names, bounds=bounds, keys=store.keys):
-        puts.add(batch, names)
-        put = batch.queued & (batch.phy_offset >= puts.begin)
-        at = _first_stop(reader, base, batch, put) if store.multi_dispatch else -1
-        if at >= 0:
-            return Redispatched(_stuck_text(at, "enableMultiDispatch is off (CQ-LMQ-5)"), tuple(puts.lost))
-        notified = batch.dispatched & (batch.phy_offset >= position)
+    stated: list[tuple[int, int]] = []
+    walk = StartWalk(store, min(position, puts.begin), end, names)
+    for reader, base, batch in walk:
+        off = int(batch.phy_offset[-1] + batch.size[-1]) - walk.end
+        at = batch.phy_offset - off
+        put = batch.queued & (at >= puts.begin)
+        puts.add(batch, names, put, at)
+        if off > 0 and at[0] >= puts.begin and batch.key_count[0]:
+            stated.append((int(at[0]), int(batch.phy_offset[0])))
+        first = _first_stop(reader, base, batch, put) if store.multi_dispatch else -1
+        if first >= 0:
+            return Redispatched(_stuck_text(first, "enableMultiDispatch is off (CQ-LMQ-5)"), tuple(puts.lost))
+        notified = batch.dispatched & (at >= position)
         if recovered_from is not None and put.any():
             notified[: np.flatnonzero(put)[-1] + 1] = False
             stuck = -1
         if stuck < 0:
             stuck = _first_stop(reader, base, batch, notified)
     why = "the broker is a slave or has longPollingEnable off (LOG-DSP-18)"
-    return Redispatched(_stuck_text(stuck, why) if stuck >= 0 else None, tuple(puts.lost))
+    text = _stuck_text(stuck, why) if stuck >= 0 else None
+    ends = [place.max_phy_offset for place in puts.places.values() if recovered_from is not None]
+    return Redispatched(text, tuple(puts.lost), tuple(stated), max(ends, default=0))
 
 
 def _first_stop(reader: Reader, base: int, batch: Requests, chosen: NDArray[np.bool_]) -> int:
@@ -139,11 +152,15 @@ class _Kept:
 
 @dataclass(slots=True)
 class _Place:
-    """A queue: the logical offset at which the next unit goes in, None without a file, and the end of its last record."""
+    """A queue: the logical offset at which the next unit goes in, None without a file, and the end of its last record.
+
+    `stated` is whether that end is only what a record at another place states.
+    """
 
     next: int | None = None
     max_phy_offset: int = -1
     kept: _Kept | None = None
+    stated: bool = False
 
 
 @dataclass(slots=True)
@@ -154,8 +171,9 @@ class _RecordPuts:
     places: dict[tuple[str, int], _Place] = field(default_factory=dict)
     lost: list[LostUnits] = field(default_factory=list)
 
-    def add(self, batch: Requests, names: TopicNames) -> None:
-        chosen = np.flatnonzero(batch.queued & (batch.phy_offset >= self.begin))
+    def add(self, batch: Requests, names: TopicNames, put: NDArray[np.bool_], at: NDArray[np.int64]) -> None:
+        """Adds the records of a batch that are `put`, `at` their own physical offsets."""
+        chosen = np.flatnonzero(put)
         owners = np.stack((batch.topic[chosen], batch.queue_id[chosen]))
         for topic, queue_id in np.unique(owners, axis=1).T.tolist():
             rows = chosen[(owners[0] == topic) & (owners[1] == queue_id)]
@@ -163,23 +181,35 @@ class _RecordPuts:
             place = self.places.setdefault(queue, _Place())
             ends = batch.phy_offset[rows] + batch.size[rows]
             new = ends > place.max_phy_offset  # else they were built before: CQ-PUT-1
+            if place.stated:
+                self._lose(queue, place, batch.queue_offset[rows[~new]], at[rows[~new]], _STATED)
             if new.any():
-                self._put(queue, place, batch.queue_offset[rows[new]], batch.phy_offset[rows[new]])
+                self._put(queue, place, batch.queue_offset[rows[new]], at[rows[new]])
                 place.max_phy_offset = int(ends[-1])
+                place.stated = bool(batch.phy_offset[rows[-1]] > at[rows[-1]])
 
     def _put(self, queue: tuple[str, int], place: _Place, offsets: np.ndarray, starts: np.ndarray) -> None:
         if place.next is None:
             place.next = int(offsets[0])
         taken = units_taken(offsets, place.next)
         place.next += int(np.count_nonzero(taken))
-        for offset, start in zip(offsets[~taken].tolist(), starts[~taken].tolist(), strict=True):
+        self._lose(queue, place, offsets[~taken], starts[~taken], _TAKEN)
+
+    def _lose(
+        self, queue: tuple[str, int], place: _Place, offsets: np.ndarray, starts: np.ndarray, reason: str
+    ) -> None:
+        for offset, start in zip(offsets.tolist(), starts.tolist(), strict=True):
             if place.kept is not None and place.kept.has(offset, start):
                 continue
             last = self.lost[-1] if self.lost else None
-            if last is not None and (last.topic, last.queue_id, last.first + last.count) == (*queue, offset):
+            if last is not None and (last.topic, last.queue_id, last.first + last.count, last.reason) == (
+                *queue,
+                offset,
+                reason,
+            ):
                 self.lost[-1] = replace(last, count=last.count + 1)
             else:
-                self.lost.append(LostUnits(*queue, offset, 1, start, _TAKEN))
+                self.lost.append(LostUnits(*queue, offset, 1, start, reason))
 
 
 # Predicts what a start of 4.9.3 with enableConsumeQueueExt does to ext files.

@@ -3,7 +3,7 @@
 import os
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -23,9 +23,9 @@ from rocket_spec.layout import (
 )
 
 from rocket_columnar.facts import Store
-from rocket_columnar.formats import Record, iso, parse_long
+from rocket_columnar.formats import LONG_MAX, Record, iso, parse_long
 from rocket_columnar.index import IndexHeader
-from rocket_columnar.log import NARROW, RequestScan, TopicNames, Walk
+from rocket_columnar.log import NARROW, Requests, RequestScan, TopicNames, Walk
 from rocket_columnar.store import (
     Reader,
     StoreFile,
@@ -344,23 +344,75 @@ def refusal(store: Store) -> str | None:
     return None
 
 
-def walked_end(store: Store, begin: int, work: WorkDone) -> int:
-    """Where the walk from `begin`, where a file begins, meets the first bytes that are no sound record or blank.
+class StartWalk:
+    """The records that a start takes for sound, batch by batch, up to the first bytes that are no sound record or blank.
 
-    4.9.3 follows the list of its files, a missing one or not, and does not ask for a record's own offset. `work` counts the
-    bytes of the files that are read.
+    4.9.3 follows the list of its files, a missing one or not, and does not ask for a record's own offset: one that states
+    another offset than its place is a batch of its own, and is dispatched with the offset that it states.
+
+    Args:
+        store: with the log.
+        begin: physical offset at which a record begins.
+        stop: physical offset at which the walk ends at the latest.
+        names: to which topics are added.
+        check_crc: whether bodies are compared with their checksums, as a recovery does.
+
+    Attributes:
+        end: physical offset up to which it has come.
     """
-    files = [pair for pair in zip(store.logs, store.log_sizes, strict=True) if pair[0].base_offset >= begin]
-    end, left = begin, sum(size for _, size in files)
+
+    def __init__(
+        self, store: Store, begin: int, stop: int, names: TopicNames, *, check_crc: bool = False
+    ) -> None:
+        self._store, self._stop, self._names, self._check_crc = store, stop, names, check_crc
+        self.end = begin
+
+    def __iter__(self) -> Iterator[tuple[Reader, int, Requests]]:
+        """The reader of a file, the physical offset at which the batch would have the file begin, and the batch."""
+        begin = self.end
+        for file, size in zip(self._store.logs, self._store.log_sizes, strict=True):
+            base = file.base_offset
+            if base + size <= begin or base >= self._stop:
+                continue
+            self.end = max(begin, base)
+            with file.open() as reader:
+                yield from self._of_file(reader, base, min(self._stop - base, size))
+            if self.end < self._stop and not _rolls(file, self.end - base):
+                break
+
+    def _of_file(self, reader: Reader, base: int, stop: int) -> Iterator[tuple[Reader, int, Requests]]:
+        place = self.end - base
+        while place < stop:
+            size, shift = _misplaced(reader, base, place)
+            scan = RequestScan(
+                reader, base + shift, self._names, check_crc=self._check_crc, keys=self._store.keys
+            )
+            begin = place
+            for batch in scan.run(place, place + size if size else stop, exact=True, on_gap=lambda _: None):
+                sound = _sound(batch, base + shift + place)
+                if sound is not None:
+                    place = int(sound.phy_offset[-1] + sound.size[-1]) - base - shift
+                    self.end = base + place
+                    yield reader, base + shift, sound
+                if sound is not batch:
+                    break
+            if place == begin:
+                return
+
+
+def walked_end(store: Store, begin: int, work: WorkDone) -> int:
+    """Where a recovery's walk from `begin`, where a file begins, ends; `work` counts the bytes of the log that are read."""
+    left = sum(
+        size for file, size in zip(store.logs, store.log_sizes, strict=True) if file.base_offset >= begin
+    )
     work.expect(left)
-    for file, size in files:
-        end = file.base_offset + _walked(file)
-        if not _rolls(file, end - file.base_offset):
-            break
-        work.add(size)
-        left -= size
+    walk = StartWalk(store, begin, LONG_MAX, TopicNames(), check_crc=True)
+    for _, _, batch in walk:
+        done = int(batch.size.sum(dtype=np.int64))
+        work.add(done)
+        left -= done
     work.add(left)
-    return end
+    return walk.end
 
 
 def too_long_record(store: Store, end: int) -> str | None:
@@ -388,50 +440,31 @@ def passed_gap(store: Store, position: int, end: int, *, clean: bool) -> str | N
     return None
 
 
-def _walked(file: StoreFile) -> int:
-    """How far the walk comes in one file."""
-    position = 0
-    with file.open() as reader:
-        while position < reader.size:
-            size = _misplaced(reader, file.base_offset, position)
-            if not size:
-                scan = RequestScan(reader, file.base_offset, TopicNames(), check_crc=True)
-                size = _sound(scan, file.base_offset, position, reader.size)
-            if not size:
-                break
-            position += size
-    return position
+def _sound(batch: Requests, begin: int) -> Requests | None:
+    """The first records of a batch that follow one another from `begin` on and have their checksums."""
+    ends = batch.phy_offset + batch.size
+    sound = batch.crc_ok & (batch.phy_offset == np.append(begin, ends[:-1]))
+    if sound.all():
+        return batch
+    count = int(np.argmin(sound))
+    return batch.part(0, count, np.append(0, np.cumsum(batch.key_count))) if count else None
 
 
-def _sound(scan: RequestScan, base_offset: int, position: int, size: int) -> int:
-    """Bytes of the records from `position` on that follow one another and have their checksums."""
-    end = position
-    for batch in scan.run(position, size, exact=True, on_gap=lambda _: None):
-        places = batch.phy_offset - base_offset
-        ends = places + batch.size
-        sound = batch.crc_ok & (places == np.append(end, ends[:-1]))
-        count = int(np.argmin(sound)) if not sound.all() else places.size
-        end = int(ends[count - 1]) if count else end
-        if count < places.size:
-            break
-    return end - position
-
-
-def _misplaced(reader: Reader, base_offset: int, at: int) -> int:
-    """Length of a record that is sound but for its own offset; 0 if there is none."""
+def _misplaced(reader: Reader, base_offset: int, at: int) -> tuple[int, int]:
+    """Length of a record that is sound but for its own offset, and by how much that is off; zeros if there is none."""
     if at + RECORD_FIXED_V4 > reader.size:
-        return 0
+        return 0, 0
     head = reader.read(at, RECORD_FIXED_V4).tobytes()
     recorded = int.from_bytes(head[28:36], signed=True)
     if int.from_bytes(head[4:8], signed=True) not in RECORD_MAGICS or recorded == base_offset + at:
-        return 0
+        return 0, 0
     walk = Walk(reader, recorded - at, window=NARROW)  # as if it were at the offset that it gives
     record = walk.record(at)
     if not isinstance(record, Record):
-        return 0
+        return 0, 0
     body = walk.window[record.body :][: max(record.fixed.body_length, 0)].tobytes()
     sound = not body or crc32(body) & 0x7FFFFFFF == record.fixed.body_crc
-    return record.fixed.total_size if sound else 0
+    return (record.fixed.total_size, recorded - base_offset - at) if sound else (0, 0)
 
 
 def _rolls(file: StoreFile, at: int) -> bool:

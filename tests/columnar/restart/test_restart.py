@@ -13,7 +13,7 @@ from rocket_columnar.restart import Deletion, LostKey, restart
 from rocket_columnar.store import WorkDone, find_files
 from rocket_golden import open_store, stores, truth
 from rocket_spec.layout import Geometry
-from store_bytes import BEGIN, blank, checkpoint, ext_unit, put, record, unit
+from store_bytes import BEGIN, blank, checkpoint, ext_unit, overwrite, put, record, unit
 
 LONG_MIN = -(1 << 63)
 REAL = Path(__file__).parents[2] / "spec" / "real"
@@ -192,6 +192,18 @@ def queue_starts_of(root: Path, log_end: int) -> list[QueueStart]:
 
 
 @pytest.mark.filterwarnings("error")
+def test_a_record_that_states_a_later_offset(tmp_path: Path) -> None:
+    """What a start of the real 4.9.3 came to: 250 of 261 messages, 235 by key, and `[SetReputOffset]` of 1099511627991."""
+    root = open_store("killed", tmp_path)
+    overwrite(root / f"commitlog/{57344:020}", 860 + 28, (1 << 40).to_bytes(8))
+    plan = restart(root)
+    assert [(one.topic, one.queue_id, one.first, one.count) for one in plan.lost_units] == [
+        ("Load", 0, 135, 10)
+    ]
+    assert (plan.refused, plan.log_end, plan.lost.records, plan.beyond) == (None, 63814, 25, 1099511627991)
+    assert not plan.safe
+
+
 def test_the_end_of_a_record_near_the_greatest_java_long_wraps(tmp_path: Path) -> None:
     """`ConsumeQueue.recover` 106-144 adds offset and size as longs; the sum is below the log's end, so nothing is cut."""
     put(tmp_path, f"commitlog/{0:020}", record(0).ljust(1024, b"\0"))

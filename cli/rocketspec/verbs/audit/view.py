@@ -176,8 +176,8 @@ def _show_text(plan: Restart) -> None:
         return
     say(f"the log is read from {plan.walk_from:,} and ends at {plan.log_end:,}")
     say(f"dispatch {'starts' if plan.clean else 'restarts'} at {plan.dispatch_from:,}")
-    if plan.dispatch_from > plan.log_end:
-        say("no message is dispatched until the log is longer than that (STORE-14)")
+    if plan.beyond is not None:
+        say(f"then no message is dispatched until the log is longer than {plan.beyond:,} (STORE-14)")
     for name in plan.zeros:
         say(f"{name}: its first 20 bytes, zeros, become a unit: every pull there fails (CQ-TRUNC-3)")
     for topic in plan.unlisted:
