@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-from rocket_spec.layout import Geometry
+from numpy.typing import NDArray
+from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
 
 from rocket_columnar.facts import is_deleted
 from rocket_columnar.formats import ENTRY_DTYPE, hash_key, tag_key
+from rocket_columnar.index import EntryWindows
 from rocket_columnar.log import KeyRules, StoredRecords
 from rocket_columnar.store import StoreFile, read_at
 
@@ -23,16 +25,36 @@ class BrokerRules(NamedTuple):
         keys: what is read in the properties.
         batched: topics of batch queues, which are not rebuilt: beside them a broker of 5.x takes no other queue (BCQ-2).
         kept: the topics that a broker knows or has queues of; any other one was deleted, and is not rebuilt. None for all.
+        indexes: the store's own index files that have the usual length.
+        geometry: of these.
     """
 
     light: bool
     keys: KeyRules
     batched: frozenset[str] = frozenset()
     kept: frozenset[str] | None = None
+    indexes: tuple[StoreFile, ...] = ()
+    geometry: Geometry = DEFAULT_GEOMETRY
+
+    def hashes_of(self, phy_offsets: NDArray[np.int64]) -> dict[int, list[int]]:
+        """The key hashes under which the store's own index has some records, by their physical offsets."""
+        found: dict[int, list[int]] = {}
+        for file in self.indexes:
+            with file.open() as reader:
+                windows = EntryWindows(reader, self.geometry)
+                for _, entries in windows.each(windows.state.written, 1):
+                    for entry in entries[np.isin(entries["phy_offset"], phy_offsets)]:
+                        found.setdefault(int(entry["phy_offset"]), []).append(int(entry["key_hash"]))
+        return found
 
     def writes(self, topic: str) -> bool:
         """Whether the queues of a topic are rebuilt."""
         return topic not in self.batched and not is_deleted(topic, self.kept)
+
+
+def whole_indexes(files: Sequence[StoreFile], geometry: Geometry) -> tuple[StoreFile, ...]:
+    """The index files among those of a store that have the length of a geometry."""
+    return tuple(file for file in files if file.kind == "index" and file.size() == geometry.file_size)
 
 
 def has_tag_keys(files: Sequence[StoreFile], geometry: Geometry) -> bool:
@@ -43,9 +65,8 @@ def has_tag_keys(files: Sequence[StoreFile], geometry: Geometry) -> bool:
     Raises:
         OSError: a file cannot be read.
     """
-    indexes = [file for file in files if file.kind == "index" and file.size() == geometry.file_size]
     with StoredRecords([file for file in files if file.kind == "log"]) as records:
-        for file in reversed(indexes):
+        for file in reversed(whole_indexes(files, geometry)):
             size = ENTRY_DTYPE.itemsize
             raw = read_at(file, geometry.entries_offset + size, _SAMPLE * size)
             entries = np.frombuffer(raw[: len(raw) // size * size], ENTRY_DTYPE)

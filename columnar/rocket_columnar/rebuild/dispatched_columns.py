@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
@@ -483,7 +483,7 @@ def dispatch_log(
             lives.add(batch, topics)
             counted.add(gaps.end - done)
             done = gaps.end
-            keys = keys_added(batch)
+            keys = keys_added(_with_own_keys(batch, topics, rules))
             if keys is None:
                 continue
             for name, values in keys._asdict().items():
@@ -495,6 +495,24 @@ def dispatch_log(
     gaps.close()
     left_out = tuple(sorted(dealt.unsafe.values(), key=lambda found: found.phy_offset))
     return Dispatched(tuple(batches), tuple(gaps.findings), tuple(holes.ranges), left_out, lives.last)
+
+
+def _with_own_keys(batch: Requests, topics: TopicNames, rules: BrokerRules) -> Requests:
+    """A batch whose records keep the keys of the store's own index if their topics cannot be directories.
+
+    Such a topic is damaged, and nobody asks for a key of it.
+    """
+    unsafe = [number for number, name in enumerate(topics.names) if not is_safe(name)]
+    rows = np.flatnonzero(np.isin(batch.topic, unsafe) & (batch.key_count > 0))
+    own = rules.hashes_of(batch.phy_offset[rows]) if rows.size else {}
+    if not own:
+        return batch
+    hashes, ends = batch.key_hash.copy(), np.cumsum(batch.key_count)
+    for row in rows.tolist():
+        kept, count = own.get(int(batch.phy_offset[row]), []), int(batch.key_count[row])
+        if len(kept) == count:
+            hashes[ends[row] - count : ends[row]] = kept
+    return replace(batch, key_hash=hashes)
 
 
 class _Columns:

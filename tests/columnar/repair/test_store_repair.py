@@ -318,3 +318,16 @@ def test_what_leads_to_a_record_whose_topic_is_unsafe_is_left(tmp_path: Path) ->
     assert {root.code for root in plan.left} == {
         *("queue.wrong_target", "index.entry_wrong_key", "index.missing_key", "store.unsafe_name")
     }
+
+
+def test_an_index_file_that_is_rebuilt_keeps_the_keys_of_a_record_whose_topic_is_unsafe(
+    tmp_path: Path,
+) -> None:
+    """The record was BBTopic's, and clients ask for its keys there: the file becomes what the broker wrote."""
+    store = open_store("mixed", tmp_path)
+    index = store / "index" / "20261121132605989"
+    whole = index.read_bytes()
+    overwrite(store / f"commitlog/{0:020}", BBTOPIC, b"/")
+    overwrite(index, 36, (int.from_bytes(whole[36:40]) - 5).to_bytes(4))
+    repair(Target(store))
+    assert index.read_bytes() == whole
