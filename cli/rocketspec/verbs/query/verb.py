@@ -119,6 +119,7 @@ def query(
             "--body cannot be combined with --explain, or with --json, which has the whole bodies"
         )
     place = option.use_zone(time_zone)
+    option.be_gentle(gentle=gentle, rate=rate)
     if (queue, at, offset) != (None, None, None):
         facts = read_settings(store, commitlog, None, broker_conf).open()
         time = None if at is None else option.read_time(at, "--at", place)
@@ -137,7 +138,6 @@ def query(
 
     asked = SearchArguments(topic, key, unique_key, offset_id, first, last, max_num, exact, every, scan)
     asked.check(explain=explain)
-    option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     facts = settings.open()
     warn(settings, facts)
