@@ -71,6 +71,15 @@ def test_files_that_are_behind_the_log_stay(tmp_path: Path) -> None:
     assert sorted(applied(store).into) == [load, f"index/{index.name}"]
 
 
+def test_both_files_that_a_run_of_missing_units_touches(store: Path) -> None:
+    """The finding names the first, of which the last unit is missing; of the second it is the first unit."""
+    first, second = (f"consumequeue/BBTopic/0/{base:020}" for base in (0, 400))
+    overwrite(store / first, 380, bytes(20))
+    overwrite(store / second, 0, bytes(20))
+    done = repair(Target(store))
+    assert (done.worse, sorted(done.plan.into)) == ("", [first, second])
+
+
 def test_a_queue_that_is_gone_is_added_and_no_other(store: Path) -> None:
     shutil.rmtree(store / "consumequeue/Orders/1")
     assert applied(store).into == (f"consumequeue/Orders/1/{0:020}",)

@@ -175,6 +175,28 @@ def test_an_interrupt_while_the_first_journal_is_written_leaves_nothing(
     assert content(store) == before
 
 
+def test_what_a_repair_made_is_on_the_disk(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file before it gets its name, and in the end each folder that got one."""
+    before = {path.stat().st_ino for path in store.rglob("*")}
+    on_disk, sync, rename = set[int](), os.fsync, os.rename
+
+    def synced(descriptor: int) -> None:
+        sync(descriptor)
+        on_disk.add(os.fstat(descriptor).st_ino)
+
+    def moved(old: Any, new: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None) -> None:
+        rename(old, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+        if dst_dir_fd is not None:  # else the file is still being built
+            assert os.stat(new, dir_fd=dst_dir_fd).st_ino in before | on_disk, new
+            on_disk.discard(os.fstat(dst_dir_fd).st_ino)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "rename", moved)
+    done = repair(Target(store))
+    places = {(store / name).parent for name in done.plan.into} | {store / done.folder}
+    assert {path.stat().st_ino for path in places} <= on_disk
+
+
 def killed(store: Path, steps: int, *verb: str) -> int:
     """Exit code of a repair, or of an undo, that is killed after a number of steps."""
     return subprocess.run(
