@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from rocket_conformance.attribution import Cause
 from rocket_conformance.misreadings import MISREADINGS, Mutant
 from rocket_conformance.pages import render_report
+from rocket_conformance.planning import CaseState, plan
 from rocket_conformance.protocol import Hello
 from rocket_conformance.report import (
     Baseline,
@@ -21,6 +23,7 @@ from rocket_conformance.report import (
     render_junit,
     render_markdown,
 )
+from rocket_conformance.running import Options, run
 
 from tools.cause_scores import pairs, score, triples
 
@@ -182,6 +185,25 @@ def test_a_single_case_has_a_cause_if_nothing_else_comes_to_the_same() -> None:
     (mutant,) = (item for item in MISREADINGS if item.name == "all-flags-compared")
     found = score([mutant])
     assert (found.failing, found.claimed, found.first) == (1, 1, "IDX-SVC-9")
+
+
+def test_a_property_whose_failing_lists_are_all_kept_is_claimed() -> None:
+    """With three lists of each property, all that fail are kept."""
+    (mutant,) = (item for item in SMALL if item.name == "maximum-is-the-last-unit")
+    with mutant.open() as transport:
+        report = run(transport, Options(select=["CQ-BND-1/*"], examples=3, shrink_seconds=0))
+    (cause,) = (report.footer or {})["causes"]
+    failing = {line.id for line in report.cases if line.verdict == "diverged"}
+    assert any("/prop-" in name for name in failing)
+    assert (set(cause["cases"]), cause["properties"]) == (failing, [])
+
+
+@pytest.mark.parametrize("doubted", [(True, False), (False, True)])
+def test_a_doubt_in_one_part_of_a_store_is_one_in_both(doubted: tuple[bool, bool]) -> None:
+    states = tuple(map(CaseState, plan(select=["IDX-HASH-*"])))
+    one, other = (Cause(MISREADINGS[:1], states, len(states), doubted=doubt) for doubt in doubted)
+    assert one.is_sure != other.is_sure
+    assert not one.with_more(other).is_sure
 
 
 def test_every_form_has_one_order() -> None:

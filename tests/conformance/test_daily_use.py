@@ -181,6 +181,9 @@ def test_a_known_must_failure_leaves_the_line_on_levels_out() -> None:
     assert "1 known failure in 1 clause aside" in verdict
     observed = Report(HEADER, (new,), known.footer)
     assert conclusions(observed)[0].startswith("conformant in every MUST clause for index; 1 OBSERVED")
+    left_out = report(1, "unsupported", families=["index"])
+    [verdict] = conclusions(Report(HEADER, (*left_out.cases, new), left_out.footer))
+    assert verdict.startswith("not conformant: 1 of 2 cases failed: IDX-SEL-9")
     narrowed = report(1, families=["index"], narrowed=["--select"])
     [first, _] = conclusions(Report(HEADER, (new,), narrowed.footer))
     assert first == "partial run: no MUST clause differs (--select); 1 OBSERVED behaviour differs: IDX-SEL-9"

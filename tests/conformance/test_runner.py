@@ -15,6 +15,7 @@ from rocket_conformance.report import Baseline, Report, conclusion, footer_line,
 from rocket_conformance.running import Options, run
 from rocket_conformance.schema import problems
 from rocket_conformance.transport import open_handler
+from rocket_spec.errors import MalformedError
 
 SMALL = ("IDX-HDR-4/*", "IDX-HASH-1/*")
 
@@ -98,7 +99,6 @@ def test_an_exception_of_an_adapter_in_this_process_is_errored() -> None:
 
 
 def test_a_fixed_geometry_gets_the_cases_of_that_geometry() -> None:
-    geometry = [7, 12]
     seen: set[tuple[int, int]] = set()
 
     class Fixed(Adapter):
@@ -108,10 +108,17 @@ def test_a_fixed_geometry_gets_the_cases_of_that_geometry() -> None:
                     seen.add((op["hash_slot_num"], op["index_num"]))
             return super().handle(message)
 
-    report = run_on(Fixed({"geometry": [geometry]}), select=["IDX-PUT-*"], examples=3)
-    assert report.exit_code == 0
-    assert seen == {(7, 12)}
-    assert {"pass", "not_applicable"} == {line.verdict for line in report.cases}
+    for geometries in (
+        [[1, 2], [8, 13]],
+        [[7, 12]],
+    ):  # in files of the first no directed case shows what it is about
+        seen.clear()
+        report = run_on(Fixed({"geometry": geometries}), select=["IDX-PUT-*"], examples=3)
+        assert report.exit_code == 0
+        assert seen <= set(map(tuple, geometries))
+        assert {"pass", "not_applicable"} == {line.verdict for line in report.cases}
+        directed = [line for line in report.cases if line.verdict == "pass" and "/prop-" not in line.id]
+        assert directed
 
 
 def test_a_fixed_queue_file_size_gets_the_cases_of_that_size() -> None:
@@ -226,6 +233,9 @@ def test_a_report_without_a_footer_was_cut_off(tmp_path: Path, cut: str) -> None
     assert conclusion(report).startswith("cut off: no verdict")
     write_renderings(report, tmp_path)
     assert "cut off" in (tmp_path / "report.html").read_text("utf-8")
+    path.write_bytes(b"".join(lines[:-1]) + b"{\n")
+    with pytest.raises(MalformedError, match=f"report.jsonl:{len(lines)}: "):
+        read_report(path)
 
 
 def test_an_interrupted_run_leaves_what_it_knew(tmp_path: Path) -> None:
