@@ -139,6 +139,7 @@ def test_verify_notices_every_kind_of_tampering(copy: Path) -> None:
     short.write_bytes(short.read_bytes()[:-1])
     (copy / "stores" / "small-roll.truth.jsonl.zst").unlink()
     (copy / "stores" / "stray").touch()
+    (copy / "vectors" / "store" / "stray.json").touch()
     recorded = json.loads((copy / "manifest.json").read_text("utf-8"))
     recorded["stores"]["small-roll"]["files"][0]["sha256"] = "0" * 64
     recorded["stores"]["mixed"]["truth_lines"]["dispatch"] += 1
@@ -150,7 +151,8 @@ def test_verify_notices_every_kind_of_tampering(copy: Path) -> None:
         "mixed.truth.jsonl.zst: found lines",
         "small-roll.tar.zst: checkpoint: found SHA-256",
         "small-roll.truth.jsonl.zst",
-        "stray: not in the manifest",
+        "stores/stray: not in the manifest",
+        "vectors/store/stray.json: not in the manifest",
     )
     assert len(found) == len(expected)
     assert all(any(text in problem for problem in found) for text in expected), found

@@ -106,6 +106,7 @@ def test_folders_that_are_refused(s3: Far, tmp_path: Path) -> None:
     for root in (s3.root, s3.root.replace("s3://", "s3a://"), str(tmp_path)):
         store = str(tmp_path) if root == str(tmp_path) else s3.root
         refused(f"{root}/store/new", "is inside a store that is read", store=f"{store}/store")
+        check_out(f"{root}/store2", [f"{store}/store"], [], s3.options, overwrite=False)
     s3.write(f"{s3.root}/own/notes.txt", b"mine")
     put(tmp_path, "own/notes.txt", b"mine")
     for root in (s3.root, str(tmp_path)):

@@ -359,6 +359,17 @@ def test_stores_that_come_later_are_picked_up(tmp_path: Path) -> None:
     assert start.keys() == {f"{tmp_path}/{name}" for name in "abc"}
 
 
+def test_stores_take_turns_if_the_limit_is_below_their_number(tmp_path: Path) -> None:
+    for name in "ab":
+        log(tmp_path / name / "commitlog" / f"{0:020}", b"".join(records(b"one", b"two")))
+    reader = stream("commit_log", tmp_path / "*", maxRowsPerTrigger="1")
+    start, seen = reader.initialOffset(), list[str]()
+    for _ in range(2):
+        start, rows = trigger_all(reader, start)
+        seen += [row["store"].rpartition("/")[2] for row in rows]
+    assert sorted(seen) == ["a", "b"]
+
+
 def test_a_store_that_is_gone_or_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gone is a loss of data; unreadable is an error in FAILFAST and else left to a later trigger."""
     for name in "ab":
