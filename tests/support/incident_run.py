@@ -112,6 +112,7 @@ def audited(incident: Incident, *options: str) -> str:
 
 def _timeless(text: str, folder: Path) -> str:
     text = text.replace(f"{folder.resolve()}/", "").replace(f"{folder}/", "")
+    text = re.sub("last written [-0-9T:+]+", "last written TIME", text)
     return re.sub(r"-[0-9]{8}-[0-9]{6}(-[0-9]{6})?", "-TIME", text)
 
 

@@ -13,8 +13,8 @@ from rocket_columnar.consumers.by_offset import real_tags, units
 from rocket_columnar.consumers.standing import CHECKER, HALF, OP, SCHEDULE, Progress, progress
 from rocket_columnar.decode import ExtUnits
 from rocket_columnar.describe import QueueView, queue_views
-from rocket_columnar.facts import Store
-from rocket_columnar.findings import Finding, finding
+from rocket_columnar.facts import FORGOTTEN, Store
+from rocket_columnar.findings import Finding, Severity, finding
 from rocket_columnar.formats import parse_long
 from rocket_columnar.log import TopicNames, ends_of_lives, requests_before_gap
 from rocket_columnar.store import CONFIG_TABLES, REPAIRS, StoreFile, by_queue, open_reader
@@ -231,8 +231,7 @@ _UNSURE: Final = (
 """The cure where nothing shows that the queue ever reached the offset."""
 
 _LOST: Final = {
-    "consumer_offsets": "groups begin where their consumers are configured to begin",
-    "delay_offsets": "all delayed messages that the log still has are delivered again",
+    **FORGOTTEN,
     "topics": "topics are unknown: sends and pulls fail until they are created again",
     "subscription_groups": "groups are unknown, or have default settings",
     "consumer_filters": "SQL92 filters are compiled again when consumers connect",
@@ -257,6 +256,11 @@ def config_findings(store: Store, *, queues: bool = True, halves: bool = True) -
     loaded = {table: store.config(table) for table in CONFIG_TABLES.values()}
     for config in loaded.values():
         yield from _unreadable(config)
+    for table in store.forgotten:
+        if table == "delay_offsets" and not queues:
+            continue  # a slave may be without them
+        text = f"the file and its .bak are missing: {FORGOTTEN[table]}"
+        yield finding("config.unreadable", _name(loaded[table].main), None, text, severity="note")
     if not queues:
         return
     views = store.once(queue_views)
@@ -275,6 +279,8 @@ def _unreadable(config: LoadedConfig) -> Iterator[Finding]:
     main, backup = config.main, config.backup
     if main.problem is not None or main.is_empty:
         yield _main_unreadable(config)
+    elif main.modified is None and backup.rows is not None:
+        yield _taken_instead(config, "the file is missing", "note")
     elif backup.problem is not None:
         yield finding(
             "config.unreadable",
@@ -298,21 +304,28 @@ def _main_unreadable(config: LoadedConfig) -> Finding:
     main, backup = config.main, config.backup
     offset = getattr(main.problem, "offset", None)
     if backup.rows is not None:
-        when = datetime.fromtimestamp(backup.modified or 0, UTC).isoformat(timespec="seconds")
-        after = f"a start takes {backup.path.name}, last written {when}, with {len(backup.rows):,} rows"
-        return finding(
-            "config.unreadable",
-            _name(main),
-            offset,
-            f"{_problem(main)}; {after}",
-            severity="warning",
-            cure="none needed: a start takes the .bak, which may be older; compare its rows with `decode --table`",
-        )
+        return _taken_instead(config, _problem(main), "warning", offset)
     if config.starts:
         after = f"without a .bak a start goes on with no rows: {_LOST[config.table]}"
     else:
         after = f"{backup.path.name} cannot be loaded either ({_problem(backup)}): the broker does not start"
     return finding("config.unreadable", _name(main), offset, f"{_problem(main)}; {after}")
+
+
+def _taken_instead(
+    config: LoadedConfig, problem: str, severity: Severity, offset: int | None = None
+) -> Finding:
+    """The finding on a file whose `.bak` a start takes."""
+    backup = config.backup
+    when = datetime.fromtimestamp(backup.modified or 0, UTC).isoformat(timespec="seconds")
+    return finding(
+        "config.unreadable",
+        _name(config.main),
+        offset,
+        f"{problem}; a start takes {backup.path.name}, last written {when}, with {len(backup.rows or ()):,} rows",
+        severity=severity,
+        cure="none needed: a start takes the .bak, which may be older; compare its rows with `decode --table`",
+    )
 
 
 def _consumers(
@@ -353,13 +366,6 @@ def _delays(
 ) -> Iterator[Finding]:
     """A warning if messages are lost: those that were due after the file was written were not delivered."""
     taken = config.taken
-    delayed = [queue for (topic, _), queue in queues.items() if topic == SCHEDULE and queue.messages]
-    missing = config.main.modified is None and config.backup.modified is None
-    if delayed and missing and not store.live:
-        text = f"the file and its .bak are missing: {_LOST[config.table]}"
-        cure = "restore the file from a backup or a slave while the broker is down"
-        # A note: a broker first writes it after 10 s, and 4.7.1 and 4.8.0 did not at a stop.
-        yield finding("config.unreadable", _name(config.main), None, text, severity="note", cure=cure)
     for row in config.rows if taken is not None else ():
         level, offset = row["delay_level"], row["offset"]
         queue = queues.get((SCHEDULE, level - 1))

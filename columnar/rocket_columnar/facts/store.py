@@ -8,7 +8,7 @@ such as the prediction of a start, is kept here too (`Store.once`), so that it i
     index       geometry, geometry_fault, sound_indexes, content_indexes
     release     signs, keys
     state       holder, state, live, clean
-    settings    conf, config(table), config_refusal, refusal, listed_topics, kept_topics, unlisted, is_deleted(topic),
+    settings    conf, config(table), config_refusal, refusal, listed_topics, kept_topics, unlisted, is_deleted(topic), forgotten,
                 light, multi_dispatch, delays
     a start     checkpoint_times, dispatched_again_from, indexed_from(dispatched_from)
 """
@@ -284,6 +284,18 @@ def _delays_of(store: Files, file: StoreFile) -> Counter[int]:
     return delays
 
 
+FORGOTTEN: Final = {
+    "consumer_offsets": (
+        "groups get all messages of queues that begin at offset 0 and are still in memory again; in others they begin where "
+        "their consumers are configured to, by default at the end"
+    ),
+    "delay_offsets": "all delayed messages that the log still has are delivered again",
+}
+"""Consequences of a start without the rows of each table of offsets.
+
+Source: `ConsumerManageProcessor.queryConsumerOffset` 137-150 and the client's `RebalancePushImpl.computePullFromWhereWithException`.
+"""
+
 NOT_LISTED: Final = (
     LIGHT,
     "RMQ_SYS_",
@@ -372,6 +384,26 @@ class Store(Files):
         places = sorted((file.topic or "", file.queue_id or 0) for file in self.queues)
         missing = [place for place in places if place[0] not in known]
         return {topic: number + 1 for topic, number in missing if not topic.startswith(NOT_LISTED)}
+
+    @cached_property
+    def forgotten(self) -> tuple[str, ...]:
+        """The tables of offsets of which neither the file nor its `.bak` is there, though queues have what they are about.
+
+        A broker writes them 10 s after its first start at the latest; 4.7.1 and 4.8.0 left the delay offsets out at a stop.
+        """
+        if (
+            self.path is None
+            or self.live
+            or not any((self.path / own).exists() for own in ("config", "lock"))
+        ):
+            return ()
+        about = {"delay_offsets": _SCHEDULE in self.has_queue, "consumer_offsets": bool(self.has_queue)}
+        return tuple(
+            table
+            for table in FORGOTTEN
+            if about[table]
+            and all(one.modified is None for one in (self.config(table).main, self.config(table).backup))
+        )
 
     def is_deleted(self, topic: str) -> bool:
         """Whether a topic of the log was deleted: it is in neither the list of topics nor `consumequeue/`."""

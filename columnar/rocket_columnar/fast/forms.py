@@ -17,7 +17,7 @@ _WORTH: Final = 16
 def log_form(size: int) -> PlainLog:
     """The form for a log of `size` bytes, or a file of one."""
     if pays(size):
-        from rocket_columnar.fast.compiled.log_form import CompiledLog
+        from rocket_columnar.fast.compiled import CompiledLog
 
         return CompiledLog()
     return PlainLog()
@@ -38,7 +38,7 @@ def _hash_strings(array: Any, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
     """Hashes of an Arrow array of strings or binaries, without a copy of it."""
     import pyarrow as pa
 
-    from rocket_columnar.fast.compiled.log_loops import hash_utf8
+    from rocket_columnar.fast.compiled import hash_utf8
 
     kind = array.type
     if not (pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)):

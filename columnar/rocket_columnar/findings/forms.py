@@ -19,10 +19,11 @@ Remedy = Literal[
     "topics",
     "offsets",
     "mount",
+    "config",
 ]
 """Kinds of cures: index files or queues are rebuilt, files are copied from a replica, files that do not belong there are
 moved away, or cut to the usual length, the broker's settings are corrected, the checkpoint is removed, the list of topics is completed from the queues,
-offsets of groups beyond their queues are set to their ends, and a disk is mounted."""
+offsets of groups beyond their queues are set to their ends, a disk is mounted, and files of `config/` are copied from a replica."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +241,8 @@ CODES: Final[dict[str, _Code]] = {
         "error",
         "CFG-1",
         "the broker does not start, or starts without what the file held",
-        "restore the file from a backup while the broker is down",
+        "copy the file from a replica or a backup while the broker is down",
+        "config",
     ),
     "consumer.offset_beyond_queue": _Code(
         "warning",

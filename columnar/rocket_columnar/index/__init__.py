@@ -1,13 +1,6 @@
 """One index file: header, put, select, geometry, entries; and index files in bulk."""
 
 from rocket_columnar.index.bulk_build import IndexBuilder, build, plain
-from rocket_columnar.index.entry_reader import (
-    EntryWindows,
-    IndexState,
-    entry_position,
-    read_headers,
-    slot_position,
-)
 from rocket_columnar.index.geometry import (
     GeometryGuess,
     resolve,
@@ -16,3 +9,10 @@ from rocket_columnar.index.geometry import (
     resolve_some,
 )
 from rocket_columnar.index.index_file import EntryFields, IndexFile, IndexHeader, RejectedError, read_header
+from rocket_columnar.index.raw_index import (
+    EntryWindows,
+    IndexState,
+    entry_position,
+    read_headers,
+    slot_position,
+)

@@ -15,7 +15,8 @@ from typing import Final, Literal
 from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
-from rocket_columnar.index.geometry_search import (
+from rocket_columnar.index.index_file import IndexHeader, read_header
+from rocket_columnar.index.raw_index import (
     SAMPLE,
     Agreement,
     agreement,
@@ -26,7 +27,6 @@ from rocket_columnar.index.geometry_search import (
     search,
     search_by_records,
 )
-from rocket_columnar.index.index_file import IndexHeader, read_header
 from rocket_columnar.store import StoreFile
 
 _SETTLED: Final = 64  # this many entries that agree leave no room for another geometry

@@ -1,8 +1,8 @@
 """Repairs a store in place: the one part of the engine that writes to a store."""
 
-from rocket_columnar.repair.journal import Journal, parse_journal
+from rocket_columnar.repair.choice import Outlook, Target
+from rocket_columnar.repair.folder import Journal, parse_journal
 from rocket_columnar.repair.store_repair import Repaired, RepairPlan, plan_repair, repair, undo
-from rocket_columnar.repair.target import Outlook, Target
 
 __all__ = [
     "Journal",

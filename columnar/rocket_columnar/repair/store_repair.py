@@ -26,10 +26,8 @@ from rocket_columnar.consumers import (
 )
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
-from rocket_columnar.repair.choice import is_aside, rebuilt
-from rocket_columnar.repair.folder import RepairFolder, Root
-from rocket_columnar.repair.journal import can_move
-from rocket_columnar.repair.target import Outlook, Target
+from rocket_columnar.repair.choice import Outlook, Target, is_aside, rebuilt
+from rocket_columnar.repair.folder import RepairFolder, Root, can_move
 from rocket_columnar.report import REPAIRED, REPAIRED_LATER, AuditReport, audit
 from rocket_columnar.restart import predicted
 from rocket_columnar.store import hold_lock, links_in, lock_holder, require_regular

@@ -269,6 +269,13 @@ _RULES: Final = (
         Cures.settings,
     ),
     _Rule(
+        "",
+        "copy the files from a replica or a backup while the broker is down",
+        lambda left, _: [one for one in left if one.remedy == "config" and one.severity == "error"],
+        commands=Cures.config_files,
+        otherwise=Cures.without_config,
+    ),
+    _Rule(
         "files of the commit log have names that are not their own: a broker lacks their messages",
         "give them their names back",
         _log_beside,

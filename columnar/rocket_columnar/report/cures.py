@@ -118,6 +118,29 @@ class Cures:
             ]
         return chained([*commands, *(self._missing() if any(map(is_missing, found)) else ())])
 
+    def config_files(self, found: Sequence[Finding]) -> tuple[str, ...]:
+        """Copies files of `config/`."""
+        files = list(dict.fromkeys(finding.file.removesuffix(".bak") for finding in found))
+        commands = [self._shell.line("test", "-f", f"{REPLICA}/{file}") for file in files]
+        commands += self._config_away(found)
+        commands += [self._shell.line("cp", f"{REPLICA}/{file}", self._shell.file(file)) for file in files]
+        return chained(commands)
+
+    def without_config(self, found: Sequence[Finding]) -> tuple[str, tuple[str, ...]]:
+        """The advice for files of `config/` that keep a broker from starting, without a replica, and its commands."""
+        moved = self._config_away(found)
+        text = "without either: move them away; a start then has the default, and a repair lists the topics of the queues"
+        return (text, chained([*moved, *self.repair()])) if moved else ("", ())
+
+    def _config_away(self, found: Sequence[Finding]) -> list[str]:
+        """Moves the files that are there to a folder, with their copies."""
+        if self._store is None or self._store.path is None:
+            return []
+        names = {f"{one.file.removesuffix('.bak')}{end}" for one in found for end in ("", ".bak")}
+        there = [self._shell.file(name) for name in sorted(names) if (self._store.path / name).exists()]
+        kept = self._shell.folder("damaged")
+        return [self._shell.line("mkdir", kept), self._shell.line("mv", *there, f"{kept}/")] if there else []
+
     def _missing(self) -> tuple[str, ...]:
         """Copies the log files that a replica has and the store lacks."""
         return (f"cp -n {REPLICA}/commitlog/* {self._shell.line(self._shell.file('commitlog'))}/",)
@@ -168,6 +191,8 @@ class Cures:
             return (self._shell.verb("audit", "--restart"),)
         if first.settings:
             return self.settings(group)
+        if first.remedy == "config":
+            return self.config_files(group)
         return self.repaired() if first.severity != "note" and first.remedy in REPAIRED else ()
 
 

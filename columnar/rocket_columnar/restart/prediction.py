@@ -23,7 +23,7 @@ from rocket_columnar.audit import (
     read_frames,
     survey_file,
 )
-from rocket_columnar.facts import Store, as_store, first_record, recovery_start
+from rocket_columnar.facts import FORGOTTEN, Store, as_store, first_record, recovery_start
 from rocket_columnar.formats import hash_key, index_key
 from rocket_columnar.log import (
     LostUnits,
@@ -271,6 +271,7 @@ class Restart:
         unlisted: topics with queues that are not in the list of topics: every pull of them fails.
         beyond: physical offset after the log's end from which the dispatch goes on: messages that are sent after the start get no
             unit and are not indexed until the log is longer; None if there is none.
+        forgotten: what the start forgets since a file of `config/` and its `.bak` are missing, in words.
     """
 
     clean: bool
@@ -286,6 +287,7 @@ class Restart:
     zeros: tuple[str, ...] = ()
     unlisted: tuple[str, ...] = ()
     beyond: int | None = None
+    forgotten: tuple[str, ...] = ()
 
     @property
     def safe(self) -> bool:
@@ -383,6 +385,7 @@ def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
         "zeros": usual.zeros,
         "unlisted": usual.unlisted,
         "beyond": usual.beyond,
+        "forgotten": usual.forgotten,
         "index_safe": {"dispatch_from": safe.dispatch_from, "lost_keys": len(safe.lost)},
     }
 
@@ -395,7 +398,10 @@ def _predicted(store: Store, work: WorkDone, release: Profile, *, index_safe: bo
         return replace(found, refused=f"{stray[-1].file}: {stray[-1].message}")
     other = store.refusal
     refused = found.refused or store.config_refusal or (other and f"{other.file}: {other.reason}")
-    return replace(found, refused=refused, unlisted=tuple(store.unlisted))
+    forgotten = (
+        f"the {table.replace('_', ' ')} are missing: {FORGOTTEN[table]}" for table in store.forgotten
+    )
+    return replace(found, refused=refused, unlisted=tuple(store.unlisted), forgotten=tuple(forgotten))
 
 
 def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool) -> Restart:

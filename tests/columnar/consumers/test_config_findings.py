@@ -13,6 +13,7 @@ from rocket_columnar.consumers import (
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.rebuild import rebuild
+from rocket_columnar.restart import restart
 from rocket_golden import open_store
 from store_bytes import put, record
 
@@ -56,7 +57,17 @@ def test_no_file_at_all(mixed: Path) -> None:
         file.unlink()
     missing = found(mixed)
     assert {finding.code for finding in missing} == {"topic.missing", "config.unreadable"}
-    assert {finding.file for finding in missing} == {"config/topics.json", "config/delayOffset.json"}
+    files = {f"config/{name}.json" for name in ("topics", "delayOffset", "consumerOffset")}
+    assert {finding.file for finding in missing} == files
+    assert len(restart(mixed).forgotten) == 2
+
+
+def test_a_file_whose_backup_alone_is_there(mixed: Path) -> None:
+    (mixed / "config" / "consumerOffset.json").unlink()
+    (note,) = found(mixed)
+    assert (note.file, note.severity) == ("config/consumerOffset.json", "note")
+    assert "the file is missing; a start takes consumerOffset.json.bak, last written" in note.message
+    assert restart(mixed).forgotten == ()
 
 
 @pytest.mark.parametrize(

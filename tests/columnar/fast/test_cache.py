@@ -73,7 +73,7 @@ def test_settings_in_the_working_folder_are_not_read(tmp_path: Path) -> None:
     ]
     line = ".numba_config.yaml in the working folder: loops are not compiled, which takes longer; use another folder"
     assert run(LOOP, work, **path) == [line, HASHES, "False"]
-    loop = "from rocket_columnar.fast.compiled import log_loops"
+    loop = "from rocket_columnar.fast import compiled"
     with pytest.raises(AssertionError, match=r"UsageError: \.numba_config.yaml: in the working folder"):
         run(loop, work, **path)
     assert files_in(planted) == []

@@ -180,8 +180,9 @@ def _show_text(plan: Restart) -> None:
         say(f"then no message is dispatched until the log is longer than {plan.beyond:,} (STORE-14)")
     for name in plan.zeros:
         say(f"{name}: its first 20 bytes, zeros, become a unit: every pull there fails (CQ-TRUNC-3)")
-    for topic in plan.unlisted:
-        say(f"topic {topic} is not in the list of topics: none of its messages can be consumed (CFG-1)")
+    unlisted = "is not in the list of topics: none of its messages can be consumed (CFG-1)"
+    for text in (*(f"topic {topic} {unlisted}" for topic in plan.unlisted), *plan.forgotten):
+        say(text)
     for unit in plan.lost_units:
         say(
             f"lost: {unit.count:,} units of {unit.topic} queue {unit.queue_id} from logical offset {unit.first:,}, starting with "

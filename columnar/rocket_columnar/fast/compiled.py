@@ -1,15 +1,60 @@
-"""Compiled loops over the records of a log, and over text in UTF-8: whether it is well formed, and its hashes."""
+"""The records of a log by loops that Numba compiles when one is first called, unless the cache has the code; importing this loads Numba.
+
+Loops over the records of a log, and over text in UTF-8: whether it is well formed, and its hashes.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+import os
+import sys
+from contextlib import suppress
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from rocket_spec.errors import UsageError
 from rocket_spec.layout import LONG_TOPIC_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
-from rocket_columnar.fast.compiled.compilation import inlined, jit, long
-from rocket_columnar.fast.plain_log import LogRange
+from rocket_columnar.fast.choice import SETTINGS, cache_folder, report_once, settings_in_the_way
+from rocket_columnar.fast.plain_log import LogRange, PlainLog, PlainNumbers
+
+if settings_in_the_way():  # Numba would read them when it is imported
+    raise UsageError(f"{SETTINGS}: in the working folder, found settings for Numba, expected none")
+
+if cache_folder() is not None and "numba" not in sys.modules:  # which reads the variable when it is imported
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder()))
+
+from collections.abc import Callable
+
+import numba
+
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
+
+long: Any = np.int64
+"""A wide local of a compiled loop; its place in Python's types does not matter."""
+
+
+def jit(function: _Function) -> _Function:
+    """A compiled loop, cached on disk, free of the interpreter lock, with the type as it was."""
+    folder = cache_folder()
+    if folder is None:
+        report_once(
+            "compiling loops for large files, at each start: there is no cache folder that is the user's alone"
+        )
+        return cast("_Function", numba.njit(nogil=True)(function))
+    known = folder / f"{function.__module__.rpartition('.')[2]}.compiled"
+    if not known.exists():
+        report_once("compiling loops for large files; the compiled code is cached for later starts")
+        with suppress(OSError):  # the line is then printed at the next start too
+            known.parent.mkdir(exist_ok=True)
+            known.touch()
+    return cast("_Function", numba.njit(nogil=True, cache=True)(function))
+
+
+def inlined(function: _Function) -> _Function:
+    """Like `jit`, but inlined into its callers, because a Numba call copies array descriptors."""
+    return cast("_Function", numba.njit(nogil=True, forceinline=True)(function))
+
 
 _Bytes = NDArray[np.uint8]
 
@@ -367,3 +412,96 @@ def number_strings(
             bounds[used] = end
         numbers[i] = table[probe]
     return len(starts), used
+
+
+class _Numbers(PlainNumbers):
+    """Distinct byte strings, numbered by a compiled loop."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._used = 0
+        self._strings = StringTable(
+            np.full(1 << 10, -1, np.int32), np.empty(1 << 12, np.uint8), np.zeros(1 << 8, np.int64)
+        )
+
+    def numbers(
+        self, window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]
+    ) -> NDArray[np.int32]:
+        items = np.ascontiguousarray(at), np.ascontiguousarray(lengths)
+        numbers, done = np.empty(len(at), np.int32), 0
+        while True:
+            done, self._used = number_strings(window, items, done, self._strings, self._used, numbers)
+            if done == len(at):
+                break
+            self._grow(int(lengths[done]))
+        _, pool, bounds = self._strings
+        for number in range(len(self.items), self._used):
+            self.items.append(pool[bounds[number] : bounds[number + 1]].tobytes())
+        return numbers
+
+    def _grow(self, length: int) -> None:
+        """Makes room for twice as many items, and for one of `length` bytes."""
+        _, pool, bounds = self._strings
+        room, used = 2 * len(bounds), self._used
+        self._strings = StringTable(
+            np.full(4 * room, -1, np.int32),
+            np.empty(2 * len(pool) + length, np.uint8),
+            np.zeros(room, np.int64),
+        )
+        items = bounds[:used].copy(), np.diff(bounds[: used + 1])
+        _, self._used = number_strings(pool, items, 0, self._strings, 0, np.empty(used, np.int32))
+
+
+class CompiledLog(PlainLog):
+    """The same by compiled loops."""
+
+    def find_records(
+        self, window: NDArray[np.uint8], range_: LogRange, rows: NDArray[np.void]
+    ) -> tuple[int, int]:
+        """See `PlainLog`."""
+        return find_records(window, range_, rows)
+
+    def find_values(self, window: NDArray[np.uint8], rows: NDArray[np.void]) -> None:
+        """See `PlainLog`."""
+        find_values(window, rows)
+
+    def gather(
+        self, window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+        """See `PlainLog`."""
+        offsets = np.zeros(len(lengths) + 1, np.int32)
+        np.cumsum(lengths, out=offsets[1:])
+        data = np.empty(int(offsets[-1]), np.uint8)
+        gather_bytes(window, np.ascontiguousarray(at), offsets, data)
+        return offsets, data
+
+    def hash_codes(
+        self, window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]
+    ) -> NDArray[np.int32]:
+        """See `PlainLog`."""
+        codes = np.empty(len(at), np.int32)
+        hash_codes(window, np.ascontiguousarray(at), np.ascontiguousarray(lengths), codes)
+        return codes
+
+    def hash_keys(
+        self, window: NDArray[np.uint8], rows: NDArray[np.void], codes: NDArray[np.uint32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """See `PlainLog`."""
+        most = int(rows["keys_length"].sum()) // 2 + 2 * len(rows)
+        counts, hashes = np.empty(len(rows), np.int32), np.empty(most, np.int32)
+        used = hash_row_keys(window, rows, codes, (counts, hashes))
+        return counts, hashes[:used].copy()
+
+    def split_properties(
+        self, window: NDArray[np.uint8], rows: NDArray[np.void]
+    ) -> tuple[NDArray[np.int32], Any, Any]:
+        """See `PlainLog`."""
+        counts = np.empty(len(rows), np.int32)
+        pairs = np.empty((4, int(rows["properties_length"].sum()) // 2 + len(rows)), np.int64)
+        used = split_pairs(window, rows, counts, pairs)
+        names, values = (self.gather(window, pairs[k, :used], pairs[k + 1, :used]) for k in (0, 2))
+        return counts, names, values
+
+    def new_numbers(self) -> _Numbers:
+        """See `PlainLog`."""
+        return _Numbers()
