@@ -25,10 +25,9 @@ WITHOUT_SESSION = tuple(
     f"{SPARK}test_{name}.py"
     for name in (
         "cluster",
-        "connect",
         "output",
         "sources_parts",
-        "store_options",
+        "streaming",
     )
 )
 """Files of Spark's folder that take nothing of the session that the others share."""

@@ -16,7 +16,7 @@ from rocket_spark.rebuild import plan_rebuilds, rebuild_stores, run_rebuild
 from rocket_spark.schema import count_times_out_of_range, kafka_rows
 from rocket_spark.session import SparkUnavailableError, open_context, open_session
 from rocket_spark.sources import SOURCES, register
-from rocket_spark.stores import JobStore, RequestedStore, find_places, split_name
+from rocket_spark.stores import FoundStore, JobStore, find_places
 from rocket_spark.tasks import JobError
 
 __all__ = [
@@ -25,10 +25,10 @@ __all__ = [
     "DecodeOptions",
     "DecodePlan",
     "DecodeSummary",
+    "FoundStore",
     "Increment",
     "JobError",
     "JobStore",
-    "RequestedStore",
     "SparkUnavailableError",
     "StoreStatus",
     "TableSummary",
@@ -50,5 +50,4 @@ __all__ = [
     "restart_stores",
     "run_decode",
     "run_rebuild",
-    "split_name",
 ]

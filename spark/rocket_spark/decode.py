@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from typing import Final, Literal, Unpack
 
 from rocket_columnar.decode import TABLE_KINDS
 from rocket_columnar.log import Gap
-from rocket_columnar.store import StoreFile
+from rocket_columnar.store import StoreFile, Unreadable
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 
@@ -20,7 +20,7 @@ from rocket_spark.files import disk_bytes
 from rocket_spark.output import Folder, Output, attempt, check_out
 from rocket_spark.parquet import BATCH_ROWS, DecodeArguments, DecodeOptions, PartWriter, check_options
 from rocket_spark.reading import Cut, FilePart, Problem, decoded, grouped, store_parts
-from rocket_spark.stores import JobStores, StorePath, StoreTask
+from rocket_spark.stores import FoundStore, JobStores, StorePath
 from rocket_spark.tasks import Failures, Progress, Spark, is_last_attempt, run_tasks, silent
 
 _USUAL: Final = DecodeOptions()
@@ -48,6 +48,7 @@ class DecodePlan:
         storage: options of S3 and HDFS.
         job: the stores, and those that failed.
         files: of the stores that can be decoded.
+        problems: files that cannot be opened, by store.
         tasks: what is decoded.
         options: how the output is laid out.
     """
@@ -56,6 +57,7 @@ class DecodePlan:
     storage: Mapping[str, str] | None
     job: JobStores
     files: dict[str, set[StoreFile]]
+    problems: dict[str, list[str]]
     tasks: tuple[PartTask, ...]
     options: DecodeOptions
 
@@ -90,8 +92,14 @@ def plan_decode(
             raise UsageError(f"table {table}: unknown; choose from {', '.join(TABLE_KINDS)}")
     job = JobStores(stores, geometry=geometry, storage=storage, failed=None if options.fail_fast else {})
     wanted = [table for table in TABLE_KINDS if tables is None or table in tables]
-    found = _found(job, {TABLE_KINDS[table] for table in wanted}, how.get("on_skip"))
+    found, skipped = _found(job, {TABLE_KINDS[table] for table in wanted}, strict=options.fail_fast)
     job.good((), ())
+    problems: dict[str, list[str]] = {}
+    for store, (name, reason) in ((task.store, skip) for task in job.tasks for skip in skipped[task.store]):
+        if isinstance(reason, Unreadable):
+            problems.setdefault(store, []).append(f"{name}: skipped, {reason}")
+        elif "on_skip" in how:
+            how["on_skip"](name, reason)
     kinds = {file.kind for files in found.values() for file in files}
     for table in tables or ():
         if TABLE_KINDS[table] not in kinds:
@@ -111,26 +119,24 @@ def plan_decode(
     order = list(TABLE_KINDS)
     groups = grouped(sorted(parts, key=lambda part: order.index(part.table)))
     tasks = tuple(PartTask(number, group) for number, group in enumerate(groups))
-    return DecodePlan(out, storage, job, used, tasks, options)
+    return DecodePlan(out, storage, job, used, problems, tasks, options)
 
 
 def _found(
-    job: JobStores, kinds: Collection[str], on_skip: Callable[[str, str], None] | None
-) -> dict[str, list[StoreFile]]:
-    """The files of each store that can be listed."""
+    job: JobStores, kinds: Collection[str], *, strict: bool
+) -> tuple[dict[str, list[StoreFile]], dict[str, list[tuple[str, str]]]]:
+    """The files of each store that can be listed, and what each listing skipped: names and reasons."""
     skipped: dict[str, list[tuple[str, str]]] = {task.store: [] for task in job.tasks}
     found: dict[str, list[StoreFile]] = {}
 
-    def listed(task: StoreTask) -> None:
+    def listed(task: FoundStore) -> None:
+        find = task.files if strict else task.readable_files
         with job.planning(task.store):
-            found[task.store] = task.files(kinds, lambda *skip: skipped[task.store].append(skip))
+            found[task.store] = find(kinds, lambda *skip: skipped[task.store].append(skip))
 
     with ThreadPoolExecutor(_PLANNERS) as pool:
         list(pool.map(listed, job.tasks))
-    for name, reason in (skip for some in skipped.values() for skip in some):
-        if on_skip is not None:
-            on_skip(name, reason)
-    return {task.store: found[task.store] for task in job.tasks if task.store in found}
+    return found, skipped
 
 
 @dataclass(slots=True)
@@ -331,7 +337,7 @@ def _summary(
             tables.append(TableSummary(table, total, len(places), sum(sizes[place] for place in places)))
     rows_of: Counter[str] = Counter()
     gaps: dict[str, list[str]] = {}
-    problems: dict[str, list[str]] = {}
+    problems = {store: list(told) for store, told in plan.problems.items()}
     for each in done:
         rows_of.update(each.rows)
         for kept, told in ((gaps, each.gaps), (problems, each.problems)):

@@ -22,9 +22,10 @@ from rocket_columnar.restart import predicted, rows_of
 from rocket_columnar.store import StoreFile
 from rocket_spec.errors import FormatError, UsageError
 
-from rocket_spark.files import COMMITLOG, is_remote
+from rocket_spark.files import is_remote
 from rocket_spark.reading import (
     QueueTail,
+    commitlog_option,
     flag,
     geometry_option,
     given_options,
@@ -33,7 +34,16 @@ from rocket_spark.reading import (
     path_option,
     queue_tails,
 )
-from rocket_spark.stores import JobOptions, JobStores, StorePath, StoreTask, copied, near, store_tasks
+from rocket_spark.stores import (
+    FoundStore,
+    JobOptions,
+    JobStore,
+    JobStores,
+    StorePath,
+    copied,
+    near,
+    store_tasks,
+)
 from rocket_spark.tasks import Spark, threads_each
 
 if TYPE_CHECKING:
@@ -58,7 +68,7 @@ def audit_stores(
     return job.each(spark, partial(audit_task, level, release, threads=threads))
 
 
-def audit_task(level: Level, release: str | None, task: StoreTask, *, threads: int = 1) -> AuditReport:
+def audit_task(level: Level, release: str | None, task: FoundStore, *, threads: int = 1) -> AuditReport:
     """In a task: the report on one store."""
     with near(task) as (path, folders):
         store = Store(path, geometry=task.geometry, commitlog=folders, conf=task.conf, release=release)
@@ -136,7 +146,7 @@ def query_stores(
     return [(store, row) for store, rows in found.items() for row in rows]
 
 
-def query_task(asked: Asked, task: StoreTask) -> list[Row]:
+def query_task(asked: Asked, task: FoundStore) -> list[Row]:
     """In a task: the messages in one store."""
     if is_remote(task.path):
         files = task.files()
@@ -168,21 +178,23 @@ def _found(store: OpenStore, asked: Asked, files: Sequence[StoreFile]) -> list[R
 
 
 def _stored_from(store: OpenStore, files: list[StoreFile], time: int) -> list[Row]:
-    """The first message of each queue that was stored at a time or later, by bisection."""
-    found: list[Row] = []
-    for queue in queue_tails(files):
+    """The first message of each queue that was stored at a time or later."""
+    found = (_first_from(store, queue, time) for queue in queue_tails(files))
+    return [row for row in found if row is not None]
 
-        def offset(number: int, queue: QueueTail = queue) -> int:
-            return int(queue.unit(number)["phy_offset"])
 
-        def stored(number: int, offset: Callable[[int], int] = offset) -> int:
-            when = store.log.store_timestamp(offset(number))
-            return LONG_MIN if when is None else when  # expired
+def _first_from(store: OpenStore, queue: QueueTail, time: int) -> Row | None:
+    """The first message of a queue that was stored at a time or later, by bisection."""
 
-        number = bisect_left(range(queue.first, queue.end), time, key=stored) + queue.first
-        if number < queue.end:
-            found.append(store.log.row(offset(number)))
-    return found
+    def offset(number: int) -> int:
+        return int(queue.unit(number)["phy_offset"])
+
+    def stored(number: int) -> int:
+        when = store.log.store_timestamp(offset(number))
+        return LONG_MIN if when is None else when  # expired
+
+    number = bisect_left(range(queue.first, queue.end), time, key=stored) + queue.first
+    return store.log.row(offset(number)) if number < queue.end else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +233,7 @@ def digest_stores(
     return JobStores(stores, **options).each(spark, digest_task)
 
 
-def digest_task(task: StoreTask) -> StoreDigest:
+def digest_task(task: FoundStore) -> StoreDigest:
     """In a task: the digest of one store."""
     with near(task) as (path, folders):
         files = list(digest(path, geometry=task.geometry, commitlog=folders))
@@ -281,14 +293,14 @@ def restart_stores(
     return JobStores(stores, **options).each(spark, partial(restart_task, release))
 
 
-def restart_task(release: str | None, task: StoreTask) -> list[dict[str, Any]]:
+def restart_task(release: str | None, task: FoundStore) -> list[dict[str, Any]]:
     """In a task: what a start would do to one store."""
     with near(task) as (path, folders):
         found = predicted(Store(path, geometry=task.geometry, commitlog=folders, release=release))
         return [{"running": found}] if isinstance(found, str) else list(rows_of(*found))
 
 
-FLEET_OPTIONS: Final = ("level", "hashSlotNum", "indexNum", "recursiveFileLookup", COMMITLOG)
+FLEET_OPTIONS: Final = ("level", "hashSlotNum", "indexNum", "recursiveFileLookup", "commitlog")
 """Options beside `path` and those of S3 and HDFS; `level` is of the findings alone."""
 
 _PARTITIONS: Final = 256
@@ -316,14 +328,14 @@ _STORES: Final = (
 class _Stores(InputPartition):
     """Some stores, read one by one."""
 
-    tasks: tuple[StoreTask, ...]
+    tasks: tuple[FoundStore, ...]
 
 
-def _finding_rows(task: StoreTask, level: Level) -> Iterator[dict[str, Any]]:
+def _finding_rows(task: FoundStore, level: Level) -> Iterator[dict[str, Any]]:
     yield from (finding.row() for finding in audit_task(level, None, task))
 
 
-def _summary_rows(task: StoreTask, _level: Level) -> Iterator[dict[str, Any]]:
+def _summary_rows(task: FoundStore, _level: Level) -> Iterator[dict[str, Any]]:
     if is_remote(task.path):
         raise UsageError(
             f"{task.path}: only a store on disks can be summed up; rocketmq-findings reads this one"
@@ -333,8 +345,8 @@ def _summary_rows(task: StoreTask, _level: Level) -> Iterator[dict[str, Any]]:
 
 @dataclass
 class _FleetReader(DataSourceReader):
-    tasks: list[StoreTask]
-    rows: Callable[[StoreTask, Level], Iterator[dict[str, Any]]]
+    tasks: list[FoundStore]
+    rows: Callable[[FoundStore, Level], Iterator[dict[str, Any]]]
     level: Level
     columns: list[str]
 
@@ -376,9 +388,9 @@ class _FleetSource(DataSource):
         level = options.get("level", "default")
         if level not in LEVELS:
             raise UsageError(f"option level: {level!r} is none of {', '.join(LEVELS)}")
-        given, geometry = path_option(options, self.format_name), geometry_option(options)
-        recursive = flag(options, "recursiveFileLookup")
-        tasks = store_tasks(given, geometry, dict(options), recursive=recursive)
+        folders, recursive = commitlog_option(options), flag(options, "recursiveFileLookup")
+        stores = [JobStore(path, folders) for path in path_option(options, self.format_name)]
+        tasks = store_tasks(stores, geometry_option(options), dict(options), recursive=recursive)
         rows = _finding_rows if self.format_name == FindingsSource.format_name else _summary_rows
         return _FleetReader(tasks, rows, level, schema.fieldNames())
 

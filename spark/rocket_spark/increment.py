@@ -15,8 +15,9 @@ from rocket_spark.decode import DecodeOptions, check_options
 from rocket_spark.failure_causes import cause_of, is_late, reason
 from rocket_spark.files import is_remote
 from rocket_spark.output import require_outside
-from rocket_spark.reading import found_stores, request
+from rocket_spark.reading import listed_stores, request
 from rocket_spark.sources import FOLLOWED, format_of, register, require_streams
+from rocket_spark.stores import JobStore, absolute
 from rocket_spark.tasks import JobError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Increment:
 
 def follow_stores(
     spark: SparkSession,
-    stores: Sequence[str],
+    stores: Sequence[str | Path | JobStore],
     out: str,
     checkpoint: str,
     tables: Collection[str] | None = None,
@@ -56,11 +57,11 @@ def follow_stores(
 
     Args:
         spark: the session.
-        stores: paths, URIs and globs, with `NAME=` before them or without.
+        stores: paths, URIs and globs, with `NAME=` before them or without; a single one may be a `JobStore`.
         out: a folder of Spark: a path or a URI of Hadoop.
         checkpoint: another one, of this output alone.
         tables: names from `FOLLOWED`; None for all of them.
-        storage: options of the sources: those of the storage of the stores, `commitlog`.
+        storage: options of the storage of the stores.
         options: how the output is laid out; with `fail_fast`, what cannot be read is an error, gaps included.
 
     Raises:
@@ -74,7 +75,21 @@ def follow_stores(
             raise UsageError(f"table {table}: cannot be followed; expected {' or '.join(FOLLOWED)}")
     mode = "FAILFAST" if options.fail_fast else "DROPMALFORMED"
     times = "utc" if options.utc else "millis"
-    asked = {**(storage or {}), "paths": json.dumps(list(stores)), "mode": mode, "timestamps": times}
+    given = [store if isinstance(store, JobStore) else JobStore(store) for store in stores]
+    folders = [absolute(folder) for store in given for folder in store.commitlog]
+    for folder in folders:
+        if "," in folder:
+            raise UsageError(
+                f"{folder}: a comma separates directories of a commit log; a path cannot contain one"
+            )
+    paths = json.dumps([str(store.path) for store in given])
+    asked = {
+        **(storage or {}),
+        "paths": paths,
+        "mode": mode,
+        "timestamps": times,
+        "commitlog": ",".join(folders),
+    }
     out, checkpoint = (path if is_remote(path) else str(Path(path).absolute()) for path in (out, checkpoint))
     if out == checkpoint:
         raise UsageError(f"{out}: the output and its checkpoint are different directories")
@@ -84,10 +99,10 @@ def follow_stores(
     for table in FOLLOWED:
         if tables and table not in tables:
             continue
-        found = found_stores(request(asked, table, format_of(table)), table, lacking=True)
-        unreadable |= {store.path: store.problem for store in found if store.problem is not None}
+        found = list(listed_stores(request(asked, table, format_of(table)), table, growing=True))
+        unreadable |= {part.store: str(part.problem) for _, _, problems in found for part in problems}
         for place in (out, checkpoint):
-            require_outside(place, (store.path for store in found))
+            require_outside(place, (store.path for store, _, _ in found))
         _require_pair(Path(out, table), Path(checkpoint, table))
 
         def start(asked: Mapping[str, str] = asked, table: str = table) -> StreamingQuery:

@@ -45,7 +45,7 @@ from rocket_spec.layout import Geometry
 
 from rocket_spark.files import is_remote
 from rocket_spark.output import WHOLE, Folder, Output, attempt, check_out, fetched
-from rocket_spark.stores import JobOptions, JobStores, StorePath, StoreTask, copied
+from rocket_spark.stores import FoundStore, JobOptions, JobStores, StorePath, all_open, copied
 from rocket_spark.tasks import Progress, Spark, silent
 
 _NUMBER: Final = "0"
@@ -220,12 +220,23 @@ def plan_rebuilds(
     for task in job.tasks:
         with job.planning(task.store):
             size = options.get("queue_file_size") or task.queue_file_size
-            plans[task.store] = plan_rebuild(_store(task), size)
+            plans[task.store] = _plan(_store(task), size)
     job.good((), ())
     folders = _folders(job)
     owned = FOLDERS if len(folders) == 1 else {folder.partition("/")[0] for folder in folders.values()}
     out = check_out(out, job.paths.values(), owned, storage, overwrite=options.get("overwrite", False))
     return RebuildJob(out, options, job, plans, folders)
+
+
+def _plan(store: Store, queue_file_size: int | None) -> RebuildPlan:
+    """The plan for a store without the files that cannot be opened, which its findings name."""
+
+    def planned() -> RebuildPlan:
+        plan = plan_rebuild(store, queue_file_size)
+        all_open([*plan.files])
+        return plan
+
+    return store.looked_at(planned)
 
 
 def _folders(job: JobStores) -> dict[str, str]:
@@ -241,7 +252,7 @@ def _folders(job: JobStores) -> dict[str, str]:
     return folders
 
 
-def _store(task: StoreTask) -> Store:
+def _store(task: FoundStore) -> Store:
     """A store and its list of topics; deleted topics are not rebuilt."""
     if not is_remote(task.path):
         return Store(task.path, commitlog=task.commitlog, geometry=task.geometry, conf=task.conf)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,13 +16,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, TypedDict
 
 from rocket_columnar.decode import TABLE_KINDS
-from rocket_columnar.store import BrokerConf, StoreFile, shown_name
+from rocket_columnar.store import BrokerConf, StoreFile, despite_unreadable, shown_name
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import Geometry
 
 from rocket_spark.files import (
-    COMMITLOG,
-    commit_logs,
     expand,
     find_files,
     find_roots,
@@ -61,24 +59,6 @@ class JobStore:
     queue_file_size: int | None = None
     conf: BrokerConf | None = field(default=None, compare=False)
 
-    def options(self, storage: Mapping[str, str] | None) -> dict[str, str]:
-        """The options of S3 and HDFS, and the directories of this store's commit log.
-
-        Raises:
-            UsageError: a directory with a comma in its path, which separates directories.
-        """
-        folders = [_absolute(folder) for folder in self.commitlog]  # tasks run in other directories
-        for folder in folders:
-            if "," in folder:
-                raise UsageError(
-                    f"{folder}: a comma separates directories of a commit log; a path cannot contain one"
-                )
-        return {**(storage or {}), **({COMMITLOG: ",".join(folders)} if folders else {})}
-
-
-StorePath = str | Path | JobStore
-"""A path, a URI (`s3://`, `hdfs://`) as a string, or a `JobStore`; with `NAME=` before it, or a glob."""
-
 
 class JobOptions(TypedDict, total=False):
     """Options of every job on whole stores.
@@ -105,6 +85,11 @@ def split_name(text: str) -> tuple[str | None, str]:
     return found[1], found[2]
 
 
+def absolute(folder: str) -> str:
+    """A path or URI as tasks, which run in other directories, can use it."""
+    return stripped(folder) if is_remote(folder) else os.path.abspath(storage_for(folder)[1])
+
+
 def canonical(path: str) -> str:
     """The canonical name of a place: absolute and without symbolic links; of a URI, without slashes at its end."""
     if is_remote(path):
@@ -112,31 +97,51 @@ def canonical(path: str) -> str:
     return Path(os.path.realpath(storage_for(path)[1])).as_posix()
 
 
+OnSkip = Callable[[str, str], None]
+"""Is called with the name of each file that a listing skips, and the reason."""
+
+
+def _silent(_name: str, _reason: str) -> None:
+    """The default of `OnSkip`."""
+
+
 @dataclass(frozen=True, slots=True)
-class RequestedStore:
-    """One store that was asked for.
+class FoundStore:
+    """One store that was asked for, with all that a task needs to read it.
 
     Attributes:
-        name: in the column `store`: the short name, else the canonical path of the store, of which `path` may be a part.
+        store: its name: the short one, else the canonical path of the store, of which `path` may be a part, as text.
         path: canonical.
+        storage: options of its storage.
         matched: whether a glob or a search found it.
+        commitlog: absolute directories of its commit log outside of `commitlog` in it.
+        geometry: as of `JobStore`, and so are `queue_file_size` and `conf`.
+        weight: the cost of planning a store, in bytes: eight small stores share a task.
     """
 
-    name: str
+    store: str
     path: str
+    storage: Mapping[str, str] = field(default_factory=dict[str, str])
     matched: bool = False
+    commitlog: tuple[str, ...] = ()
+    geometry: Geometry | None = None
+    queue_file_size: int | None = None
+    conf: BrokerConf | None = None
+    weight: int = 8 << 20
 
     def files(
-        self,
-        kind: str | None = None,
-        *,
-        kinds: Iterable[str] | None = None,
-        options: Mapping[str, str],
-        on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
+        self, kinds: Iterable[str] | None = None, on_skip: OnSkip = _silent, *, kind: str | None = None
     ) -> list[StoreFile]:
         """As `rocket_spark.files.find_files`; a file has its name in the store, also where `path` is a part of it."""
-        root = self.name if self.path.startswith(f"{self.name}/") else _PART.sub("", self.path)
-        found = find_files(self.path, kind, kinds=kinds, options=options, on_skip=on_skip)
+        try:
+            found = find_files(
+                self.path, kind, kinds=kinds, options=self.storage, commitlog=self.commitlog, on_skip=on_skip
+            )
+        except UsageError as error:
+            raise UsageError(
+                error.problem
+            ) from error  # without the hint: neither jobs nor sources have such an option
+        root = self.store if self.path.startswith(f"{self.store}/") else _PART.sub("", self.path)
         if root == self.path:
             return found
         wholes = ((file, str(file.path) if file.source is None else file.source.name) for file in found)
@@ -147,10 +152,33 @@ class RequestedStore:
             for file, whole in wholes
         ]
 
+    def readable_files(
+        self, kinds: Iterable[str] | None = None, on_skip: OnSkip = _silent, *, kind: str | None = None
+    ) -> list[StoreFile]:
+        """As `files`, without those on disks that cannot be opened: each is skipped with an `Unreadable` reason.
+
+        OSError if nothing is left.
+        """
+        skipped: list[tuple[str, str]] = []
+
+        def opened() -> list[StoreFile]:
+            skipped.clear()
+            return all_open(self.files(kinds, lambda *skip: skipped.append(skip), kind=kind))
+
+        found = despite_unreadable(opened)
+        for skip in skipped:
+            on_skip(*skip)
+        return found
+
+    def is_in_use(self) -> bool:
+        """Whether the store has a file `abort`; OSError if it cannot be listed."""
+        storage, uri = storage_for(self.path, self.storage)
+        return any(info.name == "abort" for info in storage.list(uri))
+
 
 def find_places(
     text: str, storage: Mapping[str, str] | None = None, *, recursive: bool = False
-) -> list[RequestedStore]:
+) -> list[FoundStore]:
     """The stores that a path, a URI or a glob stands for, with `NAME=` before it or without, in order.
 
     Raises:
@@ -166,7 +194,8 @@ def find_places(
     paths = list(dict.fromkeys(map(canonical, found)))
     if name is not None and len(paths) > 1:
         raise UsageError(f"{text}: stands for {len(paths):,} stores; one name is for one store")
-    return [RequestedStore(name or _root(path, storage), path, matched) for path in paths]
+    options = dict(storage or {})
+    return [FoundStore(name or shown_name(_root(path, storage)), path, options, matched) for path in paths]
 
 
 def _root(path: str, storage: Mapping[str, str] | None) -> str:
@@ -184,41 +213,16 @@ def _exists(path: str, storage: Mapping[str, str] | None) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class StoreTask:
-    """One store as a task takes it: its name, path or URI, what is given of its files, and options of its storage."""
+StorePath = str | Path | JobStore | FoundStore
+"""A path, a URI (`s3://`, `hdfs://`) as a string, a `JobStore`, or what was found; with `NAME=` before it, or a glob."""
 
-    store: str
-    path: str
-    geometry: Geometry | None
-    queue_file_size: int | None
-    storage: dict[str, str]
-    conf: BrokerConf | None = None
-    weight: int = 8 << 20
-    """The cost of planning a store, in bytes: eight small stores share a task."""
 
-    def files(
-        self,
-        kinds: Iterable[str] | None = None,
-        on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
-    ) -> list[StoreFile]:
-        """The files of the store; arguments and errors as of `rocket_spark.files.find_files`."""
-        try:
-            return RequestedStore(self.store, self.path).files(
-                kinds=kinds, options=self.storage, on_skip=on_skip
-            )
-        except UsageError as error:
-            raise UsageError(error.problem) from error  # without the hint: jobs have no such option
-
-    @property
-    def commitlog(self) -> list[str]:
-        """Directories of the commit log outside of the store."""
-        return commit_logs(self.storage)
-
-    def is_in_use(self) -> bool:
-        """Whether the store has a file `abort`; OSError if it cannot be listed."""
-        storage, uri = storage_for(self.path, self.storage)
-        return any(info.name == "abort" for info in storage.list(uri))
+def all_open(files: list[StoreFile]) -> list[StoreFile]:
+    """The files; OSError for one on disks that cannot be opened. One that is gone is left to its task."""
+    for file in files:
+        with suppress(FileNotFoundError), file.open():
+            pass
+    return files
 
 
 def require_apart(paths: Iterable[str], *, nested: bool = False) -> None:
@@ -237,29 +241,30 @@ def store_tasks(
     storage: Mapping[str, str] | None = None,
     *,
     recursive: bool = False,
-) -> list[StoreTask]:
-    """A task for each store, in order.
+) -> list[FoundStore]:
+    """The stores that were asked for, in order.
 
     Raises:
-        UsageError: no store, one named twice, two of one name, or one inside another.
+        UsageError: no store, one named twice, two of one name, one inside another, or several with one commit log.
         OSError: a glob cannot be expanded.
     """
-    given = [stores] if isinstance(stores, str | Path | JobStore) else list(stores)
-    tasks = [
-        StoreTask(
-            place.name,
-            place.path,
-            geometry or store.geometry,
-            store.queue_file_size,
-            store.options(storage),
-            store.conf,
-        )
-        for store in (each if isinstance(each, JobStore) else JobStore(each) for each in given)
-        for place in find_places(str(store.path), storage, recursive=recursive)
-    ]
+    tasks: list[FoundStore] = []
+    for given in [stores] if isinstance(stores, str | Path | JobStore | FoundStore) else stores:
+        found = [given] if isinstance(given, FoundStore) else _found(given, storage, recursive=recursive)
+        tasks += [
+            replace(
+                task,
+                commitlog=tuple(map(absolute, task.commitlog)),
+                geometry=geometry or task.geometry,
+            )
+            for task in found
+        ]
     if not tasks:
         raise UsageError("no store to read")
     require_apart([task.path for task in tasks], nested=recursive)
+    folders = [folder for task in tasks for folder in task.commitlog]
+    if len(set(folders)) < len(folders):
+        raise UsageError(f"commitlog {folders[0]}: belongs to one store, and {len(tasks):,} are read")
     paths: dict[str, str] = {}
     for task in tasks:
         if paths.setdefault(task.store, task.path) != task.path:
@@ -268,6 +273,15 @@ def store_tasks(
                 "give each a name of its own, NAME=PATH"
             )
     return tasks
+
+
+def _found(
+    given: str | Path | JobStore, storage: Mapping[str, str] | None, *, recursive: bool
+) -> list[FoundStore]:
+    """The stores that one path stands for, with what is given of them."""
+    job = given if isinstance(given, JobStore) else JobStore(given)
+    known = {name: getattr(job, name) for name in ("commitlog", "geometry", "queue_file_size", "conf")}
+    return [replace(place, **known) for place in find_places(str(job.path), storage, recursive=recursive)]
 
 
 class JobStores:
@@ -334,13 +348,13 @@ class JobStores:
         pairs = zip(tasks, results, strict=True)
         return [(task, result) for task, result in pairs if task.store not in failed]
 
-    def each(self, spark: Spark, work: Callable[[StoreTask], Any]) -> dict[str, Any]:
+    def each(self, spark: Spark, work: Callable[[FoundStore], Any]) -> dict[str, Any]:
         """Results of `work` for each store that does not fail."""
         return {task.store: found for task, found in self.run(spark, work, self.tasks)}
 
 
 @contextmanager
-def near(task: StoreTask) -> Iterator[tuple[Path, list[Path]]]:
+def near(task: FoundStore) -> Iterator[tuple[Path, list[Path]]]:
     """In a task: the directory of a store and those of its log; a copy on the worker's disk if it is far away."""
     if not is_remote(task.path):
         yield Path(task.path), [Path(folder) for folder in task.commitlog]
@@ -364,7 +378,3 @@ def copied(files: Iterable[StoreFile]) -> Iterator[Path]:
         for file in files:
             local_copy(file, Path(scratch))
         yield Path(scratch)
-
-
-def _absolute(folder: str) -> str:
-    return stripped(folder) if is_remote(folder) else os.path.abspath(storage_for(folder)[1])

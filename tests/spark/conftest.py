@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from far_storage import hdfs, s3  # noqa: F401 - started once a run
+from in_process import InProcess
 from java_programs import SHORT_LIVED
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, put, record, unit
 from verb_run import Run, runner
@@ -25,7 +27,11 @@ def spark(java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark
     python.chmod(0o755)
 
     # A few rows each: compiled stages and many partitions cost more than they save, and so does a thorough JIT.
-    small = {"spark.sql.shuffle.partitions": "2", "spark.sql.codegen.wholeStage": "false"}
+    small = {
+        "spark.sql.shuffle.partitions": "1",
+        "spark.default.parallelism": "1",
+        "spark.sql.codegen.wholeStage": "false",
+    }
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA_TOOL_OPTIONS", SHORT_LIVED)
         session = open_session("local[2]", app_name="rocketspec tests", conf=small)
@@ -36,11 +42,29 @@ def spark(java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark
 
 
 @pytest.fixture
+def here() -> SparkContext:
+    """Runs the tasks of a job in this process, without Spark."""
+    return InProcess()
+
+
+@pytest.fixture
 def verb(spark: SparkSession, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """`rocketspec spark ...` in this process, with the session of the tests."""
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    return _verb(spark, capfd, monkeypatch)
+
+
+@pytest.fixture
+def verb_here(here: SparkContext, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The same without Spark."""
+    return _verb(here, capfd, monkeypatch)
+
+
+def _verb(
+    spark: SparkSession | SparkContext, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Run:
     for name in ("open_session", "open_context"):
         monkeypatch.setattr(f"rocket_spark.{name}", lambda *_, **__: spark)
-    monkeypatch.setattr(spark, "stop", lambda: None)
     return runner("spark", capfd, monkeypatch)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 from rocket_spark import DecodeOptions, decode_stores, plan_decode, run_decode
 from rocket_spark.stores import store_tasks
 from rocket_spec.errors import MalformedError, UsageError
@@ -34,18 +34,18 @@ def written(out: Path, store: object = None) -> dict[str, list[Row]]:
     }
 
 
-def test_overwrite_replaces_when_all_is_written(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
+def test_overwrite_replaces_when_all_is_written(here: SparkContext, hand_made: Path, tmp_path: Path) -> None:
     store, out = tmp_path / "store", tmp_path / "out"
     tables = ["checkpoint", "index_headers"]
-    assert decode_stores(spark, hand_made, out, tables).files == 3
+    assert decode_stores(here, hand_made, out, tables).files == 3
     assert sorted(written(out)) == tables
     put(store, "checkpoint", b"short")
     with pytest.raises(MalformedError, match="checkpoint"):
-        decode_stores(spark, store, out, overwrite=True, options=DecodeOptions(fail_fast=True))
+        decode_stores(here, store, out, overwrite=True, options=DecodeOptions(fail_fast=True))
     assert sorted(written(out)) == tables
     shutil.copy(hand_made / "checkpoint", store)
     plan = plan_decode(store, out, overwrite=True)
-    run_decode(spark, plan)
+    run_decode(here, plan)
     assert {path.name for path in out.iterdir()} == {"checkpoint", "_SUCCESS"}
 
 
@@ -82,19 +82,19 @@ def test_names_of_stores() -> None:
 
 
 def ranged(
-    spark: SparkSession, files: dict[int, bytes], step: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+    here: SparkContext, files: dict[int, bytes], step: int, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[list[dict[str, Any]], list[str], int]:
     """Rows, gaps and parts of log files, by their base offsets, of which a task takes `step` bytes."""
     for offset, content in files.items():
         put(folder / "store", f"commitlog/{offset:020}", content)
     monkeypatch.setattr("rocket_spark.reading.parts.PART_BYTES", step)
-    summary = decode_stores(spark, folder / "store", folder / "out")
+    summary = decode_stores(here, folder / "store", folder / "out")
     (table,) = summary.tables
     return written(folder / "out")["commit_log"], list(summary.gaps), table.parts
 
 
 def test_gaps_between_tasks_are_those_of_decode(
-    spark: SparkSession, hand_made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: SparkContext, hand_made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = (hand_made / "commitlog" / "00000000000000000000").read_bytes()
     size = len(log)
@@ -106,7 +106,7 @@ def test_gaps_between_tasks_are_those_of_decode(
         5: bytes(size),
     }
     rows, gaps, parts = ranged(
-        spark, {number * size: data for number, data in files.items()}, size, tmp_path, monkeypatch
+        here, {number * size: data for number, data in files.items()}, size, tmp_path, monkeypatch
     )
     whole: list[str] = []
     assert rows == engine_rows(tmp_path / "store", whole)["commit_log"]
@@ -115,7 +115,7 @@ def test_gaps_between_tasks_are_those_of_decode(
 
 
 def test_ranges_of_a_log_file_give_its_rows_and_gaps_once(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: SparkContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A record over two boundaries, a gap over one, the blank, a hole between files, room that is not written."""
     files: dict[int, bytes] = {}
@@ -126,7 +126,7 @@ def test_ranges_of_a_log_file_give_its_rows_and_gaps_once(
             offsets.append(base + len(log))
             log += record(base + len(log), body=body) + behind
         files[base] = log + (blank(1400 - len(log)) if base < 4000 else bytes(1400 - len(log)))
-    rows, gaps, parts = ranged(spark, files, 250, tmp_path, monkeypatch)
+    rows, gaps, parts = ranged(here, files, 250, tmp_path, monkeypatch)
     assert [row["phy_offset"] for row in rows] == offsets
     third, fourth = (offsets[2::4], offsets[3::4])
     size = len(record(0, body=b""))

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from rocket_golden import open_store
 from rocket_spark import (
@@ -43,11 +44,11 @@ NAMES = ("a-good", "b-empty", "d-good", "e-short", "f-link", "g-missing", "h-liv
 
 
 def test_good_stores_are_decoded_and_bad_ones_are_listed(
-    spark: SparkSession, fleet: Path, tmp_path: Path
+    here: SparkContext, fleet: Path, tmp_path: Path
 ) -> None:
     """A file that cannot be decoded is a problem of its store, of which the rest is decoded."""
     out = tmp_path / "out"
-    summary = decode_stores(spark, [fleet / name for name in NAMES], out)
+    summary = decode_stores(here, [fleet / name for name in NAMES], out)
     status = {Path(store.store).name: store for store in summary.status}
     assert tuple(status) == NAMES
     decoded = ["a-good", "d-good", "e-short", "h-live"]
@@ -76,22 +77,22 @@ def test_a_store_that_cannot_be_listed_fails_alone(golden: dict[str, Path], tmp_
 
 
 def test_a_log_file_that_vanishes_fails_its_store_alone(
-    spark: SparkSession, fleet: Path, tmp_path: Path
+    here: SparkContext, fleet: Path, tmp_path: Path
 ) -> None:
     failed: dict[str, Exception] = {}
     stores = [fleet / "a-good", fleet / "d-good"]
     job = plan_rebuilds(stores, tmp_path / "out", failed=failed)
     max((fleet / "d-good" / "commitlog").iterdir()).unlink()
-    assert set(run_rebuild(spark, job)) == {str(fleet / "a-good")}
+    assert set(run_rebuild(here, job)) == {str(fleet / "a-good")}
     assert set(failed) == {str(fleet / "d-good")}
     folder = tmp_path / "out" / str(fleet).strip("/")
     assert [path.name for path in folder.iterdir()] == ["a-good"]
 
 
-def test_when_no_store_is_good_all_are_named(spark: SparkSession, fleet: Path, tmp_path: Path) -> None:
+def test_when_no_store_is_good_all_are_named(here: SparkContext, fleet: Path, tmp_path: Path) -> None:
     bad = ("b-empty", "f-link", "g-missing")
     with pytest.raises(JobError) as caught:
-        decode_stores(spark, [fleet / name for name in bad], tmp_path / "out")
+        decode_stores(here, [fleet / name for name in bad], tmp_path / "out")
     assert all(name in str(caught.value) for name in bad)
     assert "\n" not in str(caught.value)
 
@@ -117,18 +118,18 @@ def test_a_job_of_many_waves(spark: SparkSession, monkeypatch: pytest.MonkeyPatc
 
 
 def test_stores_with_commit_logs_of_their_own(
-    spark: SparkSession, golden: dict[str, Path], tmp_path: Path
+    here: SparkContext, golden: dict[str, Path], tmp_path: Path
 ) -> None:
     store = open_store("many-paths", tmp_path)
     folders = tuple(str(store / f"commitlog-{letter}") for letter in "abc")
     stores: list[JobStore | Path] = [JobStore(store, folders), golden["lmq"]]
-    assert {name: list(report) for name, report in audit_stores(spark, stores).items()} == {
+    assert {name: list(report) for name, report in audit_stores(here, stores).items()} == {
         str(store): [],
         str(golden["lmq"]): [],
     }
-    status = decode_stores(spark, stores, tmp_path / "out", ["commit_log"]).status
+    status = decode_stores(here, stores, tmp_path / "out", ["commit_log"]).status
     assert [found.rows for found in status if found.path == str(store)] == [120]
-    done = rebuild_stores(spark, stores, tmp_path / "rebuilt")
+    done = rebuild_stores(here, stores, tmp_path / "rebuilt")
     assert {found.store: done[found.store].records for found in status} == {
         found.store: found.rows for found in status
     }

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from rocket_columnar.decode import ParquetFile
 from rocket_spark import DecodeOptions, decode_stores, parquet
@@ -18,12 +19,12 @@ from table_rows import part_rows, table_rows
 pytestmark = pytest.mark.spark
 
 
-def test_row_groups_are_large_and_indexed(spark: SparkSession, tmp_path: Path) -> None:
+def test_row_groups_are_large_and_indexed(here: SparkContext, tmp_path: Path) -> None:
     """9,000 records, which the engine gives in batches of fewer, make one row group."""
     length = len(record(0))
     log = b"".join(record(number * length, queue_offset=number) for number in range(9000))
     put(tmp_path / "store", f"commitlog/{0:020}", log)
-    decode_stores(spark, tmp_path / "store", tmp_path / "out")
+    decode_stores(here, tmp_path / "store", tmp_path / "out")
     (part,) = (tmp_path / "out" / "commit_log").iterdir()
     read = pq.ParquetFile(part).metadata
     assert [read.row_group(number).num_rows for number in range(read.num_row_groups)] == [9000]
@@ -64,14 +65,14 @@ def test_folders_of_topic_and_date(spark: SparkSession, golden: dict[str, Path],
     assert folders == {f"topic={quote(row['topic'], safe='')}" for row in whole}
 
 
-def test_times_in_utc(spark: SparkSession, tmp_path: Path) -> None:
+def test_times_in_utc(here: SparkContext, tmp_path: Path) -> None:
     """Times beyond the years 1 to 9999 become null and are counted."""
     times = [1_700_000_000_000, -(1 << 63), (1 << 63) - 1, 253_402_300_799_999, 253_402_300_800_000, 0]
     log = b""
     for time in times:
         log += record(len(log), store_timestamp=time)
     put(tmp_path / "store", f"commitlog/{0:020}", log)
-    summary = decode_stores(spark, tmp_path / "store", tmp_path / "out", options=DecodeOptions(utc=True))
+    summary = decode_stores(here, tmp_path / "store", tmp_path / "out", options=DecodeOptions(utc=True))
     assert summary.nulled == 3
     found = [row["store_timestamp"] for row in part_rows(tmp_path / "out" / "commit_log")]
     assert found == [
@@ -84,12 +85,12 @@ def test_times_in_utc(spark: SparkSession, tmp_path: Path) -> None:
     ]
 
 
-def test_keys_as_a_list(spark: SparkSession, tmp_path: Path) -> None:
+def test_keys_as_a_list(here: SparkContext, tmp_path: Path) -> None:
     log = b""
     for properties in (b"KEYS\1a  b c\2", b"", b"KEYS\1 \2"):
         log += record(len(log), properties=properties)
     put(tmp_path / "store", f"commitlog/{0:020}", log)
-    decode_stores(spark, tmp_path / "store", tmp_path / "out", options=DecodeOptions(key_list=True))
+    decode_stores(here, tmp_path / "store", tmp_path / "out", options=DecodeOptions(key_list=True))
     found = [(row["keys"], row["key_list"]) for row in part_rows(tmp_path / "out" / "commit_log")]
     assert found[:2] == [("a  b c", ["a", "b", "c"]), (None, None)]
     assert found[2][1] == []

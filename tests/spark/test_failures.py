@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from rocket_spark import (
     JobError,
@@ -111,7 +112,7 @@ def test_a_task_that_fails(
     assert not (store.parent / "out").exists()
 
 
-def test_files_that_change_or_vanish_before_their_task(spark: SparkSession, store: Path) -> None:
+def test_files_that_change_or_vanish_before_their_task(here: SparkContext, store: Path) -> None:
     """An index file of zeros, a checkpoint and a log that vanish: problems of their store; a rebuild fails."""
     out = store.parent / "out"
     log, index = max((store / "commitlog").iterdir()), min((store / "index").iterdir())
@@ -120,12 +121,12 @@ def test_files_that_change_or_vanish_before_their_task(spark: SparkSession, stor
     index.write_bytes(b"short")
     (store / "checkpoint").unlink()
     log.unlink()
-    (status,) = run_decode(spark, plan).status
+    (status,) = run_decode(here, plan).status
     assert status.rows > 0
     for name in (index.name, "checkpoint", log.name):
         assert any(name in problem for problem in status.problems)
     with pytest.raises(FileNotFoundError) as caught:
-        run_rebuild(spark, job)
+        run_rebuild(here, job)
     assert caught.value.filename == str(log)
     assert not (store.parent / "rebuilt").exists()
 

@@ -66,23 +66,23 @@ def test_a_store_of_dledger_mode(s3: Far, tmp_path: Path) -> None:
 
 
 def test_a_log_in_several_directories(s3: Far, tmp_path: Path) -> None:
-    """The option `commitlog` names them: under paths and far away the same files, and one log."""
+    """Under paths and far away the same files, and one log."""
     store = open_store("many-paths", tmp_path)
     folders = [store / f"commitlog-{letter}" for letter in "abc"]
     outside = [shutil.copytree(folder, tmp_path / "disks" / folder.name) for folder in folders]
     for folder in folders:
         shutil.rmtree(folder)
-    local = find_files(str(store), options={"commitlog": ",".join(map(str, outside))})
+    local = find_files(str(store), commitlog=[*map(str, outside)])
     assert facts(local) == facts(find_local(store, commitlog=outside))
     logs = [s3.upload(folder, f"disks/{folder.name}") for folder in outside]
     uri = s3.upload(store, "many/store")
-    files = find_files(uri, options=s3.options | {"commitlog": ", ".join(logs)})
+    files = find_files(uri, options=s3.options, commitlog=logs)
     assert rows(files) == [
         (table, row | {"file": row["file"].replace(str(tmp_path), s3.root)}) for table, row in rows(local)
     ]
     assert len({file.sequence for file in files if file.kind == "log"}) == 1
     with pytest.raises(UsageError, match="not in the storage of"):
-        find_files(uri, options=s3.options | {"commitlog": str(outside[0])})
+        find_files(uri, options=s3.options, commitlog=[str(outside[0])])
 
 
 @pytest.mark.parametrize(

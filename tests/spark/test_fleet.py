@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from far_storage import Far
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from rocket_columnar.describe import digest, store_digest
 from rocket_columnar.restart import restarts, rows_of
@@ -37,26 +38,26 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [root / f"{number:03}" for number in range(COUNT)]
 
 
-def test_messages_by_time(spark: SparkSession, fleet: list[Path]) -> None:
+def test_messages_by_time(here: SparkContext, fleet: list[Path]) -> None:
     """Queue 0 has records of 0 and 10 s, queue 1 one of 20 s."""
     for late, expected in ((0, [(0, 0), (1, 0)]), (1, [(0, 1), (1, 0)]), (10_001, [(1, 0)]), (20_001, [])):
         asked = Asked("T", time=TIME + late)
-        found = query_stores(spark, fleet[:1], asked)
+        found = query_stores(here, fleet[:1], asked)
         assert [(row["queue_id"], row["queue_offset"]) for _, row in found] == expected
 
 
-def test_stores_without_an_index_are_read(spark: SparkSession, fleet: list[Path], tmp_path: Path) -> None:
+def test_stores_without_an_index_are_read(here: SparkContext, fleet: list[Path], tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     shutil.copytree(fleet[3] / "commitlog", bare / "commitlog")
     asked = Asked("T", "k-3-2")
-    found = query_stores(spark, [fleet[3], fleet[4], bare], asked)
+    found = query_stores(here, [fleet[3], fleet[4], bare], asked)
     assert [(row["phy_offset"], row["uniq_key"]) for _, row in found] == [
         (found[0][1]["phy_offset"], "U3-2")
     ] * 2
     assert {store for store, _ in found} == {str(fleet[3]), str(bare)}
 
 
-def test_stores_far_away(spark: SparkSession, fleet: list[Path], s3: Far) -> None:
+def test_stores_far_away(here: SparkContext, fleet: list[Path], s3: Far) -> None:
     stores = [fleet[3], fleet[14]]
     uris = [s3.upload(store, f"asked/{store.name}") for store in stores]
     options: dict[str, Any] = {"geometry": SHAPE, "storage": s3.options}
@@ -66,13 +67,13 @@ def test_stores_far_away(spark: SparkSession, fleet: list[Path], s3: Far) -> Non
         Asked(unique_key="U3-2"),
         Asked("T", time=TIME + 23_000),
     ):
-        ((store, row),) = query_stores(spark, uris, asked, **options)
+        ((store, row),) = query_stores(here, uris, asked, **options)
         assert (store, row["uniq_key"]) == (uris[0], "U3-2")
-    found = digest_stores(spark, uris, **options)
+    found = digest_stores(here, uris, **options)
     assert [own.digest for own in found.values()] == [
         store_digest(list(digest(store, geometry=SHAPE))) for store in stores
     ]
-    starts = restart_stores(spark, uris, **options)
+    starts = restart_stores(here, uris, **options)
     assert list(starts.values()) == [list(rows_of(*restarts(store, geometry=SHAPE))) for store in stores]
 
 
@@ -88,11 +89,11 @@ def test_one_query_finds_the_worst_store(spark: SparkSession, fleet: list[Path])
     assert reason(caught.value) == "option level: 'slow' is none of quick, default, deep"
 
 
-def test_what_a_start_of_5_3_1_would_do(spark: SparkSession, verb: Run, fleet: list[Path]) -> None:
+def test_what_a_start_of_5_3_1_would_do(here: SparkContext, verb_here: Run, fleet: list[Path]) -> None:
     """It dispatches nothing that the queues lack (STORE-14), which 4.9.3 does."""
     store = fleet[int(WORST)]
-    (found,) = restart_stores(spark, store, release="5.3.1").values()
+    (found,) = restart_stores(here, store, release="5.3.1").values()
     assert found == list(rows_of(*restarts(store, release="5.3.1")))
     assert found != list(rows_of(*restarts(store)))
-    done = verb("audit", store, "--rocketmq-profile", "5.3.1")
+    done = verb_here("audit", store, "--rocketmq-profile", "5.3.1")
     assert f"{store}: written by 5.x" in done.err

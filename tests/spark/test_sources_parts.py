@@ -1,7 +1,9 @@
 """What the sources plan and read, without Spark: divided, filtered, damaged, found by globs."""
 
+import errno
 import json
 import operator
+import os
 import pickle
 import struct
 from collections.abc import Iterable
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from far_storage import Far
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 from rocket_columnar.decode import TABLE_KINDS, decode
 from rocket_columnar.log import Gap
@@ -184,6 +187,13 @@ def test_filters_at_the_ends_of_a_long(mixed: Path, table: str, column: str) -> 
             assert Read(table, mixed, (column, sign, [value] if sign == "in" else value)).rows() == expected
 
 
+def test_a_store_far_away(mixed: Path, s3: Far) -> None:
+    uri = s3.upload(mixed, "rack-1/broker-a")
+    for table in ("commit_log", "index_entries", "consume_queue", "checkpoint"):
+        read = Read(table, f"{s3.root}/rack-*/broker-?", **s3.options, maxPartitionRows=100)
+        assert (read.rows(), read.stores) == (engine(mixed, table)[0], [uri])
+
+
 def test_a_file_is_read_alone(mixed: Path) -> None:
     rows, _ = engine(mixed, "index_entries")
     read = Read("index_entries", mixed, ("file", "=", rows[-1]["file"]))
@@ -258,6 +268,34 @@ def test_what_a_glob_matched_and_cannot_be_read(tmp_path: Path) -> None:
         "contains no consume-queue ext file"
     ]
     assert set(read.stores) == {f"{root}/a/ext", f"{root}/empty"}
+
+
+@pytest.mark.parametrize("why", ["Too many levels of symbolic links", "Permission denied"])
+def test_a_file_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+    """An error in FAILFAST, else the rest is read; a stream, which would pass over it for good, fails in every mode."""
+    store = open_store("mixed", tmp_path)
+    rows = engine(store, "commit_log")[0]
+    path = max((store / "commitlog").iterdir())
+    if why == "Permission denied":
+        real = os.open
+
+        def refusing(given: Any, *rest: Any, **options: Any) -> int:
+            if given == path:
+                raise PermissionError(errno.EACCES, why, str(path))
+            return real(given, *rest, **options)
+
+        monkeypatch.setattr(os, "open", refusing)
+    else:
+        path.unlink()
+        path.symlink_to(path)
+    with pytest.raises(OSError, match=why):
+        Read("commit_log", store).rows()
+    left = [row for row in rows if row["file"] != f"commitlog/{path.name}"]
+    good, told = split(Read("commit_log", store, mode="PERMISSIVE").rows())
+    assert (good, told) == (left, [f"commitlog/{path.name}: skipped, {why.lower()}"])
+    for mode in ("PERMISSIVE", "DROPMALFORMED"):
+        with pytest.raises(OSError, match=why):
+            Read("commit_log", store, mode=mode, startingOffsets="earliest").rows()
 
 
 def test_the_corrupt_column_is_named_as_asked(tmp_path: Path) -> None:
@@ -381,6 +419,9 @@ def test_paths_with_signs_of_uris_globs_and_options(tmp_path: Path) -> None:
             assert (read.rows(), read.stores) == (rows, [str(store)])
         store.rename(tmp_path / "small-roll")
     assert Read("commit_log", f"file://{tmp_path}/small?roll").rows() == rows
+    (tmp_path / "small-roll").rename(tmp_path / os.fsdecode(b"\xff"))
+    read = Read("commit_log", f"{tmp_path}/*")
+    assert (read.rows(), read.stores) == (rows, [f"{tmp_path}/\\xff"])
 
 
 def test_permissive_needs_its_column(mixed: Path) -> None:

@@ -17,9 +17,13 @@ CASES = [
 
 @pytest.mark.parametrize("text", CASES)
 def test_a_transcript(
-    text: str, verb: Run, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    text: str,
+    verb_here: Run,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    del verb  # has every verb use the session of the tests
+    del verb_here  # has every verb run its tasks here
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", search_path())
     run_page(text, tmp_path, verb=any_verb(capfd, monkeypatch))

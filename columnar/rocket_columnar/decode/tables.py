@@ -233,11 +233,12 @@ class TableDecoder:
 
 
 def _begins(file: StoreFile) -> bool:
-    """Whether a later log file begins with anything but zeros."""
+    """Whether a later log file begins with anything but zeros; one that cannot be opened is reported in its turn."""
     try:
         with file.open() as reader:
             return bool(reader.read(0, min(8, reader.size)).any())
-    except FileNotFoundError:
+    except OSError as error:
+        raise_of_process(error)
         return False
 
 

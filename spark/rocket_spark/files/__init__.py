@@ -1,8 +1,6 @@
 """Files wherever they are: local paths, S3-compatible stores and HDFS, listed and read by ranges."""
 
 from rocket_spark.files.finding import (
-    COMMITLOG,
-    commit_logs,
     expand,
     find_files,
     find_roots,

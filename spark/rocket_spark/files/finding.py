@@ -4,10 +4,9 @@ What is listed far away is laid out again in a temporary directory, as files of 
 are nothing but holes, and the engine's own search looks through these.
 """
 
-import os
 import re
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import translate
 from pathlib import Path
@@ -17,10 +16,7 @@ from rocket_columnar.store import KINDS, StoreFile
 from rocket_columnar.store import find_files as find_local
 from rocket_spec.errors import UsageError
 
-from rocket_spark.files.storage import FileInfo, Storage, is_remote, range_source, scheme_of, storage_for
-
-COMMITLOG: Final = "commitlog"
-"""The option that names directories of a store's commit log outside of it, separated by commas (STORE-17)."""
+from rocket_spark.files.storage import FileInfo, Storage, range_source, scheme_of, storage_for
 
 _PLACES: Final = {
     "index": "index",
@@ -112,19 +108,13 @@ def _roots(storage: Storage, uri: str, children: list[FileInfo]) -> Iterator[str
             yield from _roots(storage, child.uri, _listed(storage, child.uri))
 
 
-def commit_logs(options: Mapping[str, str] | None) -> list[str]:
-    """The directories in the option `commitlog`: paths, absolute ones, or URIs."""
-    given = next((value for name, value in (options or {}).items() if name.lower() == COMMITLOG), "")
-    folders = [folder.strip() for folder in given.split(",") if folder.strip()]
-    return [folder if is_remote(folder) else os.path.abspath(storage_for(folder)[1]) for folder in folders]
-
-
 def find_files(
     uri: str,
     kind: str | None = None,
     *,
     kinds: Iterable[str] | None = None,
     options: Mapping[str, str] | None = None,
+    commitlog: Sequence[str] = (),
     on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
 ) -> list[StoreFile]:
     """As `rocket_columnar.store.find_files`, of a path or a URI.
@@ -136,8 +126,8 @@ def find_files(
         uri: one file, a folder of a store, or a whole store.
         kind: as in `rocket_columnar.store.find_files`.
         kinds: as there.
-        options: of the storage, see `storage_for`; `commitlog` names further directories of the store's commit log,
-            separated by commas, in the same kind of storage as the store.
+        options: of the storage, see `storage_for`.
+        commitlog: further directories of the store's commit log, in the same kind of storage (STORE-17).
         on_skip: as in `rocket_columnar.store.find_files`.
 
     Raises:
@@ -145,20 +135,19 @@ def find_files(
         OSError: nothing is there, or it cannot be listed.
     """
     storage, path = storage_for(uri, options)
-    folders = commit_logs(options)
     every = frozenset(KINDS if kinds is None else kinds)
-    for folder in folders:
+    for folder in commitlog:
         if scheme_of(folder) != scheme_of(path):
             raise UsageError(
                 f"{folder}: not in the storage of {uri}, as all directories of a commit log must be"
             )
     if storage.is_near:
-        return find_local(path, kind, kinds=every, commitlog=folders, on_skip=on_skip)
+        return find_local(path, kind, kinds=every, commitlog=commitlog, on_skip=on_skip)
     top = storage.stat(path)
     listed = list(_below(storage, top, every if kind is None else {kind})) if top.is_directory else [top]
     with tempfile.TemporaryDirectory(prefix="rocketspec-") as directory:
         skeleton = _Skeleton(storage, top, listed, Path(directory))
-        for folder in folders:
+        for folder in commitlog:
             skeleton.add_log(folder)
         return skeleton.find(kind, every, on_skip)
 

@@ -12,9 +12,10 @@ Credentials are found as these libraries find them; for S3 and HDFS options may 
 import errno
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -105,6 +106,8 @@ class Storage:
 
     def list(self, uri: str, *, recursive: bool = False) -> list[FileInfo]:
         """The content of the directory `uri`, or with `recursive` below it, in order; only files and directories."""
+        if self.is_near:  # pyarrow refuses names that are not UTF-8
+            return sorted(_near(uri), key=lambda info: info.uri)
         from pyarrow.fs import FileSelector, FileType
 
         path, prefix = self._path(uri), uri.rstrip("/")
@@ -190,6 +193,15 @@ class Storage:
             return
         with _named(uri):
             (self._arrow().delete_dir if is_directory else self._arrow().delete_file)(self._path(uri))
+
+
+def _near(directory: str) -> Iterator[FileInfo]:
+    for name in os.listdir(directory):  # noqa: PTH208 - the names alone
+        uri = f"{directory.rstrip('/')}/{name}"
+        with suppress(OSError):  # a link to nothing, or removed meanwhile
+            status = os.stat(uri)  # noqa: PTH116 - the path is a text
+            if stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode):
+                yield FileInfo(uri, status.st_size, stat.S_ISDIR(status.st_mode))
 
 
 def check_settings(options: Mapping[str, str]) -> None:

@@ -5,6 +5,7 @@ from rocket_spark.reading.options import (
     OFFSET_OPTIONS,
     STREAM_OPTIONS,
     Request,
+    commitlog_option,
     flag,
     geometry_option,
     given_options,
@@ -17,9 +18,9 @@ from rocket_spark.reading.options import (
 from rocket_spark.reading.parts import (
     Cut,
     FilePart,
-    FoundStore,
-    found_stores,
+    Listed,
     grouped,
+    listed_stores,
     plan_parts,
     store_parts,
 )

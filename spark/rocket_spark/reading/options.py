@@ -15,7 +15,6 @@ from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 from rocket_spec.tables import TABLES
 
-from rocket_spark.files import COMMITLOG
 from rocket_spark.schema import STORE
 
 if TYPE_CHECKING:
@@ -199,7 +198,7 @@ OPTIONS: Final = (
     "recursiveFileLookup",
     "filters",
     "timestamps",
-    COMMITLOG,
+    "commitlog",
 )
 
 
@@ -248,7 +247,8 @@ class Request:
         recursive: whether stores are searched for at any depth.
         wanted: the files and rows that the option `filters` selects.
         utc: whether times are timestamps instead of milliseconds.
-        storage: options with a dot in their names, those of `rocket_spark.files`, and `commitlog`.
+        storage: options with a dot in their names, those of `rocket_spark.files`.
+        commitlog: directories of the commit log of the store.
     """
 
     paths: tuple[str, ...]
@@ -261,7 +261,8 @@ class Request:
     recursive: bool
     wanted: Wanted
     utc: bool
-    storage: tuple[tuple[str, str], ...]
+    storage: Mapping[str, str]
+    commitlog: tuple[str, ...]
 
 
 def positive(options: Mapping[str, str], name: str, most: int = _INT_MAX) -> int | None:
@@ -315,6 +316,12 @@ def flag(options: Mapping[str, str], name: str, *, default: bool = False) -> boo
     return text.lower() == "true"
 
 
+def commitlog_option(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The directories of a store's commit log outside of it, which are separated by commas (STORE-17)."""
+    folders = (folder.strip() for folder in options.get("commitlog", "").split(","))
+    return tuple(folder for folder in folders if folder)
+
+
 def _columns(options: Mapping[str, str], table: str) -> tuple[str, ...] | None:
     text = options.get("columns")
     if text is None:
@@ -363,5 +370,6 @@ def request(options: Mapping[str, str], table: str, format_name: str) -> Request
         flag(options, "recursiveFileLookup"),
         Wanted(conditions(options.get("filters", "[]"), table)),
         timestamps == "utc",
-        tuple((name, value) for name, value in options.items() if "." in name or name.lower() == COMMITLOG),
+        {name: value for name, value in options.items() if "." in name},
+        commitlog_option(options),
     )

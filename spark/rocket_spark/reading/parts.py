@@ -8,18 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import pairwise
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from rocket_columnar.decode import TABLE_KINDS, decode
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.index import GeometryGuess, resolve_each
-from rocket_columnar.store import StoreFile, sized
+from rocket_columnar.store import StoreFile, Unreadable, placed_file, sized
 from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import QUEUE_UNIT, RECORD_FIXED_V4, Geometry
 
-from rocket_spark.files import commit_logs, disk_bytes, is_store
+from rocket_spark.files import disk_bytes, is_store
 from rocket_spark.reading.options import PART_ROWS, Request, Wanted
-from rocket_spark.stores import RequestedStore, find_places, require_apart
+from rocket_spark.stores import FoundStore, JobStore, store_tasks
 
 WHOLE: Final = (0, 1 << 62)
 
@@ -337,84 +338,75 @@ def _record_size(file: StoreFile) -> int:
     return int(sum(sizes)) // len(sizes) if sizes else RECORD_FIXED_V4
 
 
-@dataclass(frozen=True, slots=True)
-class FoundStore:
-    """One store of a read: its name, canonical path and files, or why it cannot be read."""
+class Listed(NamedTuple):
+    """A store of a read, its files of the table, and what of it cannot be read."""
 
-    name: str
-    path: str
-    files: tuple[StoreFile, ...] = ()
-    problem: str | None = None
+    store: FoundStore
+    files: list[StoreFile]
+    problems: list[FilePart]
 
 
-def found_stores(request: Request, table: str, *, lacking: bool = False) -> list[FoundStore]:
-    """The stores of all paths, in their order, with their files of a table.
+def listed_stores(asked: Request, table: str, *, growing: bool = False) -> Iterator[Listed]:
+    """The stores of all paths, in their order.
 
-    A store that a glob matched need not have any, nor with `lacking` any other. One that a glob matched and that cannot be
-    read is an error in mode FAILFAST.
+    A store that a glob matched need not have files of the table, nor any other that is `growing`. In mode FAILFAST, what a
+    glob matched and cannot be read is an error, and so is a file that cannot be opened; the latter also of a store that is
+    `growing`.
 
     Raises:
         UsageError: a wrong path, one that is named twice or inside another, in mode FAILFAST what a glob matched and is no store.
         OSError: a path is missing, or in mode FAILFAST a store cannot be read.
     """
-    options = dict(request.storage)
-    places = [
-        place
-        for path in request.paths
-        for place in find_places(path, options, recursive=request.recursive)
-        if request.wanted.store(place.name)
-    ]
-    require_apart((place.path for place in places), nested=request.recursive)
-    if commit_logs(options) and len(places) > 1:
-        raise UsageError("option commitlog: belongs to one store; expected one path")
-    found: list[FoundStore] = []
-    for place in places:
+    strict = asked.mode == "FAILFAST"
+    given = [JobStore(path, asked.commitlog) for path in asked.paths]
+    for store in store_tasks(given, storage=asked.storage, recursive=asked.recursive):
+        if not asked.wanted.store(store.store):
+            continue
+        files: list[StoreFile] = []
+        problems: list[FilePart] = []
+
+        def skip(
+            name: str, reason: str, store: FoundStore = store, problems: list[FilePart] = problems
+        ) -> None:
+            if isinstance(reason, Unreadable):
+                file = placed_file(name) or StoreFile(TABLE_KINDS[table], Path(name), name)
+                problems.append(FilePart(store.store, table, file, problem=f"{name}: skipped, {reason}"))
+
         try:
-            files = _files(place, request, table, lacking=lacking)
+            find = store.files if strict or growing else store.readable_files
+            files = find(kind=TABLE_KINDS[table], on_skip=skip)
         except (FormatError, UsageError, OSError) as error:
-            if request.mode == "FAILFAST" or not place.matched:
-                raise
-            found.append(FoundStore(place.name, place.path, problem=str(error)))
-        else:
-            found.append(FoundStore(place.name, place.path, tuple(files)))
-    return found
+            may_lack = asked.recursive or ((growing or store.matched) and is_store(store.path, store.storage))
+            if not isinstance(error, UsageError) or not may_lack:
+                if strict or not store.matched:
+                    raise
+                problems = [FilePart(store.store, table, None, problem=str(error))]
+        yield Listed(store, [file for file in files if _is_of(file, table, asked)], problems)
 
 
-def _files(place: RequestedStore, request: Request, table: str, *, lacking: bool) -> list[StoreFile]:
-    kind, options = TABLE_KINDS[table], dict(request.storage)
-    try:
-        files = place.files(kind, options=options)
-    except UsageError:
-        if request.recursive or ((lacking or place.matched) and is_store(place.path, options)):
-            return []
-        raise
-    return [
-        file
-        for file in files
-        if file.config_table in (None, table)
-        and (request.glob is None or fnmatchcase(file.path.name, request.glob))
-    ]
+def _is_of(file: StoreFile, table: str, asked: Request) -> bool:
+    return file.config_table in (None, table) and (
+        asked.glob is None or fnmatchcase(file.path.name, asked.glob)
+    )
 
 
-def plan_parts(request: Request, table: str) -> list[tuple[FilePart, ...]]:
+def plan_parts(asked: Request, table: str) -> list[tuple[FilePart, ...]]:
     """The parts of a read, by the tasks that decode them.
 
     Raises:
-        UsageError: as `found_stores`; a geometry that cannot be inferred.
+        UsageError: as `listed_stores`; a geometry that cannot be inferred.
         MalformedError: in mode FAILFAST, files that are not what they should be.
         OSError: a file cannot be read.
     """
-    return grouped(_parts(request, table))
+    return grouped(_parts(asked, table))
 
 
-def _parts(request: Request, table: str) -> Iterator[FilePart]:
-    cut = Cut(request.max_partition_rows, request.wanted, strict=request.mode == "FAILFAST")
-    for store in found_stores(request, table):
-        if store.problem is not None:
-            yield FilePart(store.name, table, None, problem=store.problem)
-        else:
-            try:
-                yield from store_parts(store.name, store.files, [table], request.geometry, cut)
-            except UsageError as error:
-                told = str(error).replace("--geometry SLOTS,ENTRIES", "options hashSlotNum and indexNum")
-                raise UsageError(told) from None
+def _parts(asked: Request, table: str) -> Iterator[FilePart]:
+    cut = Cut(asked.max_partition_rows, asked.wanted, strict=asked.mode == "FAILFAST")
+    for store, files, problems in listed_stores(asked, table):
+        yield from (part for part in problems if part.file is None or asked.wanted.file(part.file))
+        try:
+            yield from store_parts(store.store, files, [table], asked.geometry, cut)
+        except UsageError as error:
+            told = str(error).replace("--geometry SLOTS,ENTRIES", "options hashSlotNum and indexNum")
+            raise UsageError(told) from None

@@ -19,7 +19,7 @@ from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import BLANK_MAGIC, QUEUE_UNIT, RECORD_MAGICS
 
 from rocket_spark.reading.options import Request
-from rocket_spark.reading.parts import Cut, FilePart, found_stores, log_parts, row_share
+from rocket_spark.reading.parts import Cut, FilePart, listed_stores, log_parts, row_share
 
 Offset = dict[str, int]
 """Of one store, or of one log or queue in it."""
@@ -234,6 +234,9 @@ class QueueTail:
                 yield FilePart(store, "consume_queue", file, rows, row_share("consume_queue", rows, cut))
 
 
+_Tail = _LogTail | QueueTail
+
+
 def queue_tails(files: Sequence[StoreFile]) -> list[QueueTail]:
     """The queues among the files of a store."""
     queues: dict[object, list[StoreFile]] = {}
@@ -242,81 +245,12 @@ def queue_tails(files: Sequence[StoreFile]) -> list[QueueTail]:
     return [QueueTail(own) for own in queues.values()]
 
 
-class _StoreTail:
-    """The log, or all the queues, of one store."""
-
-    def __init__(self, store: str, table: str, files: Sequence[StoreFile]) -> None:
-        self.store = store
-        self.tails: Sequence[_LogTail | QueueTail] = (
-            [_LogTail(files)] if table == "commit_log" else queue_tails(files)
-        )
-        self.keys = {key for tail in self.tails for key in tail.keys}
-
-    def first(self) -> Offset:
-        """The first offset that still exists."""
-        return {tail.key: tail.first for tail in self.tails}
-
-    def checked(self, start: Offset, *, fail_on_loss: bool) -> Offset:
-        """`start`, with queues that came since; where data is gone, MalformedError or the offset to continue from."""
-        if any(("/" in key) != ("/" in self.tails[0].key) for key in start):
-            raise UsageError(
-                f"found offsets {json.dumps(start)[:80]} of another table: the checkpoint is of another stream"
-            )
-        found = self.first() | start
-        for tail in self.tails:
-            at, first, own = found[tail.key], tail.first, _own(tail, start)
-            lost = (
-                (f"{tail.key} before {first:,} gone", f"all from {at:,} on")
-                if at < first
-                else tail.cut_back(at, own)
-            )
-            if lost is not None and fail_on_loss:
-                raise _lost(tail.files[0 if at < first else -1], *lost)
-            if lost is not None:
-                _take(found, tail, {tail.key: first} if at < first else tail.resumed(at))
-        return found
-
-    def last(
-        self, begin: Offset, max_rows: int | None = None, max_bytes: int | None = None
-    ) -> tuple[Offset, int]:
-        """The end of a read, and its rows. Queues share the limit by what each has waiting."""
-        limits: Sequence[int | None] = [max_rows]
-        if len(self.tails) > 1:
-            waiting = [tail.last(begin)[1] for tail in self.tails]
-            limits = waiting if max_rows is None else _shares(max_rows, waiting)
-        end, rows = dict(begin), 0
-        for tail, limit in zip(self.tails, limits, strict=True):
-            own, count = tail.last(_own(tail, begin), limit, max_bytes)
-            end |= own
-            rows += count
-        return end, rows
-
-    def limited(self, begin: Offset, end: Offset, target: Offset) -> Offset:
-        """`end`, not beyond `target` nor before `begin`; a queue that `target` lacks stays at `begin`."""
-        found = dict(end)
-        for tail in self.tails:
-            stop = target if target.get(tail.key, begin[tail.key]) > begin[tail.key] else begin
-            if end[tail.key] > stop[tail.key]:
-                _take(found, tail, _own(tail, stop))
-        return found
-
-    def parts(self, begin: Offset, end: Offset, cut: Cut) -> Iterator[FilePart]:
-        """The rows between two offsets; MalformedError if a queue is gone with some of them."""
-        for key in end.keys() - self.keys:
-            at = begin.get(key, 0)
-            if not key.endswith(_MARK) and end[key] > at:
-                raise _lost(self.tails[0].files[0], f"queue {key} gone", f"all from {at:,} on")
-        for tail in self.tails:
-            at = begin[tail.key]
-            yield from tail.parts(self.store, at, end.get(tail.key, at), cut)
-
-
-def _own(tail: _LogTail | QueueTail, offset: Offset) -> Offset:
+def _own(tail: _Tail, offset: Offset) -> Offset:
     """The part of a store's offset that belongs to a log or queue."""
     return {key: offset[key] for key in tail.keys if key in offset}
 
 
-def _take(offset: Offset, tail: _LogTail | QueueTail, own: Offset) -> None:
+def _take(offset: Offset, tail: _Tail, own: Offset) -> None:
     """Replaces that part."""
     for key in tail.keys:
         offset.pop(key, None)
@@ -372,39 +306,48 @@ class StoreTails:
     """The logs, or the queues, of the stores of a read as they are now."""
 
     def __init__(self, request: Request, table: str, *, fail_on_loss: bool) -> None:
-        """Lists the stores; errors as of `found_stores`."""
-        self._table = table
+        """Lists the stores; errors as of `listed_stores`."""
         self._fail = fail_on_loss
         self._cut = Cut(request.max_partition_rows, strict=request.mode == "FAILFAST")
-        self._tails: dict[str, _StoreTail] = {}
+        self._tails: dict[str, Sequence[_Tail]] = {}
+        self._paths: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self._unreadable: set[str] = set()
-        for store in found_stores(request, table, lacking=True):
-            files = [file for file in store.files if file.size()]  # 0: made, not yet laid out
-            self._names |= {store.name: store.path, store.path: store.path}
-            if store.problem is not None:
+        for store, files, problems in listed_stores(request, table, growing=True):
+            self._paths |= {store.store: store.path, store.path: store.path}
+            self._names[store.path] = store.store
+            laid_out = [file for file in files if file.size()]
+            if problems:
                 self._unreadable.add(store.path)
-            elif files:
-                self._tails[store.path] = _StoreTail(store.name, table, files)
+            elif laid_out:
+                self._tails[store.path] = (
+                    [_LogTail(laid_out)] if table == "commit_log" else queue_tails(laid_out)
+                )
+
+    def _each(self) -> Iterator[tuple[str, _Tail]]:
+        return ((path, tail) for path, tails in self._tails.items() for tail in tails)
+
+    def _keys(self, path: str) -> set[str]:
+        return {key for tail in self._tails[path] for key in tail.keys}
 
     def first(self) -> Offsets:
-        """The first offset of each store."""
-        return {path: tail.first() for path, tail in self._tails.items()}
+        """The first offset of each store that still exists."""
+        return {path: {tail.key: tail.first for tail in tails} for path, tails in self._tails.items()}
 
     def ends(self) -> Offsets:
         """After the last complete record or unit of each store."""
-        return {path: tail.last(tail.first())[0] for path, tail in self._tails.items()}
+        return self.last(self.first(), None, None)
 
     def named(self, given: str | Offsets, option: str, *, others: str) -> Offsets:
         """The offsets in an option, in which a store has its name or its path; `others` is for stores without."""
         word = given if isinstance(given, str) else others
         base = self.first() if word == "earliest" else self.ends()
         for name, own in {} if isinstance(given, str) else given.items():
-            path = self._names.get(name)
+            path = self._paths.get(name)
             if path is None:
                 raise UsageError(f"option {option}: {name!r} is none of the stores: {', '.join(base)}")
             if path in base:
-                unknown = own.keys() - self._tails[path].keys
+                unknown = own.keys() - self._keys(path)
                 if unknown:
                     names = ", ".join(base[path])
                     raise UsageError(f"option {option}: {min(unknown)!r} is not in {name}; expected {names}")
@@ -412,7 +355,7 @@ class StoreTails:
         return base
 
     def checked(self, start: Offsets) -> Offsets:
-        """`start`, with stores that came since; where data is gone, MalformedError or the offset to continue from."""
+        """`start`, with stores and queues that came since; where data is gone, MalformedError or the offset to continue from."""
         if not all(isinstance(own, dict) for own in start.values()):
             raise UsageError(
                 f"found offsets {json.dumps(start)[:80]}, expected those of each store: the checkpoint was written "
@@ -420,10 +363,24 @@ class StoreTails:
             )
         for path in start.keys() - self._tails.keys() - self._unreadable if self._fail else ():
             raise self._gone(path)
-        return start | {
-            path: tail.checked(start[path], fail_on_loss=self._fail) if path in start else tail.first()
-            for path, tail in self._tails.items()
-        }
+        found = start | {path: first | start.get(path, {}) for path, first in self.first().items()}
+        for path, tail in self._each():
+            own = start.get(path, {})
+            if any(("/" in key) != ("/" in tail.key) for key in own):
+                raise UsageError(
+                    f"found offsets {json.dumps(own)[:80]} of another table: the checkpoint is of another stream"
+                )
+            at, first = found[path][tail.key], tail.first
+            lost = (
+                (f"{tail.key} before {first:,} gone", f"all from {at:,} on")
+                if at < first
+                else tail.cut_back(at, _own(tail, own))
+            )
+            if lost is not None and self._fail:
+                raise _lost(tail.files[0 if at < first else -1], *lost)
+            if lost is not None:
+                _take(found[path], tail, {tail.key: first} if at < first else tail.resumed(at))
+        return found
 
     def _gone(self, path: str) -> MalformedError:
         return MalformedError(
@@ -434,7 +391,7 @@ class StoreTails:
 
     def last(self, begin: Offsets, max_rows: int | None, max_bytes: int | None, turn: int = 0) -> Offsets:
         """The end of a trigger's reads. The stores share its limits, each in its turn: what one leaves is the next ones'."""
-        if self._table == "consume_queue" and max_bytes is not None:
+        if max_bytes is not None and any(isinstance(tail, QueueTail) for _, tail in self._each()):
             units = max(1, max_bytes // _WIDTH)
             max_rows, max_bytes = units if max_rows is None else min(max_rows, units), None
         end = dict(begin)
@@ -448,38 +405,65 @@ class StoreTails:
             )
             if 0 in (rows, size):
                 continue
-            end[path], count = self._tails[path].last(begin[path], rows, size)
+            end[path], count = _end(self._tails[path], begin[path], rows, size)
             max_rows = None if max_rows is None else max_rows - count
             if max_bytes is not None:  # of a log
                 max_bytes -= end[path]["phy_offset"] - begin[path]["phy_offset"]
         return end
 
     def limited(self, start: Offsets, begin: Offsets, end: Offsets, target: Offsets | None) -> Offsets:
-        """`end`, not beyond `target`, nor before `begin`, and without stores that neither `start` nor `target` has."""
+        """`end`, not beyond `target`, nor before `begin`, and without stores that neither `start` nor `target` has.
+
+        A queue that `target` lacks stays at `begin`.
+        """
         if target is None:
             return end
-        found = {path: own for path, own in end.items() if path not in self._tails}
-        for path, tail in self._tails.items():
+        found = {path: dict(own) for path, own in end.items() if path in target or path not in self._tails}
+        found |= {path: begin[path] for path in self._tails.keys() & start.keys() - target.keys()}
+        for path, tail in self._each():
             if path in target:
-                found[path] = tail.limited(begin[path], end[path], target[path])
-            elif path in start:
-                found[path] = begin[path]
+                at = begin[path][tail.key]
+                stop = target[path] if target[path].get(tail.key, at) > at else begin[path]
+                if end[path][tail.key] > stop[tail.key]:
+                    _take(found[path], tail, _own(tail, stop))
         return found
 
     def check_order(self, begin: Offsets, end: Offsets) -> None:
         """Raises UsageError for an end before the beginning."""
-        for path, tail in self._tails.items():
-            for key in tail.first():
-                if end[path][key] < begin[path][key]:
-                    raise UsageError(
-                        f"option endingOffsets: {key} {end[path][key]:,} of {path} is before {begin[path][key]:,}, "
-                        "where the read begins"
-                    )
+        for path, tail in self._each():
+            first, stop = begin[path][tail.key], end[path][tail.key]
+            if stop < first:
+                raise UsageError(
+                    f"option endingOffsets: {tail.key} {stop:,} of {path} is before {first:,}, where the read begins"
+                )
 
     def parts(self, begin: Offsets, end: Offsets) -> Iterator[FilePart]:
-        """The parts between two offsets; MalformedError if a store is gone with some of it."""
+        """The parts between two offsets; MalformedError if a store or a queue is gone with some of it."""
         for path, stop in end.items():
-            if path in self._tails:
-                yield from self._tails[path].parts(begin[path], stop, self._cut)
-            elif self._fail and stop != begin.get(path):
-                raise self._gone(path)
+            own = begin.get(path, {})
+            if path not in self._tails:
+                if self._fail and stop != own:
+                    raise self._gone(path)
+                continue
+            for key in stop.keys() - self._keys(path):
+                at = own.get(key, 0)
+                if not key.endswith(_MARK) and stop[key] > at:
+                    raise _lost(self._tails[path][0].files[0], f"queue {key} gone", f"all from {at:,} on")
+            for tail in self._tails[path]:
+                at = own[tail.key]
+                yield from tail.parts(self._names[path], at, stop.get(tail.key, at), self._cut)
+
+
+def _end(
+    tails: Sequence[_Tail], begin: Offset, max_rows: int | None, max_bytes: int | None
+) -> tuple[Offset, int]:
+    """The end of a read of one store, and its rows. Queues share the limit by what each has waiting."""
+    limits: Sequence[int | None] = [max_rows] * len(tails)
+    if len(tails) > 1 and max_rows is not None:
+        limits = _shares(max_rows, [tail.last(begin)[1] for tail in tails])
+    end, rows = dict(begin), 0
+    for tail, limit in zip(tails, limits, strict=True):
+        own, count = tail.last(_own(tail, begin), limit, max_bytes)
+        end |= own
+        rows += count
+    return end, rows

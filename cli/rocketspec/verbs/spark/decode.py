@@ -64,7 +64,7 @@ def decode(
     Example: `rocketspec spark decode ~/store -o tables`
     """
     given = option.read_geometry(job.geometry)
-    from rocket_spark import DecodeOptions, follow_stores, plan_decode, run_decode
+    from rocket_spark import DecodeOptions, JobStore, follow_stores, plan_decode, run_decode
 
     options = DecodeOptions(
         fail_fast=fail_fast,
@@ -78,12 +78,11 @@ def decode(
             raise UsageError("--increment cannot be combined with --overwrite or --geometry")
         if any(store.commitlog for store in described) and len(described) > 1:
             raise UsageError("--increment follows several stores only if each has its log in STORE/commitlog")
-        source = described[0].options(settings) if described[0].commitlog else settings
         # A glob is given as it is: the stream expands it in each run.
-        given_stores = job.stores or [str(described[0].path)]
+        stores = [JobStore(text, described[0].commitlog) for text in job.stores or [described[0].path]]
         with job.session(sql=True) as (spark, _):
             done = follow_stores(
-                spark, given_stores, output, increment, table or None, storage=source, options=options
+                spark, stores, output, increment, table or None, storage=settings, options=options
             )
         _show_increment(done, output, as_json=as_json)
         return

@@ -19,7 +19,7 @@ from rocketspec._terminal import note, progress
 
 if TYPE_CHECKING:
     from rocket_columnar.store import BrokerConf
-    from rocket_spark import JobStore, RequestedStore
+    from rocket_spark import FoundStore
     from rocket_spark.tasks import Failures, Progress
 
 Overwrite = Annotated[
@@ -111,7 +111,7 @@ class Job:
             finally:
                 spark.stop()
 
-    def described(self) -> tuple[list[JobStore], dict[str, str]]:
+    def described(self) -> tuple[list[FoundStore], dict[str, str]]:
         """The stores, as of `named_stores`, and the options of their storage; UsageError for an unknown one."""
         from rocket_spark.files import check_settings
 
@@ -119,7 +119,7 @@ class Job:
         check_settings(storage)
         return named_stores(self.stores, self.commitlog, self.broker_conf, storage), storage
 
-    def each(self) -> tuple[list[JobStore], Failures, dict[str, Any]]:
+    def each(self) -> tuple[list[FoundStore], Failures, dict[str, Any]]:
         """For a job on each store: the stores, the dictionary that receives their errors, and the keyword arguments.
 
         Raises:
@@ -128,11 +128,9 @@ class Job:
         """
         failed: Failures = {}
         options: dict[str, Any] = {"geometry": read_geometry(self.geometry), "failed": failed}
-        from rocket_spark import split_name
-
         named, options["storage"] = self.described()
-        if len(named) == 1 and "://" not in str(named[0].path):
-            Path(split_name(str(named[0].path))[1]).stat()  # the system's own reason, before Spark starts
+        if len(named) == 1 and "://" not in named[0].path:
+            Path(named[0].path).stat()  # the system's own reason, before Spark starts
         return named, failed, options
 
 
@@ -176,7 +174,7 @@ def named_stores(
     commitlog: list[str] | None,
     broker_confs: list[str] | None,
     storage: Mapping[str, str],
-) -> list[JobStore]:
+) -> list[FoundStore]:
     """The stores of a job as the options describe them, each with its configuration.
 
     Args:
@@ -199,26 +197,23 @@ def named_stores(
                 "name the directory of a store, or give a --broker-conf FILE that sets storePathRootDir"
             )
         stores = [conf.store]
-    places: dict[str, RequestedStore] = {}
+    places: dict[str, FoundStore] = {}
     known: dict[str, str] = {}
     for text in stores:
         for place in find_places(text, storage):
             places[place.path] = place
-            bare = text.removeprefix(f"{place.name}=")
-            known |= {_bare(key): place.path for key in (place.path, place.name, bare)}
+            bare = text.removeprefix(f"{place.store}=")
+            known |= {_bare(key): place.path for key in (place.path, place.store, bare)}
     folders: dict[str, list[str]] = {}
     for owner, value in _by_store(commitlog, known):
         if owner is None and len(places) > 1:
             raise UsageError(f"--commitlog {value}: with several stores, expected STORE=PATH")
         folders.setdefault(owner or next(iter(places)), []).append(value)
     confs = _confs(broker_confs, known, several=len(places) > 1)
-    described = []
-    for path, place in places.items():
-        conf = confs.get(path, confs.get(None))
-        store = _store_of(path, folders.get(path), conf)
-        # A name that was given has no slash; that of a part of a store is the path of the store.
-        described.append(store if "/" in place.name else replace(store, path=f"{place.name}={path}"))
-    return described
+    return [
+        _configured(place, folders.get(path), confs.get(path, confs.get(None)))
+        for path, place in places.items()
+    ]
 
 
 def _confs(
@@ -269,20 +264,21 @@ def _require_inside(conf: BrokerConf) -> None:
             )
 
 
-def _store_of(store: str, folders: list[str] | None, conf: BrokerConf | None) -> JobStore:
-    from rocket_spark import JobStore
+def _configured(store: FoundStore, folders: list[str] | None, conf: BrokerConf | None) -> FoundStore:
+    """A store with the directories of its log, and what its configuration says."""
     from rocket_spark.files import is_remote
 
     if conf is None:
-        return JobStore(store, tuple(folders or ()))
-    if is_remote(store):
-        return JobStore(store, tuple(folders or _far_folders(store, conf)), conf=conf)
+        return replace(store, commitlog=tuple(folders or ()))
+    if is_remote(store.path):
+        return replace(store, commitlog=tuple(folders or _far_folders(store.path, conf)), conf=conf)
     from rocketspec._settings import read_settings, warn
 
-    settings = read_settings(Path(store), folders, None, conf.path)
+    settings = read_settings(Path(store.path), folders, None, conf.path)
     warn(settings)
     logs = tuple(map(str, settings.commitlog))
-    return JobStore(store, logs, None if _shows_geometry(store, logs) else settings.shape, conf=conf)
+    shape = None if _shows_geometry(store.path, logs) else settings.shape
+    return replace(store, commitlog=logs, geometry=shape, conf=conf)
 
 
 def _shows_geometry(store: str, logs: tuple[str, ...]) -> bool:
