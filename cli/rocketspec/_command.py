@@ -17,7 +17,7 @@ from rocketspec._options import INTERRUPTED, UNREADABLE, USAGE
 from rocketspec._terminal import note, replace_unencodable
 from rocketspec.verbs import is_verb, register_all, register_one
 
-_HELP: Final = """Format specification and conformance suite for Apache RocketMQ 4.9.3's index files and consume queues.
+_HELP: Final = """Format specification and conformance suite for the store files of Apache RocketMQ 4.9.3.
 
 \b
 Examples:

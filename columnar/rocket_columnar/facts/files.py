@@ -416,6 +416,18 @@ class Files:
         """The geometry of the index files; None if it cannot be inferred, or there are none."""
         return self._geometry.geometry if isinstance(self._geometry, GeometryGuess) else None
 
+    @cached_property
+    def foreign_index(self) -> bool:
+        """Whether the index files are another store's: of those that begin within the log, none begins with its record there."""
+        begun = [header for _, header in self.indexes if header.index_count > 1]
+        within = [header for header in begun if self.begin <= header.begin_phy_offset < self.end]
+        heads = [(self._record_head(header.begin_phy_offset), header) for header in within]
+        return bool(heads) and not any(
+            head is not None
+            and (head.phy_offset, head.store_timestamp) == (header.begin_phy_offset, header.begin_timestamp)
+            for head, header in heads
+        )
+
     @property
     def shape(self) -> Geometry | None:
         """The geometry that is known beforehand: the given one, or with a configuration that of the files; else None."""

@@ -5,7 +5,7 @@ such as the prediction of a start, is kept here too (`Store.once`), so that it i
 
     files       of(kind), skipped, logs, log_sizes, log_ends, log_breaks, queues, exts, indexes, checkpoints, batches
     the log     begin, end, newest, log_at(offset), at(offset)
-    index       geometry, geometry_fault, sound_indexes, content_indexes
+    index       geometry, geometry_fault, sound_indexes, content_indexes, foreign_index
     release     signs, keys
     state       holder, state, live, clean
     settings    conf, config(table), config_refusal, refusal, listed_topics, kept_topics, unlisted, is_deleted(topic), forgotten,

@@ -176,10 +176,11 @@ def plan_rebuild(store: Store, queue_file_size: int | None = None) -> RebuildPla
 
 def _geometry(store: Store) -> Geometry:
     """The geometry of the store's own index files with a byte, else of the configuration, else 4.9.3's default."""
-    known = store.given_geometry or store.geometry
+    foreign = store.conf is not None and store.foreign_index
+    known = store.given_geometry or (None if foreign else store.geometry)
     if known is not None:
         return known
-    if store.geometry_fault is not None and any(file.size() for file, _ in store.indexes):
+    if not foreign and store.geometry_fault is not None and any(file.size() for file, _ in store.indexes):
         raise store.geometry_fault
     return DEFAULT_GEOMETRY if store.conf is None else store.conf.geometry
 

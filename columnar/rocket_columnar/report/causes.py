@@ -260,6 +260,17 @@ _RULES: Final = (
         lambda cures, _: cures.whole_log(),
     ),
     _Rule(
+        "there are no index files: queries by key find nothing",
+        "rebuild the index files with the geometry of the broker's configuration",
+        lambda left, store: [] if has(store, "index") else _coded("index.missing_key")(left, store),
+    ),
+    _Rule(
+        "there are no consume queues: consumers get no message",
+        "rebuild the consume queues with the file size of the broker's configuration",
+        lambda left, store: [] if has(store, "queue") else _coded("queue.missing_unit")(left, store)[:1],
+        lambda finding, _: finding.code == "queue.missing_unit",
+    ),
+    _Rule(
         "the broker's configuration does not match the store's files",
         "give the broker the settings with which the files were written; of a name that is set twice the last one counts",
         lambda left, _: [finding for finding in left if finding.remedy == "settings"],
@@ -336,17 +347,6 @@ _RULES: Final = (
         lambda left, store: _log_end(left, store) if _has(left, "log.torn") else [],
     ),
     _end_rule("missing", "after it", _log_end),
-    _Rule(
-        "there are no index files: queries by key find nothing",
-        "rebuild the index files with the geometry of the broker's configuration",
-        lambda left, store: [] if has(store, "index") else _coded("index.missing_key")(left, store),
-    ),
-    _Rule(
-        "there are no consume queues: consumers get no message",
-        "rebuild the consume queues with the file size of the broker's configuration",
-        lambda left, store: [] if has(store, "queue") else _coded("queue.missing_unit")(left, store)[:1],
-        lambda finding, _: finding.code == "queue.missing_unit",
-    ),
     _folder_rule(
         "consumequeue",
         "queues",

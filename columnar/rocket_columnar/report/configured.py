@@ -138,7 +138,7 @@ def _mode_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
 
 def _geometry_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
     seen = store.geometry
-    if seen is None or seen == conf.geometry:
+    if seen is None or seen == conf.geometry or store.foreign_index:
         return None
     slots, entries = seen
     text = (

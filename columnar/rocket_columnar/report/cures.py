@@ -49,7 +49,9 @@ class Cures:
     def repair(self) -> tuple[str, ...]:
         """Has the store repaired."""
         store = self._store
-        sized = store is None or (store.indexes and store.queues and store.geometry is not None)
+        sized = store is None or (
+            store.indexes and not store.foreign_index and store.queues and store.geometry is not None
+        )
         options: tuple[str, ...] = (
             () if sized or "--broker-conf" in self._shell.options else ("--broker-conf", CONF)
         )
