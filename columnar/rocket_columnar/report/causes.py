@@ -311,7 +311,9 @@ _RULES: Final = (
         "the store contains files that a broker does not expect",
         "move them away while the broker is stopped",
         lambda left, _: [
-            one for one in left if one.remedy == "aside" and one.code != "index.empty" and not one.length
+            one
+            for one in left
+            if one.remedy == "aside" and one.code not in ("index.empty", "queue.empty") and not one.length
         ],
     ),
     _Rule(
@@ -357,6 +359,6 @@ _RULES: Final = (
     _folder_rule(
         "index", "index", "the index files are another store's: queries find no key of the log", "index files"
     ),
-    _rebuild_rule("queues", "consume queues"),
+    _rebuild_rule("queues", "consume queues", also="queue.empty"),
     _rebuild_rule("index", "index files", also="index.empty"),
 )
