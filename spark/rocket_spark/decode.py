@@ -71,11 +71,6 @@ class DecodePlan:
         """Errors of the stores that cannot be decoded."""
         return self.job.failed
 
-    @property
-    def size(self) -> int:
-        """Bytes on disk of the files to decode."""
-        return sum(disk_bytes(file) for files in self.files.values() for file in files)
-
 
 def plan_decode(
     stores: StorePath | Sequence[StorePath],
@@ -130,9 +125,9 @@ def _found(
     found: dict[str, list[StoreFile]] = {}
 
     def listed(task: FoundStore) -> None:
-        find = task.files if strict else task.readable_files
+        skip = skipped[task.store]
         with job.planning(task.store):
-            found[task.store] = find(kinds, lambda *skip: skipped[task.store].append(skip))
+            found[task.store] = task.files(kinds, lambda *one: skip.append(one), strict=strict)
 
     with ThreadPoolExecutor(_PLANNERS) as pool:
         list(pool.map(listed, job.tasks))

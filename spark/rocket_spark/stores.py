@@ -98,11 +98,7 @@ def canonical(path: str) -> str:
 
 
 OnSkip = Callable[[str, str], None]
-"""Is called with the name of each file that a listing skips, and the reason."""
-
-
-def _silent(_name: str, _reason: str) -> None:
-    """The default of `OnSkip`."""
+"""Receives the name of each file that a listing skips, and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,45 +126,49 @@ class FoundStore:
     weight: int = 8 << 20
 
     def files(
-        self, kinds: Iterable[str] | None = None, on_skip: OnSkip = _silent, *, kind: str | None = None
+        self,
+        kinds: Iterable[str] | None = None,
+        on_skip: OnSkip = lambda _name, _reason: None,
+        *,
+        kind: str | None = None,
+        strict: bool = True,
     ) -> list[StoreFile]:
-        """As `rocket_spark.files.find_files`; a file has its name in the store, also where `path` is a part of it."""
-        try:
-            found = find_files(
-                self.path, kind, kinds=kinds, options=self.storage, commitlog=self.commitlog, on_skip=on_skip
+        """As `rocket_spark.files.find_files`; a file has its name in the store, also where `path` is a part of it.
+
+        If not `strict`, those on disks that cannot be opened are skipped with an `Unreadable` reason; OSError if nothing is left.
+        """
+        skipped: list[tuple[str, str]] = []
+
+        def found() -> list[StoreFile]:
+            skipped.clear()
+            listed = find_files(
+                self.path,
+                kind,
+                kinds=kinds,
+                options=self.storage,
+                commitlog=self.commitlog,
+                on_skip=lambda *skip: skipped.append(skip),
             )
+            return listed if strict else all_open(listed)
+
+        try:
+            files = found() if strict else despite_unreadable(found)
         except UsageError as error:
             raise UsageError(
                 error.problem
             ) from error  # without the hint: neither jobs nor sources have such an option
+        for skip in skipped:
+            on_skip(*skip)
         root = self.store if self.path.startswith(f"{self.store}/") else _PART.sub("", self.path)
         if root == self.path:
-            return found
-        wholes = ((file, str(file.path) if file.source is None else file.source.name) for file in found)
+            return files
+        wholes = ((file, str(file.path) if file.source is None else file.source.name) for file in files)
         return [
             replace(file, name=shown_name(whole.removeprefix(f"{root}/")))
             if whole.startswith(f"{root}/")
             else file
             for file, whole in wholes
         ]
-
-    def readable_files(
-        self, kinds: Iterable[str] | None = None, on_skip: OnSkip = _silent, *, kind: str | None = None
-    ) -> list[StoreFile]:
-        """As `files`, without those on disks that cannot be opened: each is skipped with an `Unreadable` reason.
-
-        OSError if nothing is left.
-        """
-        skipped: list[tuple[str, str]] = []
-
-        def opened() -> list[StoreFile]:
-            skipped.clear()
-            return all_open(self.files(kinds, lambda *skip: skipped.append(skip), kind=kind))
-
-        found = despite_unreadable(opened)
-        for skip in skipped:
-            on_skip(*skip)
-        return found
 
     def is_in_use(self) -> bool:
         """Whether the store has a file `abort`; OSError if it cannot be listed."""

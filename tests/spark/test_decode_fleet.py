@@ -97,10 +97,13 @@ def test_when_no_store_is_good_all_are_named(here: SparkContext, fleet: Path, tm
     assert "\n" not in str(caught.value)
 
 
-def test_small_stores_share_tasks(golden: dict[str, Path], tmp_path: Path) -> None:
-    """600 checkpoints, of which a task takes 512."""
+def test_small_stores_share_tasks(
+    golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """60 checkpoints, of which a task takes 51."""
+    monkeypatch.setattr("rocket_spark.reading.parts.PART_BYTES", 13 << 20)
     stores = []
-    for number in range(600):
+    for number in range(60):
         store = tmp_path / "fleet" / f"{number:03}"
         store.mkdir(parents=True)
         (store / "checkpoint").write_bytes((golden["small-roll"] / "checkpoint").read_bytes())

@@ -155,11 +155,14 @@ def test_topic_and_queue_prune_files(mixed: Path) -> None:
     assert Read("consume_queue", mixed, ("topic", "=", "nobody")).partitions == []
 
 
-def test_a_filter_on_a_column_that_is_not_read(mixed: Path) -> None:
+def test_columns_are_those_asked_for_and_a_filter_may_be_on_others(mixed: Path) -> None:
     rows, _ = engine(mixed, "commit_log")
-    expected = [{"tags": row["tags"]} for row in rows if row["topic"] == "Orders"]
+    expected = [
+        {"tags": row["tags"], "phy_offset": row["phy_offset"]} for row in rows if row["topic"] == "Orders"
+    ]
     assert 0 < len(expected) < len(rows)
-    assert Read("commit_log", mixed, ("topic", "=", "Orders"), columns="tags").rows() == expected
+    read = Read("commit_log", mixed, ("topic", "=", "Orders"), columns="tags, phy_offset")
+    assert [list(row.items()) for row in read.rows()] == [list(row.items()) for row in expected]
 
 
 def test_a_schema_of_the_corrupt_column_alone_has_every_row(mixed: Path) -> None:
@@ -198,12 +201,6 @@ def test_a_file_is_read_alone(mixed: Path) -> None:
     rows, _ = engine(mixed, "index_entries")
     read = Read("index_entries", mixed, ("file", "=", rows[-1]["file"]))
     assert read.files() == [rows[-1]["file"]]
-
-
-def test_columns_are_those_asked_for(mixed: Path) -> None:
-    rows, _ = engine(mixed, "commit_log")
-    read = Read("commit_log", mixed, columns="tags, phy_offset")
-    assert read.rows() == [{"tags": row["tags"], "phy_offset": row["phy_offset"]} for row in rows]
 
 
 def test_file_names_by_glob(mixed: Path) -> None:
@@ -387,16 +384,19 @@ def test_a_path_that_cannot_be_read_is_named(mixed: Path, tmp_path: Path) -> Non
             Read("index_entries", path, **options)
 
 
-def test_a_schema_with_an_unknown_column_names_it(mixed: Path) -> None:
-    source = BY_TABLE["index_entries"]({"path": str(mixed)})
-    with pytest.raises(UsageError, match="rocketmq-index has no column 'hash' of type int"):
-        source.reader(StructType([StructField("hash", IntegerType())]))
-
-
-def test_a_schema_without_columns_is_refused(mixed: Path) -> None:
-    """Its rows could not be counted."""
-    with pytest.raises(UsageError, match="schema: expected at least one column"):
-        BY_TABLE["index_entries"]({"path": str(mixed)}).reader(StructType())
+def test_a_schema_that_a_source_cannot_give_is_named(mixed: Path) -> None:
+    """The rows of one without columns could not be counted."""
+    for schema, mode, said in (
+        (StructType([StructField("hash", IntegerType())]), "FAILFAST", "rocketmq-index has no column 'hash'"),
+        (StructType(), "FAILFAST", "expected at least one column"),
+        (
+            StructType([StructField("file", StringType())]),
+            "PERMISSIVE",
+            "reports gaps in column '_corrupt_re",
+        ),
+    ):
+        with pytest.raises(UsageError, match=said):
+            BY_TABLE["index_entries"]({"path": str(mixed), "mode": mode}).reader(schema)
 
 
 @pytest.mark.parametrize("table", ["index_entries", "consume_queue", "commit_log", "checkpoint", "topics"])
@@ -422,13 +422,6 @@ def test_paths_with_signs_of_uris_globs_and_options(tmp_path: Path) -> None:
     (tmp_path / "small-roll").rename(tmp_path / os.fsdecode(b"\xff"))
     read = Read("commit_log", f"{tmp_path}/*")
     assert (read.rows(), read.stores) == (rows, [f"{tmp_path}/\\xff"])
-
-
-def test_permissive_needs_its_column(mixed: Path) -> None:
-    source = BY_TABLE["checkpoint"]({"path": str(mixed), "mode": "PERMISSIVE"})
-    strict = BY_TABLE["checkpoint"]({"path": str(mixed)})
-    with pytest.raises(UsageError, match="reports gaps in column '_corrupt_record'; add it"):
-        source.reader(strict.schema())
 
 
 def test_times_as_timestamps(tmp_path: Path) -> None:

@@ -182,13 +182,7 @@ class TableDecoder:
     def _check_order(self, before: StoreFile, end: int, file: StoreFile) -> None:
         """Compares a file's base offset with the end of the one before: overlaps raise, a hole in the log is a gap."""
         if file.base_offset < end:
-            size = end - before.base_offset
-            raise MalformedError(
-                file=str(before.path),
-                found=f"{size:,} bytes",
-                expected=f"{file.base_offset - before.base_offset:,}, up to where {file.path.name} begins",
-                clause="CQ-FILE-2" if file.kind != "log" else "LOG-FILE-1",
-            )
+            raise overlap(before, end - before.base_offset, file)
         where, log_range = self.choice.where, self.choice.log_range
         within = log_range[0] <= end < log_range[1]
         within &= where is None or where.gap(end, file.base_offset)
@@ -218,7 +212,7 @@ class TableDecoder:
                 file.base_offset,
                 self._log,
                 on_gap=self._reports.on_gap,
-                goes_on=lambda: any(_begins(later) for later in self.files[number + 1 :]),
+                goes_on=lambda: any(begins(later) for later in self.files[number + 1 :]),
             )
 
     def _batch(self, file: StoreFile, count: int, columns: Columns) -> pa.RecordBatch:
@@ -232,7 +226,17 @@ class TableDecoder:
         return arrow.batch(self.schema, columns)
 
 
-def _begins(file: StoreFile) -> bool:
+def overlap(before: StoreFile, size: int, file: StoreFile) -> MalformedError:
+    """The error of a file, of `size` bytes, that reaches into the next one of its log or queue."""
+    return MalformedError(
+        file=str(before.path) if before.source is None else before.source.name,
+        found=f"{size:,} bytes",
+        expected=f"{file.base_offset - before.base_offset:,}, up to where {file.path.name} begins",
+        clause="CQ-FILE-2" if file.kind != "log" else "LOG-FILE-1",
+    )
+
+
+def begins(file: StoreFile) -> bool:
     """Whether a later log file begins with anything but zeros; one that cannot be opened is reported in its turn."""
     try:
         with file.open() as reader:

@@ -160,21 +160,20 @@ class Storage:
     def upload(self, path: Path, uri: str) -> None:
         """Makes a file of the bytes of a local one; it is there when all its bytes are."""
         with _named(uri), path.open("rb") as source:
-            if _BY_OPTIONS.get(scheme_of(self.root)) == "hdfs":
-                self._arrow().create_dir(self._path(uri).rpartition("/")[0], recursive=True)
+            self._make_folder(uri)
             with self._arrow().open_output_stream(self._path(uri)) as stream:
                 shutil.copyfileobj(source, stream, _BUFFER_BYTES)
 
+    def _make_folder(self, uri: str) -> None:
+        """Makes the folder of a file; object stores have none."""
+        if self.is_near or _BY_OPTIONS.get(scheme_of(self.root)) == "hdfs":
+            self._arrow().create_dir(self._path(uri).rpartition("/")[0], recursive=True)
+
     def move(self, uri: str, target: str) -> None:
         """Gives a file another name, and makes its folders; FileNotFoundError if there is no such file."""
-        if self.is_near:
-            Path(target).parent.mkdir(parents=True, exist_ok=True)
-            Path(uri).replace(target)
-            return
         self.stat(uri)
         with _named(target):
-            if _BY_OPTIONS.get(scheme_of(self.root)) == "hdfs":
-                self._arrow().create_dir(self._path(target).rpartition("/")[0], recursive=True)
+            self._make_folder(target)
             self._arrow().move(self._path(uri), self._path(target))
         self.stat(target)  # a name node says no without an error
 

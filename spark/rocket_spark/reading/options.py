@@ -6,7 +6,7 @@ import json
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from rocket_columnar.decode import Where
 from rocket_columnar.formats import LONG_MAX, LONG_MIN
@@ -38,20 +38,12 @@ _FORM: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """One comparison of a column: with a value, or with several for `in`, which `=` is too."""
 
     column: str
     sign: str
     value: Any
-
-    def expression(self) -> Any:
-        """For `pyarrow.RecordBatch.filter`."""
-        import pyarrow.compute as pc
-
-        field = pc.field(self.column)
-        return field.isin(list(self.value)) if self.sign == "in" else _ORDERS[self.sign](field, self.value)
 
     def passes(self, value: Any) -> bool:
         """Whether a value does; null does not."""
@@ -165,13 +157,10 @@ class Wanted:
 
     def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of `batch`, which has every column of `columns()`, that pass."""
-        own = self._of_rows()
-        if not own or not batch.num_rows:
-            return batch
-        passing = own[0].expression()
-        for condition in own[1:]:
-            passing &= condition.expression()
-        return batch.filter(passing)
+        from pyarrow.parquet import filters_to_expression
+
+        own: Any = self._of_rows()
+        return batch.filter(filters_to_expression(own)) if own and batch.num_rows else batch
 
 
 Mode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]

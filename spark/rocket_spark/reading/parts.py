@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rocket_columnar.decode import TABLE_KINDS, decode
+from rocket_columnar.decode import TABLE_KINDS, begins, decode, overlap
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.index import GeometryGuess, resolve_each
 from rocket_columnar.store import StoreFile, Unreadable, placed_file, sized
@@ -209,21 +209,14 @@ def _geometries(
 
 
 def _overlaps(files: Sequence[StoreFile], cut: Cut) -> dict[StoreFile, str]:
-    """Files that overlap the next one, each with its problem; an error if `cut` is strict."""
+    """Files that reach into the next one, each with its problem; an error if `cut` is strict."""
     problems = {}
     for (before, size), (file, _) in pairwise(sized(files)):
-        room = file.base_offset - before.base_offset
-        if before.sequence != file.sequence or size <= room:
-            continue
-        error = MalformedError(
-            file=str(before.path) if before.source is None else before.source.name,
-            found=f"{size:,} bytes",
-            expected=f"{room:,}, up to where {file.path.name} begins",
-            clause="CQ-FILE-2" if file.kind != "log" else "LOG-FILE-1",
-        )
-        if cut.strict:
-            raise error
-        problems[before] = str(error)
+        if before.sequence == file.sequence and size > file.base_offset - before.base_offset:
+            error = overlap(before, size, file)
+            if cut.strict:
+                raise error
+            problems[before] = str(error)
     return problems
 
 
@@ -236,9 +229,7 @@ def _file_parts(store: str, files: Sequence[StoreFile], table: str, cut: Cut) ->
             yield from _row_parts(store, table, file, cut)
         else:
             yield FilePart(store, table, file, share=_share(disk_bytes(file)))
-        if (
-            file in problems
-        ):  # between the two files: the engine does not see them together, and report it again
+        if file in problems:  # between the two: the engine does not see them together, and report it again
             yield FilePart(store, table, file, problem=problems[file])
 
 
@@ -269,12 +260,6 @@ def _cuts_of(file: StoreFile, first: int, end: int, step: int) -> list[int]:
     return sorted({first, *(first + step * number for number in steps)})
 
 
-def _begins(file: StoreFile) -> bool:
-    """Whether a log file contains anything: its first bytes are not zeros."""
-    with file.open() as reader:
-        return bool(reader.read(0, min(8, reader.size)).any())
-
-
 def log_parts(
     store: str,
     files: Sequence[StoreFile],
@@ -289,7 +274,7 @@ def log_parts(
     if cut.rows * RECORD_FIXED_V4 < PART_BYTES and files:
         step = max(1, min(step, cut.rows * _record_size(files[0])))
     last = len(files) - 1
-    while last > 0 and not _begins(files[last]):
+    while last > 0 and not begins(files[last]):
         last -= 1
     for number, file in enumerate(files):
         behind = files[number + 1 :]
@@ -373,8 +358,7 @@ def listed_stores(asked: Request, table: str, *, growing: bool = False) -> Itera
                 problems.append(FilePart(store.store, table, file, problem=f"{name}: skipped, {reason}"))
 
         try:
-            find = store.files if strict or growing else store.readable_files
-            files = find(kind=TABLE_KINDS[table], on_skip=skip)
+            files = store.files(on_skip=skip, kind=TABLE_KINDS[table], strict=strict or growing)
         except (FormatError, UsageError, OSError) as error:
             may_lack = asked.recursive or ((growing or store.matched) and is_store(store.path, store.storage))
             if not isinstance(error, UsageError) or not may_lack:

@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 from rocket_columnar.decode import decode, unit_count
 from rocket_columnar.formats import UNIT_DTYPE, Bad, parse_record
-from rocket_columnar.store import StoreFile
+from rocket_columnar.store import StoreFile, by_queue
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import BLANK_MAGIC, QUEUE_UNIT, RECORD_MAGICS
 
@@ -239,10 +239,7 @@ _Tail = _LogTail | QueueTail
 
 def queue_tails(files: Sequence[StoreFile]) -> list[QueueTail]:
     """The queues among the files of a store."""
-    queues: dict[object, list[StoreFile]] = {}
-    for file in files:
-        queues.setdefault((file.topic, file.queue_id), []).append(file)
-    return [QueueTail(own) for own in queues.values()]
+    return [QueueTail(own) for own in by_queue(files).values()]
 
 
 def _own(tail: _Tail, offset: Offset) -> Offset:
