@@ -109,7 +109,9 @@ def offsets(store: Path) -> dict[str, dict[int, int]]:
 
 
 @pytest.mark.parametrize(
-    ("replica", "end"), [({}, 20), ({0: 17, 1: 99}, 17)], ids=["the queue's end, as asked for", "a replica's"]
+    ("replica", "end"),
+    [({}, 20), ({0: 17, 1: 99}, 17), ({0: 0, 1: 99}, 0)],
+    ids=["the queue's end, as asked for", "a replica's", "a replica's where the queue begins"],
 )
 def test_an_offset_beyond_its_queue_is_set_to(
     store: Path, tmp_path: Path, replica: dict[int, int], end: int
