@@ -19,7 +19,7 @@ from rocket_golden import Damaged, damaged, manifest, open_damaged, open_store, 
 from rocket_reference import DELAY_LEVELS, QueueTable, StoreCheckpoint, dispatch_requests, encode_record
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import MESSAGE_MAGIC, Geometry
-from store_bytes import BEGIN, overwrite, record
+from store_bytes import BEGIN, blank, checkpoint, overwrite, put, record, unit
 from verb_run import Verb
 
 DAMAGE = {
@@ -211,6 +211,22 @@ def test_a_flush_of_the_queues_may_have_put_back_their_time(
     assert judge_store(store).with_outcome("broken") == broken
     overwrite(store / "checkpoint", 8, (store / "checkpoint").read_bytes()[16:24])
     assert judge_store(store).with_outcome("broken") == ["CQ-PUT-9"]
+
+
+@pytest.mark.parametrize(("second", "broken"), [(0, ["CQ-PUT-9"]), (1, []), (60, [])])
+def test_a_flush_of_the_queues_takes_ten_seconds_at_most(
+    second: int, broken: list[str], tmp_path: Path
+) -> None:
+    """Two records are in the first log file, one of 59 s later is in the second: from the first time on all three were flushed."""
+    size = len(record(0))
+    log = record(0) + record(size, queue_offset=1, store_timestamp=BEGIN + 1_000)
+    put(tmp_path, f"commitlog/{0:020}", log + blank(256 - len(log)))
+    last = record(256, queue_offset=2, store_timestamp=BEGIN + 60_000)
+    put(tmp_path, f"commitlog/{256:020}", last.ljust(256, b"\0"))
+    put(tmp_path, f"consumequeue/T/0/{0:020}", b"".join(unit(at, size) for at in (0, size, 256)))
+    put(tmp_path, "checkpoint", checkpoint(BEGIN, BEGIN + 1_000 * second, 0))
+    verdict = judge_store(tmp_path).observations.broken
+    assert [clause for clause in verdict if clause.startswith("CQ-")] == broken
 
 
 @pytest.mark.parametrize("length", [0, 23, 100])

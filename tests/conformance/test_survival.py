@@ -89,19 +89,42 @@ def test_the_limit_of_restarts_is_one_family_s(adapter: AdapterMaker) -> None:
     assert reason in conclusion(report)
 
 
-def test_an_adapter_that_does_not_start_again_ends_the_run(adapter: AdapterMaker, tmp_path: Path) -> None:
+def test_a_property_of_which_some_lists_ran_is_skipped(adapter: AdapterMaker) -> None:
+    """The first case dies while the first lists are on their way, and no more are sent."""
+    code = """IN_FLIGHT = 32
+def handle(count, message):
+    if message["id"] == "1":
+        os._exit(1)
+    send(answer(message))
+"""
+    with open_command(adapter(code)) as transport:
+        report = run(transport, Options(select=["IDX-HASH-1/*"], restarts=1, shrink_seconds=0))
+    line = next(line for line in report.cases if "/prop-" in line.id and line.examples)
+    assert (line.verdict, line.detail.partition(": ")[0]) == ("skipped", "not all ran")
+    assert line.examples < 100
+
+
+@pytest.mark.parametrize(
+    ("fails", "cut_short"),
+    [("started > 1", "the adapter did not start again: .*no database.*"), ("started % 2 == 0", "None")],
+    ids=["three times in a row", "every second time"],
+)
+def test_an_adapter_that_does_not_start_again_ends_the_run(
+    fails: str, cut_short: str, adapter: AdapterMaker, tmp_path: Path
+) -> None:
     code = f"""
-    if os.path.exists({str(tmp_path / "started")!r}):
+    with open({str(tmp_path / "started")!r}, "a") as file:
+        started = file.write("x") + file.tell() - 1
+    if {fails}:
         sys.exit("no database")
-    open({str(tmp_path / "started")!r}, "w").close()
     def handle(count, message):
         os._exit(1)
     """
+    options = Options(select=["IDX-HASH-*"], examples=2, restarts=50, shrink_seconds=0, fail_fast=False)
     with open_command(adapter(code)) as transport:
-        report = run(transport, Options(select=["IDX-HASH-*"], examples=2, restarts=50, shrink_seconds=0))
+        report = run(transport, options)
     assert report.footer is not None
-    assert report.footer["cut_short"].startswith("the adapter did not start again: ")
-    assert "no database" in report.footer["cut_short"]
+    assert re.fullmatch(cut_short, str(report.footer["cut_short"]), re.DOTALL)
 
 
 # --- the operation ------------------------------------------------------------------------------------------

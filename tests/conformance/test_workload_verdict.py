@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from judged_stores import judge_store
+from rocket_columnar.audit import audited
 from rocket_columnar.facts import Store
+from rocket_conformance import store_verdict
 from rocket_conformance.store_verdict import Observations
 from rocket_conformance.store_verdict.log_reading import read_log
 from rocket_conformance.store_verdict.record_table import StoredRecord
@@ -16,6 +18,7 @@ from rocket_conformance.store_verdict.stored_log import StoredLog
 from rocket_conformance.workload import Manifest, Sent, read_manifest
 from rocket_golden import open_store
 from rocket_spec.clauses import clauses
+from rocket_spec.deviations import Audited, AuditFinding, Deviation
 from rocket_spec.errors import MalformedError
 
 from tools.reach import OUT_OF_REACH, reached
@@ -171,6 +174,25 @@ REFUSED = {**ASKED, "do": "refused", "clause": "LOG-PROP-5", "key": [1], "answer
 SENT: dict[str, Any] = {
     "topic": "T", "queue": 0, "queue_offset": 0, "phy_offset": 0, "unique_key": "A", "keys": "k", "body_size": 1, "kind": "send",
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(("kills", "before", "broken"), [(0, 0, True), (0, 1, False), (1, 0, False)])
+def test_no_start_excuses_what_came_after_the_last_one(
+    kills: int, before: int, store: Path, log: StoredLog, *, broken: bool
+) -> None:
+    """From the first message of a workload on the broker ran to the end, unless it was killed."""
+    sent = sent_of(store, log)
+    first = sent.phy_offset or 0
+    allowed = Deviation("entries", 2, 1, record=first - before, allowed="a start put it again")
+    finding = AuditFinding("index.double_entry", "note", "IDX-SVC-2", "index/1", 0, "twice", allowed)
+
+    def found(facts: Store) -> Audited:
+        return audited(facts)._replace(findings=(finding,))
+
+    manifest = Manifest(0, "4.9.3", kills=kills, sent=[sent])
+    seen = store_verdict.judge_store(Store(store), found, manifest=manifest).observations
+    assert ("IDX-SVC-2" in seen.broken) == broken
+    assert ("a start put it again" in str(seen.notes)) != broken
 
 
 def test_a_manifest_reads_back(store: Path, log: StoredLog, tmp_path: Path) -> None:
