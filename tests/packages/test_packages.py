@@ -14,7 +14,7 @@ from rocket_golden import vectors
 from rocket_spec.data import find_data
 from transcript import block
 
-from packages.build import LANGUAGES, POM, VERSION, build, run
+from packages.build import LANGUAGES, POM, VERSION, build, cases_text, run
 from packages.trial import try_cases, try_package
 
 HERE = Path(__file__).parent
@@ -83,6 +83,17 @@ def test_a_name_that_leads_out_is_refused(
     output = try_cases(language, _with_names_that_lead_out(place), tmp_path)
     assert output.count("is not a relative path without ..") >= len(LEADING_OUT)
     assert not list(tmp_path.rglob("*led-out"))
+
+
+def test_a_case_that_the_newest_release_only_answers_otherwise_has_its_answer() -> None:
+    """5.5.1 refuses a blank whose size is more than the bytes that are left (`CommitLog.checkMessageAndReturnSize`)."""
+    (case,) = (
+        case for case in json.loads(cases_text())["cases"] if case["id"] == "LOG-BLANK-2/size-not-looked-at"
+    )
+    newest = case["releases"]["5.5.1"]
+    assert newest["left"] == case["left"]
+    answers = [found["results"][0]["requests"][-1]["success"] for found in (case, newest)]
+    assert answers == [True, False]
 
 
 @pytest.fixture(scope="module")

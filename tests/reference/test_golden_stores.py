@@ -72,6 +72,19 @@ def test_the_start_of_the_killed_store(tmp_path: Path) -> None:
     assert (killed / "checkpoint").read_bytes() == (restarted / "checkpoint").read_bytes()
 
 
+@pytest.mark.parametrize("flag", ["disk_full", "logics_queue_error"])
+def test_a_stop_that_may_be_wrong_keeps_abort(flag: str, tmp_path: Path) -> None:
+    """Source: DefaultMessageStore.shutdown 339-344 (4.9.3)."""
+    store = MessageStore(
+        rocket_golden.open_store("small-roll", tmp_path), config_of("small-roll"), new_index_name=names()
+    )
+    assert store.load()
+    store.start()
+    setattr(store.flags, flag, True)
+    assert not store.shutdown()
+    assert (store.root / "abort").exists()
+
+
 def told(request: DispatchRequest) -> tuple[int, int, int, int]:
     return request.commit_log_offset, request.msg_size, request.tags_code, request.consume_queue_offset
 

@@ -38,6 +38,14 @@ def test_row_groups_are_large_and_indexed(here: SparkContext, tmp_path: Path) ->
     assert filtered == {"uniq_key", "keys"}
 
 
+def test_rows_of_several_stores_have_no_order(spark: SparkSession, tmp_path: Path) -> None:
+    for name in "ab":
+        put(tmp_path / name, f"commitlog/{0:020}", record(0) + record(len(record(0)), queue_offset=1))
+    decode_stores(spark, [tmp_path / "a", tmp_path / "b"], tmp_path / "out", ["commit_log"])
+    (part,) = (tmp_path / "out" / "commit_log").iterdir()
+    assert pq.ParquetFile(part).metadata.row_group(0).sorting_columns == ()
+
+
 def test_the_bloom_filter_of_a_full_row_group_has_one_mebibyte(tmp_path: Path) -> None:
     """The bits by Parquet's formula, -8 n / ln(1 - p ** (1 / 8)), rounded up to a power of two; 16 bytes are its header."""
     bits = -8 * parquet.GROUP_ROWS / math.log(1 - 0.01 ** (1 / 8))

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from rocket_columnar.describe import digest, store_digest
 from rocket_columnar.restart import restarts, rows_of
 from rocket_spark import Asked, digest_stores, query_stores, restart_stores
+from rocket_spark.fleet import StoreDigest, differing
 from rocket_spark.sources import reason
 from small_stores import SHAPE, TIME, write_small_store
 from store_bytes import put
@@ -75,6 +76,16 @@ def test_stores_far_away(here: SparkContext, fleet: list[Path], s3: Far) -> None
     ]
     starts = restart_stores(here, uris, **options)
     assert list(starts.values()) == [list(rows_of(*restarts(store, geometry=SHAPE))) for store in stores]
+
+
+def test_replicas_are_compared_that_a_third_one_joins() -> None:
+    """The second begins like the first and goes on like the third; the fourth has the first one's beginning alone."""
+    heads: list[list[tuple[int, str]]] = [[(0, "a")], [(0, "a"), (9, "b")], [(9, "b")], [(0, "a")]]
+    digests = {
+        str(number): StoreDigest("other" if number == 3 else "same", (), frozenset(own))
+        for number, own in enumerate(heads)
+    }
+    assert [(pair.one, pair.other) for pair in differing(digests)] == [("0", "3")]
 
 
 def test_one_query_finds_the_worst_store(spark: SparkSession, fleet: list[Path]) -> None:
