@@ -5,11 +5,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from rocket_conformance.cases import case_from_json, directed_cases
+from rocket_conformance.cases import Case, case_from_json, directed_cases
 from rocket_conformance.comparison import specified
+from rocket_conformance.files import image_of
 from rocket_conformance.misreadings import MISREADINGS, Mutant
-from rocket_conformance.planning import LISTS, Level, beyond_must, level_of, plan
-from rocket_conformance.properties import PROPERTIES
+from rocket_conformance.planning import LISTS, SEED, Level, beyond_must, is_odd, level_of, plan
+from rocket_conformance.properties import PROPERTIES, example
 from rocket_conformance.running import Options, run
 
 from tools.must_level import TARGET, inputs_of, inputs_of_cases
@@ -32,6 +33,36 @@ def test_table_is_of_these_cases_properties_and_misreadings() -> None:
     assert {name: row["inputs"] for name, row in TABLE["lists"].items()} == properties, AGAIN
     assert TABLE["inputs"] == inputs_of_cases(), AGAIN
     assert [name for name, row in TABLE["lists"].items() if len(row["numbers"]) < LISTS] == []
+
+
+@pytest.mark.parametrize(
+    ("names", "odd"),
+    [
+        (["00000000000000000060", "00000000000000000120"], False),
+        (["00000000000000000060", "00000000000000000180"], True),
+        (["00000000000000000060", "00000000000000000100"], True),
+        (["00000000000000000040"], True),
+        (["-00000000000000000060", "00000000000000000000"], True),
+        (["+00000000000000000060"], True),
+        (["60"], True),
+        (["00000000000000000000", "00000000000000000000.bak"], True),
+    ],
+)
+def test_queue_files_that_no_broker_makes_are_not_asked_for(names: list[str], odd: bool) -> None:
+    """The names of files of 60 bytes; each is a list that `CQ-LOAD-1/prop-odd-files` draws."""
+    file = image_of(bytes(60))
+    ops = ({"op": "queue.open", "topic": "T", "queue_id": 0, "file_size": 41, "load": True},)
+    case = Case(
+        id="CQ-LOAD-1/x", clauses=(), ops=ops, files={f"consumequeue/T/0/{name}": file for name in names}
+    )
+    assert is_odd(case) is odd
+
+
+def test_table_has_no_list_that_no_broker_makes() -> None:
+    for item in PROPERTIES:
+        numbers = TABLE["lists"].get(item.id, {"numbers": []})["numbers"] if "queue.open" in item.ops else []
+        drawn = [example(item, seed=SEED, number=number) for number in numbers]
+        assert [case.producer for case in drawn if is_odd(case)] == [], AGAIN
 
 
 def test_every_must_clause_keeps_a_directed_case_of_its_own() -> None:

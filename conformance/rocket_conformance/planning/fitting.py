@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
+from rocket_reference import file_name, queue_file_size
 from rocket_spec.layout import CHECKPOINT_SIZE
 
 from rocket_conformance.cases import Case, Observation
@@ -40,9 +41,28 @@ def is_within(case: Case, results: Sequence[Result], hello: Hello) -> bool:
     )
 
 
-def is_odd(op: Op) -> bool:
-    """Whether an operation asks for a geometry or a file size that no broker has: 4.9.3 accepts 0 and less, but never sets them."""
-    return any(op.get(name, 1) < 1 for name in _GEOMETRY)
+def is_odd(case: Case) -> bool:
+    """Whether a case asks for what no broker has: a geometry or file size below 1, or queue files of other names than a broker gives.
+
+    A queue's first file begins at a multiple of its length, and each adjoins the one before it.
+    """
+    if any(op.get(name, 1) < 1 for op in case.ops for name in _GEOMETRY):
+        return True
+    sizes = [queue_file_size(op["file_size"]) for op in case.ops if op["op"] == "queue.open"]
+    names: dict[str, list[str]] = {}
+    for path in case.files:
+        folder, _, name = path.rpartition("/")
+        names.setdefault(folder, []).append(name)
+    queues = [sorted(found) for folder, found in names.items() if folder.startswith("consumequeue/")]
+    return any(not _adjoin(found, size) for found in queues for size in sizes[:1])
+
+
+def _adjoin(names: Sequence[str], size: int) -> bool:
+    """Whether a broker gives these names to queue files of this length."""
+    first = names[0]
+    if not first.isdecimal() or int(first) % size:
+        return False
+    return list(names) == [file_name(int(first) + number * size) for number in range(len(names))]
 
 
 def _asked(case: Case) -> set[str]:

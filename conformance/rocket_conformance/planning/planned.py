@@ -46,10 +46,9 @@ class Planned:
     def level(self) -> str:
         """MUST or OBSERVED: that of its first clause; OBSERVED for a case that a misreading of an OBSERVED clause answers differently.
 
-        It is OBSERVED too if it asks for a geometry or a file size that no broker has.
+        It is OBSERVED too if it asks for what no broker has.
         """
-        ops = () if isinstance(self.source, Property) else self.source.ops
-        if is_beyond_must(self.id) or any(map(is_odd, ops)):
+        if is_beyond_must(self.id) or (not isinstance(self.source, Property) and is_odd(self.source)):
             return "OBSERVED"
         return level_of(self.clauses[0])
 
