@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from rocket_reference import file_name, queue_file_size
-from rocket_spec.layout import CHECKPOINT_SIZE
+from rocket_spec.layout import CHECKPOINT_SIZE, QUEUE_UNIT
 
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import expect, same_results
 from rocket_conformance.files import scratch
-from rocket_conformance.protocol import LIMITS, Hello, Op, Result
+from rocket_conformance.protocol import LIMITS, Hello, Op, Result, to_i64
 from rocket_conformance.reference_adapter import UnspecifiedOperationError
 
 _SEEDS: Final = ("end_phy_offset", "end_timestamp")
@@ -42,11 +42,13 @@ def is_within(case: Case, results: Sequence[Result], hello: Hello) -> bool:
 
 
 def is_odd(case: Case) -> bool:
-    """Whether a case asks for what no broker has: a geometry or file size below 1, or queue files of other names than a broker gives.
+    """Whether a case asks for what no broker has: a geometry or file size below 1, a place beyond 64 bits, or files of other names.
 
     A queue's first file begins at a multiple of its length, and each adjoins the one before it.
     """
     if any(op.get(name, 1) < 1 for op in case.ops for name in _GEOMETRY):
+        return True
+    if any(QUEUE_UNIT.size * abs(to_i64(op.get("cq_offset", "0"))) >> 63 for op in case.ops):
         return True
     sizes = [queue_file_size(op["file_size"]) for op in case.ops if op["op"] == "queue.open"]
     names: dict[str, list[str]] = {}

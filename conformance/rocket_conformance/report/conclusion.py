@@ -10,11 +10,14 @@ from rocket_spec.profiles import GROUND
 
 from rocket_conformance.judging import FAILING, INTERRUPTED, VERDICTS
 from rocket_conformance.protocol import FAMILIES, OPERATIONS
-from rocket_conformance.report.lines import CaseLine, Report, counted, operation_of
+from rocket_conformance.report.lines import CaseLine, Report, counted, difference_text, operation_of
 from rocket_conformance.report.wording import describe_divergence, happened, value_text
 
 _MOST_NAMED: Final = 8
 """Operations that are listed; of more their number is given."""
+
+_MOST_FIELDS: Final = 3
+"""Fields of which one line shows a difference."""
 
 _ALL: Final = 1 << 20
 """More clauses than there are."""
@@ -311,9 +314,12 @@ class Item:
 
     @property
     def first(self) -> str:
-        """The first thing that its example shows: a difference, or what happened."""
-        found = describe_divergence(self.example.divergence[:1])
-        shown = found[0].partition(": ")[2] if found else happened(self.example)[0]
+        """What its example shows: the first difference, that of two other fields, or what happened."""
+        fields = {difference_text(item): item for item in reversed(self.example.divergence)}
+        first = [item for item in self.example.divergence if item in fields.values()][:_MOST_FIELDS]
+        found = [text.partition(": ")[2] for text in describe_divergence(first)] or happened(self.example)[:1]
+        place = found[0].partition(", ")[0]
+        shown = "; ".join([found[0], *(text.removeprefix(f"{place}, ") for text in found[1:])])
         return f"{self.example.id.partition('/')[2]}: {shown}"
 
 

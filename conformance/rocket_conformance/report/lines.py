@@ -256,9 +256,12 @@ def operation_of(line: CaseLine) -> str:
 
 def first_difference(line: CaseLine) -> str:
     """Place and kind of a case's first difference, without the numbers: `entry[].key_hash:wrong-bytes`; of a crash or a hang the operation."""
-    if not line.divergence:
-        return operation_of(line)
-    field, kind = (str(line.divergence[0][name]) for name in ("field", "kind"))
+    return difference_text(line.divergence[0]) if line.divergence else operation_of(line)
+
+
+def difference_text(difference: Mapping[str, Any]) -> str:
+    """Place and kind of a difference, without the numbers."""
+    field, kind = (str(difference[name]) for name in ("field", "kind"))
     return "".join(printable(_NUMBER.sub("[]", f"{field}:{kind}"), limit=None).replace(" ", "-").split())
 
 
