@@ -314,7 +314,7 @@ class Item:
 
     @property
     def first(self) -> str:
-        """What its example shows: the first difference, that of two other fields, or what happened."""
+        """The first difference of its example and those of two other fields, or what happened."""
         fields = {difference_text(item): item for item in reversed(self.example.divergence)}
         first = [item for item in self.example.divergence if item in fields.values()][:_MOST_FIELDS]
         found = [text.partition(": ")[2] for text in describe_divergence(first)] or happened(self.example)[:1]
