@@ -257,7 +257,8 @@ def a_repair_cures(subject: Subject) -> Iterator[str]:
     if done.worse:
         yield f"taken back: {done.worse}"
         return
-    shown = {"transaction.unresolved", "consumer.offset_beyond_queue", "checkpoint.behind"}
+    offsets = {"consumer.offset_beyond_queue", "consumer.offset_below_minimum"}
+    shown = offsets | {"transaction.unresolved", "checkpoint.behind"}
     left = {one.code for one in done.plan.left} | shown
     lacking = any(code.startswith("log.") for code in left)
     if new := done.faults - {*subject.faults} - shown - ({"queue.gap"} if lacking else set()):

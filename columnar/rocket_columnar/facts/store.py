@@ -367,18 +367,23 @@ class Store(Files):
         """The topics of the list, and those that have a queue file; None where a start would not have the list."""
         return None if self.listed_topics is None else self.listed_topics | self.has_queue
 
+    @property
+    def _has_config(self) -> bool:
+        """Whether a broker has run here that keeps its configuration in `config/*.json`, and not in RocksDB."""
+        path = self.path
+        return (
+            path is not None
+            and not topics_in_rocksdb(path)
+            and any((path / own).exists() for own in ("config", "lock"))
+        )
+
     @cached_property
     def unlisted(self) -> dict[str, int]:
         """The topics that have queues and are not in the list of topics: the number of queues of each, by its greatest number.
 
         None are where no broker has run. A broker answers no pull of such a topic (CFG-1).
         """
-        path = self.path
-        if (
-            path is None
-            or topics_in_rocksdb(path)
-            or not any((path / own).exists() for own in ("config", "lock"))
-        ):
+        if not self._has_config:
             return {}
         known = {row["topic"] for row in self.config("topics").rows}
         places = sorted((file.topic or "", file.queue_id or 0) for file in self.queues)
@@ -391,11 +396,7 @@ class Store(Files):
 
         A broker writes them 10 s after its first start at the latest; 4.7.1 and 4.8.0 left the delay offsets out at a stop.
         """
-        if (
-            self.path is None
-            or self.live
-            or not any((self.path / own).exists() for own in ("config", "lock"))
-        ):
+        if self.live or not self._has_config:
             return ()
         about = {"delay_offsets": _SCHEDULE in self.has_queue, "consumer_offsets": bool(self.has_queue)}
         return tuple(

@@ -65,12 +65,6 @@ class FindingGroup:
         """Number of consequences by code."""
         return Counter(finding.code for finding in self.consequences)
 
-    def cured_by(self, remedies: Sequence[str] | None) -> FindingGroup:
-        """This cause; without a cure if that is not one of these remedies, of which None are all."""
-        if remedies is None or all(root.remedy in remedies and not root.foreign for root in self.roots):
-            return self
-        return FindingGroup(self.title, self.roots, self.consequences, "")
-
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
@@ -99,22 +93,27 @@ class _Rule:
             return None
         ids = set(map(id, roots))
         rest = tuple(one for one in left if id(one) not in ids and self.follows(one, roots))
+        if not cures.may_cure(roots):
+            return FindingGroup(self.title, tuple(roots), rest, "")
         commands = self.commands(cures, roots)
         return FindingGroup(
             self.title, tuple(roots), rest, self.cure, commands, *self.otherwise(cures, roots)
         )
 
 
-def find_causes(findings: Iterable[Finding], shell: Shell, store: Store | None) -> list[FindingGroup]:
+def find_causes(
+    findings: Iterable[Finding], shell: Shell, store: Store | None, remedies: Sequence[str] | None = None
+) -> list[FindingGroup]:
     """The causes of an audit's findings, worst first; each finding is in exactly one.
 
     Args:
         findings: those of one store.
         shell: builds the commands.
         store: the store; None if it is elsewhere, and only the findings are known.
+        remedies: those of which a cause has a cure; None for all.
     """
     left = sorted(findings, key=lambda finding: _GRAVITY[finding.severity])
-    cures = Cures(shell, store)
+    cures = Cures(shell, store, remedies)
     causes: list[FindingGroup] = []
     for rule in _RULES:
         cause = rule.find(left, store, cures)
@@ -125,9 +124,9 @@ def find_causes(findings: Iterable[Finding], shell: Shell, store: Store | None) 
     groups: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in left:
         groups.setdefault((finding.code, finding.severity, finding.remedy), []).append(finding)
-    causes += [
-        FindingGroup("", tuple(group), (), group[0].cure, cures.alone(group)) for group in groups.values()
-    ]
+    for group in groups.values():
+        cure = (group[0].cure, cures.alone(group)) if cures.may_cure(group) else ("",)
+        causes.append(FindingGroup("", tuple(group), (), *cure))
     return sorted(causes, key=lambda cause: _GRAVITY[cause.severity])
 
 

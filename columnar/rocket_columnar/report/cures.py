@@ -33,13 +33,21 @@ class Cures:
     Args:
         shell: builds them.
         store: the store; None if it is elsewhere, and only the findings are known.
+        remedies: those that are allowed; None for all.
     """
 
-    def __init__(self, shell: Shell, store: Store | None) -> None:
+    def __init__(self, shell: Shell, store: Store | None, remedies: Sequence[str] | None) -> None:
         self._shell = shell
         self._store = store
+        self._remedies = remedies
         self._framed = store is not None and store.framed
         self._done = False
+
+    def may_cure(self, found: Sequence[Finding]) -> bool:
+        """Whether all of these findings have a remedy that is allowed, and none is on another store's file."""
+        return self._remedies is None or all(
+            one.remedy in self._remedies and not one.foreign for one in found
+        )
 
     def repaired(self) -> tuple[str, ...]:
         """Has the store repaired, once for all causes."""

@@ -176,8 +176,8 @@ def report_on(
     found, known = list(findings), tuple(signs)
     blind = store is None or any(one.code == "store.unreadable" and one.severity != "note" for one in found)
     cured = () if blind else REPAIRED_LATER if known else None
-    causes = find_causes(found, shell, store) if found else []
-    return AuditReport(tuple(cause.cured_by(cured) for cause in causes), (), known)
+    causes = find_causes(found, shell, store, cured) if found else []
+    return AuditReport(tuple(causes), (), known)
 
 
 def _options(store: Store) -> list[str]:

@@ -31,6 +31,7 @@ LARGE = f"commitlog/{65536:020}"
 @pytest.fixture
 def later(tmp_path: Path) -> Path:
     shutil.unpack_archive(LATER, tmp_path / "later")
+    (tmp_path / "later/config/consumerOffset.json").write_text("{}")  # the archive lacks it
     return tmp_path / "later"
 
 
@@ -70,6 +71,19 @@ def test_damage_in_its_index_is_found_and_repaired(
     assert verb == "repair"
     assert runner(verb, capfd, monkeypatch)(*options).code == 0
     assert index.read_bytes() == whole
+
+
+def test_a_file_that_no_repair_moves_does_not_hide_the_cure_of_its_queues(
+    later: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (queue, *_) = (path for path in sorted((later / "consumequeue").rglob("*")) if path.is_file())
+    whole = queue.read_bytes()
+    queue.unlink()
+    (later / "index" / "1").mkdir()
+    (command,) = {command for cause in audit(later).causes for command in cause.commands}
+    verb, *options = shlex.split(command)[1:]
+    assert runner(verb, capfd, monkeypatch)(*options).code == 1  # the folder in index/ is left
+    assert queue.read_bytes() == whole
 
 
 def test_damage_in_its_log_has_no_cure(later: Path) -> None:
