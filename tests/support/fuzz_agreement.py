@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 import rocket_reference as reference
-from fuzz_inputs import Fields, Target, mutated
+from fuzz_inputs import GEOMETRY, Target, mutated
 from guarded_memory import guarded_arrays
 from rocket_columnar import fast, formats
 from rocket_columnar.formats import Bad
@@ -17,23 +17,9 @@ from rocket_columnar.index import IndexFile
 from rocket_columnar.store import Source, StoreFile, placed_file
 from rocket_reference import JavaError, UnspecifiedError
 from rocket_spec.errors import FormatError, InvalidError, UsageError
-from rocket_spec.layout import (
-    CHECKPOINT,
-    EXT_UNIT,
-    INDEX_ENTRY,
-    INDEX_HEADER,
-    INDEX_SLOT,
-    MESSAGE_MAGIC,
-    QUEUE_UNIT,
-    RECORD,
-    RECORD_FIXED_V4,
-    Geometry,
-    Layout,
-)
+from rocket_spec.layout import CHECKPOINT, MESSAGE_MAGIC, RECORD_FIXED_V4
 from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, record, unit
 from table_rows import decoded
-
-GEOMETRY: Final = Geometry(7, 20)
 
 
 def _both(run: Callable[[], Any]) -> Any:
@@ -46,16 +32,6 @@ def _both(run: Callable[[], Any]) -> Any:
     return found[0]
 
 
-def _fields(*layouts: Layout, at: int = 0) -> tuple[tuple[int, int], ...]:
-    """Places and lengths of the fixed fields of structures, one after the other."""
-    found, begin = [], at
-    for layout in layouts:
-        found += [(begin + (field.offset or 0), field.size or 0) for field in layout.fixed]
-        begin += layout.size
-    return tuple(found)
-
-
-_RECORD_FIELDS: Final = (*_fields(RECORD), (56, 8), (84, 4), (92, 1), (94, 2))
 _PROPERTIES: Final = (
     b"KEYS\1a b\2UNIQ_KEY\1U\2TAGS\1t\2DELAY\0013\2INNER_MULTI_DISPATCH\1a,b\2INNER_MULTI_QUEUE_OFFSET\0011,2\2",
     b"KEYS\1a  b c\2TAGS\1\xf0\x9f\x98\x80\2x\1\1y\2\2KEYS\1\2\1z\2TAGS", b"",
@@ -297,16 +273,10 @@ def _put(data: bytes, folder: Path) -> Hashable:
     return sum(accepted)
 
 
-def _index_samples() -> tuple[tuple[bytes, ...], Fields]:
-    """Files of the geometry, and the numbers in them."""
+def _index_samples() -> tuple[bytes, ...]:
     entries = [[Entry(code % 16, 91 * code, code // 2) for code in range(size)] for size in (0, 1, 5, 15, 19)]
     same = [Entry(3, 91 * number, number) for number in range(12)]
-    slots = _fields(*[INDEX_SLOT] * GEOMETRY.hash_slot_num, at=INDEX_HEADER.size)
-    columns = _fields(*[INDEX_ENTRY] * 15, at=GEOMETRY.entries_offset + INDEX_ENTRY.size)
-    return (
-        tuple(index_file(*GEOMETRY, some) for some in (*entries, same)),
-        (*_fields(INDEX_HEADER), *slots * 3, *columns),
-    )
+    return tuple(index_file(*GEOMETRY, some) for some in (*entries, same))
 
 
 _TEXTS: Final = (
@@ -337,32 +307,24 @@ _IDS: Final = (
 )
 
 
-_INDEX: Final = mutated(*_index_samples())
+_UNITS: Final = (
+    unit(0, 91) + unit(91, 91, 5) + unit(182, 91),
+    unit(0, 0x7FFFFFFF) * 3 + unit(7, 1),
+    bytes(60),
+)
+_EXT_UNITS: Final = (ext_unit(1, 2, b"abc") + ext_unit(3, 4, b"") + b"\xff\xff",)
+_INDEX: Final = mutated(_index_samples(), "index/1")
 _DAMAGED: Final = (FormatError,)
 TARGETS: Final[dict[str, Target]] = {
-    "record": Target(mutated(_records(), _RECORD_FIELDS), _record, ()),
-    "log": Target(mutated(_log(), _RECORD_FIELDS), _log_rows, _DAMAGED),
+    "record": Target(mutated(_records(), "commitlog/0"), _record, ()),
+    "log": Target(mutated(_log(), "commitlog/0"), _log_rows, _DAMAGED),
     "properties": Target(mutated(_PROPERTIES), _properties, ()),
     "text and key hash": Target(mutated(_TEXTS), _text, ()),
     "Java number": Target(mutated(_NUMBERS), _java_number, ()),
     "message ID": Target(mutated(_IDS), _ids, ()),
-    "queue units": Target(
-        mutated(
-            (unit(0, 91) + unit(91, 91, 5) + unit(182, 91), unit(0, 0x7FFFFFFF) * 3 + unit(7, 1), bytes(60)),
-            _fields(*[QUEUE_UNIT] * 4),
-        ),
-        _units,
-        (),
-    ),
-    "ext units": Target(
-        mutated(
-            (ext_unit(1, 2, b"abc") + ext_unit(3, 4, b"") + b"\xff\xff",),
-            (*_fields(EXT_UNIT), (23, 2), (41, 2)),
-        ),
-        _ext,
-        _DAMAGED,
-    ),
-    "checkpoint": Target(mutated((checkpoint(1, 2, 3)[:64],), _fields(CHECKPOINT)), _checkpoint, _DAMAGED),
+    "queue units": Target(mutated(_UNITS, "consumequeue/T/0/0"), _units, ()),
+    "ext units": Target(mutated(_EXT_UNITS, "consumequeue_ext/T/0/0"), _ext, _DAMAGED),
+    "checkpoint": Target(mutated((checkpoint(1, 2, 3)[:64],), "checkpoint"), _checkpoint, _DAMAGED),
     "index entries": Target(_INDEX, _entries, (FormatError, UsageError)),
     "index select": Target(_INDEX, _select, ()),
     "index put": Target(_INDEX, _put, ()),

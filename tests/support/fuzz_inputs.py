@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from operator import add
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -11,6 +12,19 @@ from typing import Any, Final, NamedTuple
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.later_layouts import BATCH_UNIT, LATER_CHECKPOINT, TIMER_SLOT, TIMER_UNIT
+from rocket_spec.layout import (
+    ENTRY,
+    ENTRY_INDEX_UNIT,
+    EXT_UNIT,
+    INDEX_ENTRY,
+    INDEX_HEADER,
+    INDEX_SLOT,
+    QUEUE_UNIT,
+    RECORD,
+    Geometry,
+    Layout,
+)
 
 INPUTS: Final = Path(__file__).parents[1] / "fuzz" / "inputs"
 _LONGEST: Final = 1 << 16
@@ -29,28 +43,92 @@ _PIECES: Final = (
 )  # fmt: skip
 _VALUE: Final = re.compile(rb"[-+]?\d+(?:\.\d+)?|\"(?:[^\"\\]|\\.){0,40}\"")
 
-Fields = Sequence[tuple[int, int]]
-"""Place and bytes of each number in a structure."""
+GEOMETRY: Final = Geometry(7, 20)
+"""Of the files that are made here."""
+
+Fields = Sequence[Sequence[tuple[int, int]]]
+"""Numbers in a file: of each field of its structures the places and bytes, so that each field is drawn as often as another."""
+
+_RECORD: Final = re.compile(rb"\xda\xa3\x20[\xa7\xab]")
+_PLACES: Final = 16
+"""Of one field."""
+_STRUCTURES: Final[dict[str, Layout]] = {
+    "consumequeue": QUEUE_UNIT, "consumequeue_ext": EXT_UNIT, "batchconsumequeue": BATCH_UNIT, "timerwheel": TIMER_SLOT,
+    "timerlog": TIMER_UNIT, "entries": ENTRY_INDEX_UNIT,
+}  # fmt: skip
+"""What a file of this kind is full of, from its first byte on."""
+
+
+def kind_of(name: str) -> str:
+    """The kind of a store's file: its folder, or what DLedger calls that."""
+    first, _, rest = name.partition("/")
+    return (
+        {"data": "commitlog", "index": "entries"}.get(rest.partition("/")[0], "")
+        if first.startswith("dledger-")
+        else first
+    )
+
+
+def _fields(layout: Layout, *starts: int) -> list[list[tuple[int, int]]]:
+    """The fixed fields of a structure that begins at these places."""
+    return [[(at + (one.offset or 0), one.size or 0) for at in starts[:_PLACES]] for one in layout.fixed]
+
+
+@cache
+def fields_of(name: str, data: bytes, geometry: Geometry) -> Fields:
+    """The numbers in a store's file, by the layout tables; none of a text."""
+    kind = kind_of(name)
+    if kind in _STRUCTURES:
+        return _fields(_STRUCTURES[kind], *range(0, len(data), _STRUCTURES[kind].size))
+    if kind == "checkpoint":
+        return _fields(LATER_CHECKPOINT, 0)
+    if kind == "index":
+        slots = range(INDEX_HEADER.size, geometry.entries_offset, INDEX_SLOT.size)
+        entries = range(geometry.entries_offset + INDEX_ENTRY.size, len(data), INDEX_ENTRY.size)
+        return [*_fields(INDEX_HEADER, 0), *_fields(INDEX_SLOT, *slots), *_fields(INDEX_ENTRY, *entries)]
+    if kind != "commitlog":
+        return ()
+    starts = [found.start() - 4 for found in _RECORD.finditer(data)][:_PLACES]
+    lengths = [_lengths(data, at) for at in starts]
+    framed = _fields(ENTRY, *(at - ENTRY.size for at in starts)) if name.startswith("dledger-") else []
+    return [*framed, *_fields(RECORD, *starts), *map(list, zip(*lengths, strict=True))]
+
+
+def _lengths(data: bytes, at: int) -> list[tuple[int, int]]:
+    """The lengths of body, topic and properties of a record, which stand after hosts, body and topic."""
+    flags = int.from_bytes(data[at + 36 : at + 40])
+    wide = 2 if data[at + 7 : at + 8] == b"\xab" else 1
+    body = at + 84 + 12 * ((flags >> 4 & 1) + (flags >> 5 & 1))
+    topic = body + 4 + int.from_bytes(data[body : body + 4])
+    properties = topic + wide + int.from_bytes(data[topic : topic + wide])
+    return [(body, 4), (topic, wide), (properties, 2)]
+
+
+def claims(width: int) -> SearchStrategy[bytes]:
+    """A number of `width` bytes that promises more than any file holds."""
+    largest = (1 << 8 * width - 1) - 1
+    return st.sampled_from([largest, largest - 1, largest // 2]).map(lambda number: number.to_bytes(width))
 
 
 def numbers(width: int, *near: int) -> SearchStrategy[bytes]:
-    """A number of `width` bytes: an extreme one, one near one of `near`, or any."""
+    """A number of `width` bytes: one that promises too much, another extreme one, one near one of `near`, or any."""
     mask = (1 << 8 * width) - 1
     close = st.builds(add, st.sampled_from(near), st.integers(-3, 3))
     value = st.sampled_from(_NUMBERS) | close | st.integers(0, mask)
-    return value.map(lambda number: (number & mask).to_bytes(width))
+    return claims(width) | value.map(lambda number: (number & mask).to_bytes(width))
 
 
 @st.composite
-def mutated(draw: DrawFn, whole: Sequence[bytes], fields: Fields = ()) -> bytes:
+def mutated(draw: DrawFn, whole: Sequence[bytes], name: str = "") -> bytes:
     """A sound sample with one to four changes.
 
     Args:
         draw: given by Hypothesis.
         whole: the samples.
-        fields: numbers in each of them.
+        name: of the file in a store, for its fields; none for a text.
     """
     data = draw(st.sampled_from(whole))
+    fields = fields_of(name, data, GEOMETRY)
     for _ in range(draw(st.integers(1, 4))):
         data = draw(_changed(data, whole, fields))[:_LONGEST]
     return data
@@ -58,8 +136,12 @@ def mutated(draw: DrawFn, whole: Sequence[bytes], fields: Fields = ()) -> bytes:
 
 @st.composite
 def _changed(draw: DrawFn, data: bytes, whole: Sequence[bytes], fields: Fields) -> bytes:
-    if draw(st.booleans()) and fields:
-        return _with_number(draw, data, *draw(st.sampled_from(fields)))
+    if draw(st.booleans()):
+        return (
+            _with_number(draw, data, *draw(st.sampled_from(draw(st.sampled_from(fields)))))
+            if fields
+            else _with_value(draw, data)
+        )
     at = draw(st.integers(0, len(data)))
     end = min(len(data), at + draw(st.sampled_from((1, 4, 20, 200))))
     part, after = data[at:end], data[end:]
@@ -79,7 +161,12 @@ def _changed(draw: DrawFn, data: bytes, whole: Sequence[bytes], fields: Fields) 
             return data[:at] + other[draw(st.integers(0, len(other))) :]
         case 6:
             return _with_number(draw, data, at, draw(st.sampled_from((1, 2, 4, 8))))
-    found = list(_VALUE.finditer(data))  # of a text: one becomes an extreme one, or another of the same text
+    return _with_value(draw, data)
+
+
+def _with_value(draw: DrawFn, data: bytes) -> bytes:
+    """A text with one value made extreme, or another of the same text."""
+    found = list(_VALUE.finditer(data))
     if not found:
         return data
     chosen = draw(st.sampled_from(found))

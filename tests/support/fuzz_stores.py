@@ -6,6 +6,7 @@ verb runs with plain and with compiled loops, which must answer the same, and le
 
 import os
 import shutil
+import struct
 import tempfile
 import threading
 import time
@@ -14,18 +15,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from fuzz_inputs import Damage, Damaged, mutated, numbers
+from fuzz_inputs import GEOMETRY, Damage, Damaged, Fields, claims, fields_of, kind_of, mutated, numbers
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from rocket_columnar import fast
 from rocket_columnar.rebuild import rebuild
 from rocket_golden import manifest, open_store
-from rocket_spec.layout import CHECKPOINT, ENTRY, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT, Geometry
+from rocket_spec.later_layouts import BATCH_UNIT, TIMER_SLOT, TIMER_UNIT
+from rocket_spec.layout import Geometry
 from store_bytes import BEGIN, blank, checkpoint, contents, ext_unit, put, record
 
 _GOLDEN: Final = ("small-roll", "mixed", "dledger")
 _FILE: Final = 2048
-GEOMETRY: Final = Geometry(7, 20)
 _FAR: Final = (0, (1 << 20) - 20, 1 << 23, 1 << 30, 1 << 40)
 _TOPICS: Final = (b"T", b"SCHEDULE_TOPIC_XXXX", b"%RETRY%g", b"U")
 
@@ -73,7 +74,7 @@ def _log() -> dict[str, bytes]:
 
 @cache
 def small() -> dict[str, dict[str, bytes]]:
-    """Three small stores: a sound one, one that a broker left while it ran, and one with ext files."""
+    """Small stores: a sound one, one that a broker left while it ran, one with ext files, and one with files of 5.x."""
     with tempfile.TemporaryDirectory() as folder:
         root, out = Path(folder) / "store", Path(folder) / "out"
         write(root, _log())
@@ -83,7 +84,19 @@ def small() -> dict[str, dict[str, bytes]]:
     sound |= CONFIG | {"checkpoint": checkpoint(BEGIN + 20_000, BEGIN + 20_000, BEGIN + 9_000)}
     units = ext_unit(1, BEGIN, b"abc") + ext_unit(3, BEGIN, b"") + b"\xff\xff"
     ext = {f"consumequeue_ext/T/0/{0:020}": units.ljust(200, b"\0")}
-    return {"small": sound, "small, running": sound | {"abort": b""}, "small, with ext files": sound | ext}
+    wheel = struct.pack(TIMER_SLOT.struct_format, BEGIN // 1000, 0, 0, 1, 0)
+    later = {
+        f"batchconsumequeue/B/0/{0:020}": struct.pack(
+            BATCH_UNIT.struct_format, 0, 227, 7, BEGIN, 0, 2, -1, 0
+        ).ljust(460, b"\0"),
+        "timerwheel": wheel.ljust(50 * len(wheel), b"\0"),
+        f"timerlog/{0:020}": struct.pack(
+            TIMER_UNIT.struct_format, 52, -1, 1, BEGIN, 1000, 0, 227, 0, 0
+        ).ljust(520, b"\0"),
+    }
+    return {
+        "small": sound, "small, running": sound | {"abort": b""}, "small, with ext files": sound | ext, "small, of 5.x": sound | later,
+    }  # fmt: skip
 
 
 def write(root: Path, files: dict[str, bytes]) -> None:
@@ -92,15 +105,22 @@ def write(root: Path, files: dict[str, bytes]) -> None:
         put(root, name, data)
 
 
+_HEAD: Final = 1 << 16
+
+
 @cache
-def _files(store: str) -> dict[str, int]:
-    """Names and sizes of a store's files."""
+def _files(store: str) -> dict[str, tuple[int, Fields]]:
+    """Names and sizes of a store's files, and the numbers near the beginning of each."""
     if store in small():
-        return {name: len(data) for name, data in small()[store].items()}
+        return {name: (len(data), fields_of(name, data, GEOMETRY)) for name, data in small()[store].items()}
+    geometry, found = Geometry(*manifest().stores[store].geometry), {}
     with tempfile.TemporaryDirectory() as folder:
         root = open_store(store, Path(folder))
-        files = (path for path in root.rglob("*") if path.is_file())
-        return {path.relative_to(root).as_posix(): path.stat().st_size for path in files}
+        for path in (path for path in root.rglob("*") if path.is_file()):
+            name = path.relative_to(root).as_posix()
+            with path.open("rb") as file:
+                found[name] = path.stat().st_size, fields_of(name, file.read(_HEAD), geometry)
+    return found
 
 
 def _made(name: str, directory: Path) -> Path:
@@ -136,39 +156,27 @@ def _strike(root: Path, damage: Damage) -> None:
             file.write(bytes.fromhex(data))
 
 
-@cache
-def _fields(name: str, geometry: Geometry) -> tuple[tuple[int, int], ...]:
-    """Places and widths of numbers in a file."""
-    if "commitlog" in name:
-        return tuple(
-            (start + at, width)
-            for start in (0, 227, 454)
-            for at, width in ((0, 4), (4, 4), (28, 8), (36, 4), (84, 4))
-        )
-    kinds = {"index": ((INDEX_HEADER, 0), (INDEX_ENTRY, geometry.entries_offset + 20)), "consumequeue": ((QUEUE_UNIT, 0),),
-             "consumequeue_ext": ((EXT_UNIT, 0),), "checkpoint": ((CHECKPOINT, 0),), "dledger-n0": ((ENTRY, 0),)}  # fmt: skip
-    return tuple(
-        (begin + step + (field.offset or 0), field.size)
-        for layout, begin in kinds.get(name.partition("/")[0], ())
-        for step in ((0, 20, 60) if layout in (INDEX_ENTRY, QUEUE_UNIT) else (0,))
-        for field in layout.fields
-        if field.size in (1, 2, 4, 8)
-    )
+@st.composite
+def _claim(draw: DrawFn, store: str, kind: str) -> Damage:
+    """Too large a number in a file of a kind."""
+    files = {name: fields for name, (_, fields) in _files(store).items() if fields and kind_of(name) == kind}
+    name = draw(st.sampled_from(sorted(files)))
+    place, width = draw(st.sampled_from(draw(st.sampled_from(files[name]))))
+    return Damage("write", name, place, draw(claims(width)).hex())
 
 
 @st.composite
 def _damage(draw: DrawFn, store: str) -> Damage:
     names = sorted(_files(store))
     name = draw(st.sampled_from(names))
-    geometry = GEOMETRY if store in small() else Geometry(*manifest().stores[store].geometry)
-    size, fields = _files(store)[name], _fields(name, geometry) or ((0, 8),)
+    size, fields = _files(store)[name]
     kinds = ("number", "content", "magic", "bytes", "truncate", "delete", "fifo", "copy", "rename")
     kind = draw(st.sampled_from(kinds))
     if kind == "number":
-        place, width = draw(st.sampled_from(fields))
+        place, width = draw(st.sampled_from(draw(st.sampled_from(fields or [[(0, 8)]]))))
         return Damage("write", name, place, draw(numbers(width, size, size - place)).hex())
     if kind == "content" and store in small():
-        data = draw(mutated((small()[store][name],), fields))
+        data = draw(mutated((small()[store][name],), name))
         fits = name.startswith(("commitlog", "index")) and draw(st.booleans())
         return Damage("put", name, 0, (data[:size].ljust(size, b"\0") if fits else data).hex())
     if kind == "magic":
@@ -191,8 +199,12 @@ def _damage(draw: DrawFn, store: str) -> Damage:
 
 @st.composite
 def damaged_stores(draw: DrawFn) -> Damaged:
-    """A store with one to four damages."""
+    """A store with one to four damages, or with a number that promises too much in files of several kinds."""
     store = draw(st.sampled_from((*small(), *small(), *_GOLDEN)))
+    if draw(st.booleans()):
+        kinds = sorted({kind_of(name) for name, (_, fields) in _files(store).items() if fields})
+        chosen = draw(st.lists(st.sampled_from(kinds), min_size=1, unique=True))
+        return Damaged(store, [draw(_claim(store, kind)) for kind in chosen])
     return Damaged(store, draw(st.lists(_damage(store), min_size=1, max_size=4)))
 
 

@@ -25,7 +25,7 @@ import fuzz_parsers
 import fuzz_verbs
 import psutil
 from fuzz_inputs import Target
-from time_limit import limited
+from time_limit import TooLongError, limited
 
 TARGETS: Final[dict[str, Target]] = {
     **fuzz_agreement.TARGETS,
@@ -34,6 +34,10 @@ TARGETS: Final[dict[str, Target]] = {
 }
 SECONDS: Final = 20
 """Processor time for one input."""
+_SECONDS_AGAIN: Final = 2
+"""The same once an input of a target took too long: Hypothesis tries a few hundred to make that one smaller."""
+_late: Final[set[str]] = set()
+"""Those targets."""
 MEMORY: Final = 1 << 30
 """Bytes that an input may make the process larger."""
 _ROOM: Final = 16 << 30
@@ -43,8 +47,13 @@ _ROOM: Final = 16 << 30
 def attempt(name: str, value: Any) -> None:
     """Gives a target an input; raises whatever the target may not, and AssertionError for too much memory."""
     target, before = TARGETS[name], _largest()
-    with TemporaryDirectory() as folder, limited(SECONDS), suppress(*target.errors):
-        target.run(value, Path(folder))
+    seconds = _SECONDS_AGAIN if name in _late else SECONDS
+    try:
+        with TemporaryDirectory() as folder, limited(seconds), suppress(*target.errors):
+            target.run(value, Path(folder))
+    except TooLongError:
+        _late.add(name)
+        raise
     grown = _largest() - before
     assert grown < MEMORY, f"took {grown:,} bytes"
 

@@ -17,9 +17,9 @@ from tempfile import mkdtemp
 from typing import Final
 from unittest.mock import patch
 
-from fuzz_inputs import Target, mutated
+from fuzz_inputs import GEOMETRY, Target, mutated
 from fuzz_parsers import MANIFEST
-from fuzz_stores import GEOMETRY, Subject, Verb, change, check, damaged_stores, small, write
+from fuzz_stores import Subject, Verb, change, check, damaged_stores, small, write
 from hypothesis import strategies as st
 from judged_stores import judge_store
 from rocket_columnar import repair

@@ -15,10 +15,14 @@ class TooLongError(Exception):
 
 @contextmanager
 def limited(seconds: int) -> Iterator[None]:
-    """Raises TooLongError in the block after `seconds` of processor time; in the main thread only."""
+    """Raises TooLongError after `seconds` of processor time in the block, even if that takes it for another error; in the main thread only."""
+    late = []
 
     def stop(*_: object) -> None:
-        raise TooLongError(f"more than {seconds} s")
+        late.append(
+            TooLongError(f"more than {seconds} s of processor time: is a loop as long as a number claims?")
+        )
+        raise late[0]
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGPROF, signal.SIGALRM)}
     signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -30,3 +34,5 @@ def limited(seconds: int) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():
             signal.signal(number, handler)
+        if late:
+            raise late[0]
