@@ -17,31 +17,35 @@ VERBS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("verb", VERBS)
 def test_help_fills_the_lines_of_a_terminal(
-    verb: str, width: int, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    verb: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No line is wider, none ends before it must, no word is cut, there is an example, and no name of the code."""
     first, *rest = verb.split()
-    text = runner(first, capfd, monkeypatch, width=width)(*rest, "--help").out
-    assert "rocketspec " + verb in text
-    assert "Example" in text
-    assert not re.search(r"\b(jobs|option)\.[A-Z]", text)
-    assert all(len(line) <= width for line in text.splitlines())
-    assert width < 80 or "…" not in text
-    commands = [line for line in text.splitlines() if line.startswith("   rocketspec ")]
-    assert commands  # none is wrapped, so that each can be copied
-    monkeypatch.undo()
-    wide = runner(first, capfd, monkeypatch, width=200)(*rest, "--help").out
-    assert [line.split() for line in commands] == [
-        line.split() for line in wide.splitlines() if line.startswith("   rocketspec ")
-    ]
-    lines = [line.rstrip() for line in text.partition("╭")[0].splitlines()]
-    for line, following in pairwise(lines):
-        if line and following and not line.endswith(":") and not {line[:3], following[:3]} & {"   "}:
-            # a list, which is indented, has lines of its own
-            assert len(line) + 1 + len(following.split()[0]) > width - 1, (line, following)
+    texts = {
+        width: runner(first, capfd, monkeypatch, width=width)(*rest, "--help").out
+        for width in (60, 80, 120, 200)
+    }
+    commands = {
+        width: [line for line in text.splitlines() if line.startswith("   rocketspec ")]
+        for width, text in texts.items()
+    }
+    assert commands[200]
+    for width in (60, 80, 120):
+        text = texts[width]
+        assert "rocketspec " + verb in text
+        assert "Example" in text
+        assert not re.search(r"\b(jobs|option)\.[A-Z]", text)
+        assert all(len(line) <= width for line in text.splitlines())
+        assert width < 80 or "…" not in text
+        # none is wrapped, so that each can be copied
+        assert list(map(str.split, commands[width])) == list(map(str.split, commands[200]))
+        lines = [line.rstrip() for line in text.partition("╭")[0].splitlines()]
+        for line, following in pairwise(lines):
+            if line and following and not line.endswith(":") and not {line[:3], following[:3]} & {"   "}:
+                # a list, which is indented, has lines of its own
+                assert len(line) + 1 + len(following.split()[0]) > width - 1, (line, following)
 
 
 @pytest.mark.parametrize(
