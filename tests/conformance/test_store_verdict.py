@@ -337,13 +337,17 @@ def two_queues(topic: str, properties: Sequence[dict[str, str]]) -> bytes:
 
 
 def test_delays_of_its_own(tmp_path: Path) -> None:
-    """The broker's messageDelayLevel is taken from its units, or from its configuration where no unit shows it."""
+    """The broker's messageDelayLevel is that of its configuration; without one its units show it."""
     due = [{"DELAY": str(number % 2 + 1), "REAL_TOPIC": "T", "REAL_QID": "0"} for number in range(4)]
     log = two_queues("SCHEDULE_TOPIC_XXXX", due)
     store = own_store(tmp_path / "store", log, delays=(7_000, 20_000))
     conf = configured(tmp_path, messageIndexEnable="false", messageDelayLevel="7s 20s")
     assert judge_store(store, conf=conf).with_outcome("broken") == []
-    assert judge_store(store).with_outcome("broken") == ["IDX-SVC-7"]
+    verdict = judge_store(store)
+    assert verdict.with_outcome("broken") == ["IDX-SVC-7"]
+    assert [note for note in verdict.observations.notes if "level 1 waits 7 s, level 2 waits 20 s" in note]
+    assert len(judge_store(store, conf=configured(tmp_path)).observations.broken["CQ-TAGS-2"]) == 2
+    conf = configured(tmp_path, messageIndexEnable="false", messageDelayLevel="7s 20s")
     for queue in (store / "consumequeue" / "SCHEDULE_TOPIC_XXXX").iterdir():
         unit = queue / f"{0:020}"
         overwrite(unit, 32, (int.from_bytes(unit.read_bytes()[32:40]) + 1).to_bytes(8))

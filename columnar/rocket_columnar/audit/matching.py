@@ -122,6 +122,9 @@ def _matched(
     fits = rank < count
     seen[key_order[(first + rank)[fits]]] = 1
     flags = np.where(fits, 0, np.where(count > 0, DOUBLE, WRONG)).astype(np.uint8)
+    lacking = np.zeros(records.key_count.size, np.bool_)
+    lacking[owner[seen == 0]] = True
+    flags[(flags == DOUBLE) & lacking[of]] = WRONG  # in the place of another key
     known = np.flatnonzero(count > 0)
     places = key_order[(first + rank % np.maximum(count, 1))[known]]
     begins = (np.cumsum(records.key_count) - records.key_count)[of[known]]

@@ -28,6 +28,7 @@ from rocket_columnar.audit.wording import (
     say_entry,
     say_missing_keys,
     say_missing_units,
+    say_own_delays,
     say_unit,
     say_unreached,
 )
@@ -223,6 +224,8 @@ def findings(
     newest = max((part.newest for part in parts if part.newest is not None), default=None)
     _check_files(store, newest, log, report, quick=False)
     _unsafe(store, parts, report)
+    if plan.exact:
+        say_own_delays(store, report)
     yield from report.take()
     by_themselves = [*(survey.marks for survey in queues), *(survey.marks for survey in indexes)]
     marks = Marks.joined([*(part.marks for part in parts), *by_themselves])
@@ -487,7 +490,7 @@ def _check_full(
     times: Mapping[int, int],
     report: _Report,
 ) -> None:
-    """Checks each file against the one before: that is full (IDX-SVC-3), and what this one begins with (IDX-SVC-8, IDX-FILE-2).
+    """Checks each file against the one before: that is full (IDX-SVC-3, IDX-FULL-1), and what this one begins with (IDX-SVC-8, IDX-FILE-2).
 
     Args:
         store: the store.
@@ -520,7 +523,8 @@ def _check_full(
         )
         at = INDEX_HEADER.offset_of("index_count")
         values = Deviation("index_count", file.count, most)
-        report(strange("index.header_count", file.file, at, text, "IDX-SVC-3", values))
+        clause = "IDX-FULL-1" if file.count == most - 1 else "IDX-SVC-3"
+        report(strange("index.header_count", file.file, at, text, clause, values))
 
 
 def _check_seeds(before: IndexHeader, file: IndexSurvey, report: _Report) -> None:

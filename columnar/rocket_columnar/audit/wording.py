@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise, zip_longest
 from typing import Final, NamedTuple
 
 from rocket_spec.deviations import Deviation
@@ -13,7 +14,7 @@ from rocket_columnar.audit.file_survey import IndexSurvey
 from rocket_columnar.audit.ranges import KeyRun, Mark, UnitRun
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, Severity, finding
-from rocket_columnar.formats import SCHEDULE_TOPIC, tags_code
+from rocket_columnar.formats import DELAYS, SCHEDULE_TOPIC, tags_code
 from rocket_columnar.index import entry_position
 from rocket_columnar.log import ROLLBACK, StoredRecords, VerifiedRecord
 from rocket_columnar.store import StoreFile, is_safe, read_at, size_of
@@ -21,6 +22,7 @@ from rocket_columnar.store import StoreFile, is_safe, read_at, size_of
 _LIGHT: Final = "%LMQ%"
 _SCHEDULE: Final = SCHEDULE_TOPIC.decode()
 _INT_MAX: Final = 0x7FFFFFFF
+_INT: Final = 1 << 32
 _OFFSET: Final = 8  # bytes of a unit's physical offset
 
 
@@ -73,6 +75,11 @@ _KINDS: Final = {
         "the ext unit at that address has a different store time than the record: consumers that filter by SQL may miss it",
         clause="CQ-EXT-1",
     ),
+    "unit.delayed": _Kind(
+        "queue.tags_code", "tags_code",
+        "all units of this level wait as long, which is not what messageDelayLevel states: another configuration wrote them",
+        clause="CQ-TAGS-2", severity="note",
+    ),
     "unit.recovered": _Kind(
         "queue.tags_code", "tags_code",
         "found the tag's hash instead of the delivery time, as a recovery writes it: the message is delivered at once",
@@ -83,7 +90,7 @@ _KINDS: Final = {
     ),
     "entry.wrong": _Kind(
         "index.entry_wrong_key", "key_hash",
-        "{entry}: found key hash {0:,}, which no key of the record at physical offset {1:,} has",
+        "{entry}: found key hash {0:,}, which no further key of the record at physical offset {1:,} has",
         "the hash of one of its record's keys",
     ),
     "entry.double": _Kind(
@@ -132,14 +139,16 @@ def _record_at(store: Store, phy_offset: int) -> VerifiedRecord | None:
 
 def say_unit(store: Store, file: str, what: str, mark: Mark, *, after: int = -1) -> Finding:
     """The finding of a run of units; `after` is the last logical offset of the queue that a record states."""
-    kind = _KINDS[what]
     queue = next(queue for queue in store.queues if queue.name == file)
     logical = queue.base_offset // QUEUE_UNIT.size + mark.first
     offset, size, tags = mark.values
+    record, cure = _record_at(store, offset), None
+    if what == "unit.tags" and record is not None and _waits_as_others(store, queue, record, tags):
+        what = "unit.delayed"
+    kind = _KINDS[what]
     field = "size" if what == "unit.invalid" and offset >= 0 else kind.field
     values = f"physical offset {offset:,}, size {size:,}, tags code {tags}"
     text = f"unit {logical:,}{_more(mark.length)} ({values}): {kind.text}"
-    record, cure = _record_at(store, offset), None
     if what == "unit.strange" and record is not None:
         text += f": {record.fixed.queue_id} of {record.topic}"
         cure = None if is_safe(record.topic) else _KEPT
@@ -148,13 +157,20 @@ def say_unit(store: Store, file: str, what: str, mark: Mark, *, after: int = -1)
         deviation = replace(deviation, allowed=_UNITS_CUT_OFF)
     elif what == "unit.recovered":
         deviation = replace(deviation, allowed=_RECOVERED)
-    clause = kind.clause or _clause_of_unit(queue, what, mark)
+    clause = kind.clause or _clause_of_unit(queue, what, mark, deviation.expected)
     if what == "unit.moved" and clause is None and record is not None:
         clause = "CQ-PUT-5" if logical < record.fixed.queue_offset else None  # one before is missing
     at = mark.first * QUEUE_UNIT.size + QUEUE_UNIT.offset_of(field)
     return finding(
         kind.code, file, at, text, severity=kind.severity, clause=clause, cure=cure, deviation=deviation
     )
+
+
+def _waits_as_others(store: Store, queue: StoreFile, record: VerifiedRecord, due: int) -> bool:
+    """Whether a delayed message waits as most of its level do, although the configuration states another delay."""
+    level = queue.queue_id or 0
+    shown = store.shown_delays[level : level + 1] if queue.topic == _SCHEDULE else ()
+    return store.conf is not None and (due - record.fixed.store_timestamp,) == shown
 
 
 def _unit_deviation(
@@ -169,7 +185,7 @@ def _unit_deviation(
     expected: object = _KINDS[what].expected
     if what == "unit.size":
         expected = fixed.total_size
-    elif what in ("unit.tags", "unit.recovered"):
+    elif what in ("unit.tags", "unit.delayed", "unit.recovered"):
         expected = tags_code(record.topic.encode(), record.pairs, fixed.store_timestamp, store.keys.delays)
     elif what == "unit.time":
         expected = f"the address of an ext unit with the store timestamp {fixed.store_timestamp}"
@@ -178,10 +194,12 @@ def _unit_deviation(
     return Deviation(field, found, expected, offset, mark.length)
 
 
-def _clause_of_unit(queue: StoreFile, what: str, mark: Mark) -> str | None:
+def _clause_of_unit(queue: StoreFile, what: str, mark: Mark, expected: object) -> str | None:
     """The clause of a fault, where it depends on the queue or on the unit before; None for the usual one."""
     light = (queue.topic or "").startswith(_LIGHT)
     if what == "unit.tags":
+        if isinstance(expected, int) and mark.values[2] == expected % _INT:
+            return None  # 32 bits of the code, in whatever queue
         return "CQ-LMQ-3" if light else "CQ-TAGS-2" if queue.topic == _SCHEDULE else None
     if what == "unit.moved" and mark.first:
         before = read_at(queue, (mark.first - 1) * QUEUE_UNIT.size, _OFFSET)
@@ -217,6 +235,7 @@ def say_entry(
     text = kind.text.format(*mark.values, entry=entry, first=mark.first, count=mark.length)
     assert store.geometry is not None
     at = entry_position(store.geometry, mark.first, field)
+    field = "phy_offset" if what == "entry.double" else field
     values = Deviation(f"entry {mark.first} {field}", value, expected, record, mark.length, allowed)
     cure = "none needed: it harms nothing" if kind.severity == "note" else None
     if what == "entry.wrong":
@@ -258,8 +277,11 @@ def _clause_of_missing(store: Store, run: KeyRun, files: Sequence[IndexSurvey]) 
     record = _record_at(store, run.begin)
     if record is not None and b"\1" in record.pairs.get(b"KEYS", b""):
         return "LOG-PROP-3"
-    in_next = any(survey.ends[:1] == (run.end,) for survey in files)
-    return "IDX-SVC-3" if in_next and run.end == run.next else None
+    filled = [survey.ends for survey in files if survey.ends]
+    at_roll = any(
+        before[1] <= run.begin and run.end <= following[0] for before, following in pairwise(filled)
+    )
+    return "IDX-SVC-3" if at_roll and run.count == 1 else None
 
 
 def _cure_of_keys(store: Store, phy_offset: int) -> str | None:
@@ -271,17 +293,19 @@ def _cure_of_keys(store: Store, phy_offset: int) -> str | None:
 def say_missing_keys(
     store: Store, runs: Sequence[KeyRun], files: Sequence[IndexSurvey], report: Callable[[Finding], None]
 ) -> None:
-    """Reports keys without an entry, at the first one's record."""
-    for run in runs:
+    """Reports keys without an entry, at the first one's record; with one clause for all that no restart explains."""
+    allowed = [_why_missing(store, run, files) for run in runs]
+    clauses = [_clause_of_missing(store, run, files) for run in runs]
+    is_one = len({clause for clause, why in zip(clauses, allowed, strict=True) if not why}) == 1
+    for run, why, of_run in zip(runs, allowed, clauses, strict=True):
         what = (
             f"{run.count:,} keys of the records at physical offsets {run.begin:,} to {run.end:,} are"
             if run.begin != run.end
             else f"{run.count:,} of the keys of the record at physical offset {run.begin:,} {'is' if run.count == 1 else 'are'}"
         )
         text = f"{what} not in the index: queries by key do not find them"
-        allowed = _why_missing(store, run, files)
-        values = Deviation("keys", "no entry", "an entry", run.begin, run.count, allowed)
-        clause = _clause_of_missing(store, run, files)
+        values = Deviation("keys", "no entry", "an entry", run.begin, run.count, why)
+        clause = of_run if why or is_one else None
         cure = _cure_of_keys(store, run.begin)
         report(
             finding(
@@ -328,6 +352,19 @@ def _unit_place(store: Store, topic: str, queue_id: int, logical: int) -> tuple[
             if size is not None and file.base_offset <= position < file.base_offset + size:
                 return file.name, position - file.base_offset
     return None
+
+
+def say_own_delays(store: Store, report: Callable[[Finding], None]) -> None:
+    """Reports the delays of levels that are taken from the units, as no configuration is given."""
+    own = [
+        f"level {level} waits {shown // 1000:,} s"
+        for level, (shown, usual) in enumerate(zip_longest(store.shown_delays, DELAYS), 1)
+        if shown != usual
+    ]
+    if own and store.conf is None:
+        text = f"not the default delays, but those of the units are expected, as no broker.conf is given: {', '.join(own)}"
+        file, cure = f"consumequeue/{_SCHEDULE}", "name the configuration with --broker-conf"
+        report(finding("queue.tags_code", file, None, text, severity="note", clause="CQ-TAGS-2", cure=cure))
 
 
 def say_unreached(store: Store, survey: IndexSurvey) -> Iterator[Finding]:

@@ -255,9 +255,8 @@ _STEP: Final = 1000  # ms: a delay is a whole number of seconds
 _UNIT: Final = QUEUE_UNIT.size
 
 
-def shown_delays(store: Files, expected: tuple[int, ...]) -> tuple[int, ...]:
-    """Ms of each level: what most of its units wait, else the `expected` delay."""
-    levels = list(expected)
+def _shown_delays(store: Files) -> tuple[int, ...]:
+    levels = list(DELAYS)
     for file in store.queues:
         level = file.queue_id
         if file.topic != _SCHEDULE or level is None or level < 0:
@@ -425,8 +424,13 @@ class Store(Files):
 
     @cached_property
     def delays(self) -> tuple[int, ...]:
-        """Ms of each delay level: what most of its units wait, else of the configuration, else the default."""
-        return shown_delays(self, DELAYS if self.conf is None else self.conf.delays)
+        """Ms of each delay level: of the configuration; without one what most of its units wait, else the default."""
+        return self.shown_delays if self.conf is None else self.conf.delays
+
+    @cached_property
+    def shown_delays(self) -> tuple[int, ...]:
+        """Ms of each delay level: what most of its units wait, else the default."""
+        return _shown_delays(self)
 
     @cached_property
     def mode_off(self) -> bool:

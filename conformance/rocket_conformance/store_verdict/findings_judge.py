@@ -35,7 +35,6 @@ _OF_STARTS: Final = {"DLG-13", "LOG-DSP-13", "STORE-15"}
 """Clauses that hold where what a start leaves is found."""
 
 _NAMED: Final = re.compile(r"\b[A-Z0-9]+(?:-[A-Z]+)?-[0-9]+\b")
-_INT: Final = 1 << 32
 
 
 class FindingsJudge:
@@ -174,20 +173,11 @@ class FindingsJudge:
             clause, place = wrong_key(found, files, self._read())
         else:
             record = "" if deviation.record is None else f"record at {deviation.record:,}"
-            rule = "32 bits of the code" if _is_cut(deviation) else ""
-            clause = "CQ-TAGS-1" if rule else clause
             values = deviation.field, deviation.found, deviation.expected
-            place = Place(found.file, found.offset, *values, record, rule)
+            place = Place(found.file, found.offset, *values, record)
         seen.breaks(clause, place, count=deviation.count)
 
     def _is_undisturbed(self, deviation: Deviation) -> bool:
         """Whether the broker is known not to have been restarted since the record behind a deviation was stored."""
         record = deviation.record
         return self._undisturbed_from is not None and record is not None and record >= self._undisturbed_from
-
-
-def _is_cut(deviation: Deviation) -> bool:
-    """Whether a tags code is the lower 32 bits of the expected one."""
-    found, expected = deviation.found, deviation.expected
-    is_code = deviation.field.endswith("tags_code") and isinstance(found, int) and isinstance(expected, int)
-    return is_code and found == expected % _INT != expected  # type: ignore[operator]  # both are numbers

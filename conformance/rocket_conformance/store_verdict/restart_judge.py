@@ -370,6 +370,11 @@ def judge_crashes(
         run_crashes(broker, client, manifest, kills=kills, on_crash=stopped, on_restart=restarted)
         judge_continuation(look(store), starts, seen)
     verdict = judge_store(look(store), audit, manifest=manifest, seen=Observations(profile=seen.profile))
+    if "CQ-PUT-1" in verdict.observations.broken:  # a queue with a unit too many goes on after it
+        for found in (seen, verdict.observations):
+            found.leave_out(
+                ("STORE-13", "LOG-REC-6"), "logical offsets, which may follow from repeated units"
+            )
     for of_starts, heads in _FOLLOWING:
         if seen.broken.keys() & of_starts:
             verdict.observations.leave_out(

@@ -156,6 +156,17 @@ def test_delays_of_a_store_without_delayed_messages_are_those_of_its_broker(tmp_
     assert Store(tmp_path / "store").delays[:3] == (1000, 5000, 10_000)
 
 
+def test_units_of_another_configuration_are_a_note(tmp_path: Path) -> None:
+    """Of a real broker with the default delays: what its messages of level 2 and 18 wait is not what this configuration states."""
+    store = rocket_golden.open_store("mixed", tmp_path)
+    conf = read_broker_conf(put(tmp_path, "broker.conf", b"messageDelayLevel=1s 10s 10s\n"))
+    found = [
+        (one.severity, one.file, one.offset) for one in audit(store, conf=conf) if one.clause == "CQ-TAGS-2"
+    ]
+    queues = f"consumequeue/SCHEDULE_TOPIC_XXXX/1/{0:020}", f"consumequeue/SCHEDULE_TOPIC_XXXX/17/{0:020}"
+    assert found == [("note", file, 12) for file in queues]
+
+
 def test_a_folder_of_dledger_mode_without_an_entry_is_no_log(tmp_path: Path) -> None:
     """A broker in plain mode starts beside it, and delivers all."""
     store = rocket_golden.open_store("mixed", tmp_path)
