@@ -2,7 +2,10 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+StorePart = Literal["log", "queue", "index", "checkpoint", ""]
+"""A part of a store that a finding judges; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +30,10 @@ class Deviation:
 
 
 class AuditFinding(NamedTuple):
-    """One finding of an audit: its code, severity, clause, place and message, and the values that differ, if any."""
+    """One finding of an audit: its code, part of the store, severity, clause, place and message, and the values that differ, if any."""
 
     code: str
+    part: StorePart
     severity: str
     clause: str | None
     file: str

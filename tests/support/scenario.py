@@ -302,4 +302,5 @@ class Scenario(RealBroker):
         assert fault is not None or self.manifest.refused == []
         written = self.folder / f"{name}.json"
         self.manifest.write(written)
-        return judge_store(self.store, manifest=read_manifest(written))
+        conf = self.look_at(self.store).conf if known else None
+        return judge_store(self.store, manifest=read_manifest(written), conf=conf)

@@ -14,7 +14,7 @@ from rocket_spec.layout import EXT_END_MARK, INDEX_ENTRY, INDEX_HEADER, INDEX_SL
 from rocket_columnar.audit.checkpoint_check import ENTRIES_CUT_OFF
 from rocket_columnar.decode import Where, decode
 from rocket_columnar.facts import Store
-from rocket_columnar.findings import Finding, finding, strange, unread_findings
+from rocket_columnar.findings import Finding, check_names, finding, strange, unread_findings
 from rocket_columnar.formats import clean_utf8, parse_int, tags_code
 from rocket_columnar.index import IndexHeader
 from rocket_columnar.log import StoredRecords
@@ -106,7 +106,7 @@ def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], No
     """Checks that all consume-queue files have one length (CQ-FILE-1), and each begins where the one before it ends (CQ-FILE-2)."""
     sizes = sized(files)
     usual = usual_size([size for _, size in sizes], unit=QUEUE_UNIT.size)
-    _check_names(files, report, "CQ-FILE-2")
+    check_names(files, report, "queue.order", "CQ-FILE-2")
     ends: dict[tuple[str | None, int | None], int] = {}
     for file, size in sizes:
         if size != usual or size % QUEUE_UNIT.size:
@@ -128,23 +128,12 @@ def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], No
             report(
                 finding(
                     "queue.gap",
-                    f"{file.name.rpartition('/')[0]}/{end:020}",
+                    file.named(end),
                     None,
                     f"the file is missing; the next one begins at logical offset {stop:,} instead of {first:,}, where the "
                     "previous one ends: consumers cannot read across",
                 )
             )
-
-
-def _check_names(files: Sequence[StoreFile], report: Callable[[Finding], None], clause: str) -> None:
-    """Checks that names have their zeros: a load sorts a queue's files by name (`MappedFileQueue.doLoad`)."""
-    for file in files:
-        leaf, own = file.name.rpartition("/")[2], f"{'-' * (file.base_offset < 0)}{abs(file.base_offset):020}"
-        if leaf != own:
-            text = f"found a name that is not {own}: a broker reads the files of a queue in the order of their names"
-            cure = "give the file this name while the broker is down"
-            values = Deviation("name", leaf, own)
-            report(finding("queue.order", file.name, None, text, clause=clause, cure=cure, deviation=values))
 
 
 def check_ext_files(
@@ -156,7 +145,7 @@ def check_ext_files(
     """
     sizes = sized(files)
     usual = usual_size([size for _, size in sizes])
-    _check_names(files, report, "CQ-EXT-4")
+    check_names(files, report, "queue.order", "CQ-EXT-4")
     for file, size in sizes:
         if size != usual:
             text = f"found {size:,} bytes, expected {usual:,} as in the other ext files: a broker that uses them refuses to start"

@@ -38,15 +38,14 @@ class ChainProblem(NamedTuple):
 class _Walk:
     """The state of a walk over all chains."""
 
-    def __init__(self, slot_of: NDArray[np.int32], previous: NDArray[np.int32], puts: Replay) -> None:
-        self.puts = puts
+    def __init__(self, slot_of: NDArray[np.int32], previous: NDArray[np.int32], slots: int) -> None:
         self.slot_of = slot_of
         self.previous = previous
         self.owner = np.full(slot_of.size, -1, np.int32)
         self.problems: list[ChainProblem] = []
         self.counts: Counter[str] = Counter()
         self.first_more: dict[str, tuple[Literal["slot", "prev", "hash"], int]] = {}
-        self.bad_slot = np.zeros(puts.heads.size, np.bool_)
+        self.bad_slot = np.zeros(slots, np.bool_)
         self.bad_entry = np.zeros(slot_of.size, np.bool_)
         self.strays: list[tuple[int, int, int]] = []
 
@@ -109,20 +108,13 @@ class _Walk:
             )
 
     def settle_strays(self) -> None:
-        """Pointers to entries of other slots: the pointer is wrong if the entry is in its own chain, or too old; else its hash is."""
+        """Pointers to entries of other slots: the pointer is wrong if the entry is in its own chain, otherwise its hash is."""
         while self.strays:
             strays, self.strays = self.strays, []
             for source, slot, target in strays:
                 if self.owner[target] >= 0:
                     if self.owner[target] != slot:
                         self._met(source, slot, target)
-                    continue
-                if self.puts.target(source) > target:
-                    self.problem(
-                        "index.slot_hash",
-                        source,
-                        f"found {target:,}, an entry of slot {self.slot_of[target]:,}",
-                    )
                     continue
                 self.add(
                     "index.slot_hash",
@@ -169,7 +161,6 @@ def chain_problems(
     previous: NDArray[np.int32],
     slots: NDArray[np.int32],
     written: NDArray[np.bool_],
-    puts: Replay,
 ) -> list[ChainProblem]:
     """The faults of the slots and chains of a file.
 
@@ -180,9 +171,8 @@ def chain_problems(
         previous: prev field of each entry.
         slots: value of each slot; 0 if empty or left out.
         written: which entries must be found; the others may be.
-        puts: what puts of the same entries make of them.
     """
-    walk = _Walk(slot_of, previous, puts)
+    walk = _Walk(slot_of, previous, slots.size)
     for slot in np.flatnonzero(slots).tolist():
         walk.follow(-1 - slot, slot, int(slots[slot]))
     walk.settle_strays()
@@ -260,10 +250,6 @@ class Replay:
         """Before the first put."""
         return cls(np.zeros(geometry.hash_slot_num, np.int32), np.zeros(geometry.hash_slot_num, np.bool_))
 
-    def target(self, source: int) -> int:
-        """The entry to which a wrong prev field, or for -1 - slot a slot, should lead; 0 for none, or an unknown one."""
-        return self.previous.get(source, 0) if source >= 0 else int(self.heads[-1 - source])
-
     def put(self, first: int, hashes: NDArray[np.int32], previous: NDArray[np.int32]) -> None:
         """Puts entries from number `first` on; those with a negative hash belong to no slot."""
         chosen = np.flatnonzero(hashes >= 0)
@@ -319,7 +305,7 @@ def check_content(
     problems = []
     if differs.any():
         bound = state.first_count if state.moving else count - put
-        problems = chain_problems(*_chains(windows, limit, bound, slots, differs), replay)
+        problems = chain_problems(*_chains(windows, limit, bound, slots, differs))
     found += [_of_problem(file, windows.geometry, replay, problem) for problem in problems]
     if not state.moving and not problems and not (put and used == state.header.hash_slot_count + 1):
         found += _check_slot_count(file, state.header.hash_slot_count, used, count)

@@ -114,7 +114,7 @@ def _check_owner(store: Store, number: int | None, parts: Sequence[RangeResult])
     recorded, own_name = _recorded(file), ""
     if foreign and recorded not in (-1, file.base_offset):
         text = f"found a file whose first record states physical offset {recorded:,}: it is another one under this name"
-        own_name = f"{file.name.rpartition('/')[0]}/{recorded:020}"
+        own_name = file.named(recorded)
     elif not astray or lone <= _FOREIGN * records:
         return None
     elif _is_indexed(parts):
@@ -375,7 +375,7 @@ def check_begin(store: Store, queues: Sequence[QueueSurvey], report: Callable[[F
             f"the log begins at physical offset {begin:,}, but {below:,} whole files of queues and index point below it, which a "
             "broker deletes with the log's: log files are missing, unless it was stopped while it deleted expired ones"
         )
-        name = f"{store.logs[0].name.rpartition('/')[0]}/{max(begin - size, 0):020}"
+        name = store.logs[0].named(max(begin - size, 0))
         if name not in {found.file for found in store.once(planned)}:  # something else is in its place
             allowed = (
                 "files of queues and index of messages before the log's beginning, which were to be deleted"

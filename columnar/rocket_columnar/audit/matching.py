@@ -17,7 +17,7 @@ from rocket_columnar.audit.ranges import AFTER, MOST, Frames, Range, RangeResult
 from rocket_columnar.facts import Store
 from rocket_columnar.formats import LONG_MAX, SCHEDULE_TOPIC, UNIT_DTYPE, hash_key, string_hash, tag_key
 from rocket_columnar.log import Requests, StoredRecords, batch_copies, goes_to
-from rocket_columnar.store import Sign, StoreFile, by_queue, is_safe, read_at
+from rocket_columnar.store import Sign, StoreFile, by_queue, is_safe, offset_name, read_at
 
 OUTSIDE: Final = 128
 """Flag: points outside the range, or is not a unit that 4.9.3 accepts; not checked."""
@@ -156,7 +156,7 @@ def _appended_meanwhile(store: Store, phy_offset: int) -> bool:
     files = {file.base_offset: file for file in store.logs}
     rolled = phy_offset // size * size if size else 0
     if rolled not in files and store.logs[0].source is None:
-        path = store.logs[0].path.with_name(f"{rolled:020}")
+        path = store.logs[0].path.with_name(offset_name(rolled))
         files[rolled] = replace(store.logs[0], path=path, base_offset=rolled)
     for base, file in files.items():
         if not base <= phy_offset < base + size:

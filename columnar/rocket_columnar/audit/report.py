@@ -166,7 +166,7 @@ def _check_parts(store: Store, report: _Report, *, quick: bool) -> None:
     if not store.queues:
         text = "the consume queues are missing, but the log contains records: consumers get no messages"
         report(finding("queue.missing_unit", "consumequeue", None, text, clause="CQ-FILE-3"))
-    if not store.indexes:
+    if not store.indexes and store.index_enabled:
         text = "the index files are missing, but the log contains records: no key is found"
         report(finding("index.missing_key", "index", None, text, clause="IDX-SVC-7"))
 
@@ -224,8 +224,6 @@ def findings(
     newest = max((part.newest for part in parts if part.newest is not None), default=None)
     _check_files(store, newest, log, report, quick=False)
     _unsafe(store, parts, report)
-    if plan.exact:
-        say_own_delays(store, report)
     yield from report.take()
     by_themselves = [*(survey.marks for survey in queues), *(survey.marks for survey in indexes)]
     marks = Marks.joined([*(part.marks for part in parts), *by_themselves])
@@ -245,8 +243,7 @@ def findings(
     for found in _check_indexes(plan, indexes, marks, known, hashes, report):
         yield from found
     say_missing_units(store, units, report)
-    if store.geometry is not None or all(header.index_count <= 1 for _, header in store.indexes):
-        say_missing_keys(store, keys, indexes, report)
+    say_missing_keys(store, keys, indexes, marks, report)
     dropped = sum(part.dropped for part in parts)
     if dropped:
         report.more(finding("index.missing_key", "commitlog", None, ""), MOST + dropped)
@@ -306,6 +303,7 @@ def _check_exactly(
     if not stored or store.live or not _is_whole(store, parts):
         return None
     check_room(store, parts, report)
+    say_own_delays(store, report)
     if not any(part.unsafe for part in parts):
         records = sum(part.held["LOG-REC-1"] for part in parts)
         report.held["LOG-REC-6"] += records - counts.check(store, report)

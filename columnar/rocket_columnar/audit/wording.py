@@ -11,7 +11,7 @@ from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.audit.checkpoint_check import CUT_OFF, ENTRIES_CUT_OFF
 from rocket_columnar.audit.file_survey import IndexSurvey
-from rocket_columnar.audit.ranges import KeyRun, Mark, UnitRun
+from rocket_columnar.audit.ranges import KeyRun, Mark, Marks, UnitRun
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, Severity, finding
 from rocket_columnar.formats import DELAYS, SCHEDULE_TOPIC, tags_code
@@ -48,7 +48,7 @@ _KINDS: Final = {
         clause="CQ-UNIT-2",
     ),
     "unit.lost": _Kind("queue.dangling", "phy_offset", "no record begins at that offset"),
-    "unit.strange": _Kind("queue.wrong_target", "phy_offset", "the record belongs to another queue", clause="CQ-FILE-3"),
+    "unit.strange": _Kind("queue.wrong_target", "phy_offset", "the record belongs to another queue"),
     "unit.hidden": _Kind(
         "queue.wrong_target", "phy_offset",
         "the message is prepared or rolled back, and belongs in no queue: consumers get it, and the units after it have moved",
@@ -157,7 +157,7 @@ def say_unit(store: Store, file: str, what: str, mark: Mark, *, after: int = -1)
         deviation = replace(deviation, allowed=_UNITS_CUT_OFF)
     elif what == "unit.recovered":
         deviation = replace(deviation, allowed=_RECOVERED)
-    clause = kind.clause or _clause_of_unit(queue, what, mark, deviation.expected)
+    clause = kind.clause or _clause_of_unit(store, queue, what, mark, deviation.expected)
     if what == "unit.moved" and clause is None and record is not None:
         clause = "CQ-PUT-5" if logical < record.fixed.queue_offset else None  # one before is missing
     at = mark.first * QUEUE_UNIT.size + QUEUE_UNIT.offset_of(field)
@@ -194,9 +194,11 @@ def _unit_deviation(
     return Deviation(field, found, expected, offset, mark.length)
 
 
-def _clause_of_unit(queue: StoreFile, what: str, mark: Mark, expected: object) -> str | None:
+def _clause_of_unit(store: Store, queue: StoreFile, what: str, mark: Mark, expected: object) -> str | None:
     """The clause of a fault, where it depends on the queue or on the unit before; None for the usual one."""
     light = (queue.topic or "").startswith(_LIGHT)
+    if what == "unit.strange":
+        return "CQ-LMQ-2" if light and store.light and queue.queue_id else "CQ-FILE-3"
     if what == "unit.tags":
         if isinstance(expected, int) and mark.values[2] == expected % _INT:
             return None  # 32 bits of the code, in whatever queue
@@ -268,8 +270,8 @@ def _why_missing(store: Store, run: KeyRun, files: Sequence[IndexSurvey]) -> str
     return _LOST if is_recovered or (run.next == min(firsts) and store.begin > 0) else ""
 
 
-def _clause_of_missing(store: Store, run: KeyRun, files: Sequence[IndexSurvey]) -> str | None:
-    """The clause that missing keys break; None for the usual one."""
+def _clause_of_missing(store: Store, run: KeyRun, rolls: Sequence[tuple[int, int]]) -> str | None:
+    """The clause that missing keys break; None for the usual one. `rolls` are the last offset of a file and the first of the next."""
     if not store.indexes:
         return "IDX-SVC-7"
     if store.transaction_at(run.begin):
@@ -277,11 +279,8 @@ def _clause_of_missing(store: Store, run: KeyRun, files: Sequence[IndexSurvey]) 
     record = _record_at(store, run.begin)
     if record is not None and b"\1" in record.pairs.get(b"KEYS", b""):
         return "LOG-PROP-3"
-    filled = [survey.ends for survey in files if survey.ends]
-    at_roll = any(
-        before[1] <= run.begin and run.end <= following[0] for before, following in pairwise(filled)
-    )
-    return "IDX-SVC-3" if at_roll and run.count == 1 else None
+    at_roll = run.count == 1 and any(before <= run.begin and run.end <= after for before, after in rolls)
+    return "IDX-SVC-3" if at_roll else None
 
 
 def _cure_of_keys(store: Store, phy_offset: int) -> str | None:
@@ -291,11 +290,21 @@ def _cure_of_keys(store: Store, phy_offset: int) -> str | None:
 
 
 def say_missing_keys(
-    store: Store, runs: Sequence[KeyRun], files: Sequence[IndexSurvey], report: Callable[[Finding], None]
+    store: Store,
+    runs: Sequence[KeyRun],
+    files: Sequence[IndexSurvey],
+    marks: Marks,
+    report: Callable[[Finding], None],
 ) -> None:
     """Reports keys without an entry, at the first one's record; with one clause for all that no restart explains."""
+    unknown = store.geometry is None and any(header.index_count > 1 for _, header in store.indexes)
+    if unknown or not store.index_enabled:
+        return
+    astray = any(what == "entry.wrong" for what, _ in marks.runs)  # in their place
+    ends = [] if astray else [survey.ends for survey in files if survey.ends]
+    rolls = [(before[1], after[0]) for before, after in pairwise(ends)]
     allowed = [_why_missing(store, run, files) for run in runs]
-    clauses = [_clause_of_missing(store, run, files) for run in runs]
+    clauses = [_clause_of_missing(store, run, rolls) for run in runs]
     is_one = len({clause for clause, why in zip(clauses, allowed, strict=True) if not why}) == 1
     for run, why, of_run in zip(runs, allowed, clauses, strict=True):
         what = (
@@ -319,10 +328,17 @@ def say_missing_units(
 ) -> None:
     """Reports records without a unit, at the place in the queue's file where the unit should be, otherwise in the log."""
     for (topic, queue_id), runs in queues.items():
-        light = topic.startswith(_LIGHT)
-        known = any((file.topic, file.queue_id) == (topic, queue_id) for file in store.queues)
+        numbers = {file.queue_id for file in store.queues if file.topic == topic}
+        known = queue_id in numbers
+        light = (
+            ""
+            if not topic.startswith(_LIGHT)
+            else "CQ-LMQ-2"
+            if store.light and numbers - {0}
+            else "CQ-LMQ-1"
+        )
         for run in runs:
-            clause = "CQ-LMQ-1" if light else "LOG-DSP-7" if store.transaction_at(run.phy_offset) else None
+            clause = light or ("LOG-DSP-7" if store.transaction_at(run.phy_offset) else None)
             file, at = _unit_place(store, topic, queue_id, run.first) or store.at(run.phy_offset)
             report(
                 finding(

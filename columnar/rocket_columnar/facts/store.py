@@ -411,16 +411,21 @@ class Store(Files):
 
     @cached_property
     def light(self) -> bool:
-        """Whether light queues have the number 0 (`enableLmq`): as their files show, or the configuration without any."""
+        """Whether light queues have the number 0 (`enableLmq`): if the configuration states it, or their files show it."""
         named = any(file.light for file in (*self.queues, *self.batches))
-        return (
-            self.conf.light_queues if self.conf is not None and not named else has_light_queues(self.queues)
-        )
+        if self.conf is not None and (self.conf.light_queues or not named):
+            return self.conf.light_queues
+        return has_light_queues(self.queues)
 
     @cached_property
     def multi_dispatch(self) -> bool:
         """Whether records name further queues (`enableMultiDispatch`): by the configuration, else if it has light queues."""
         return any(file.light for file in self.queues) if self.conf is None else self.conf.multi_dispatch
+
+    @property
+    def index_enabled(self) -> bool:
+        """Whether the broker makes index files (`messageIndexEnable`)."""
+        return self.conf is None or self.conf.index_enabled
 
     @cached_property
     def delays(self) -> tuple[int, ...]:

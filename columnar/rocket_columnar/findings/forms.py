@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypedDict, Unpack
 
-from rocket_spec.deviations import AuditFinding, Deviation
+from rocket_spec.deviations import AuditFinding, Deviation, StorePart
 
 Severity = Literal["error", "warning", "note"]
 
@@ -65,7 +65,9 @@ class Finding:
     def for_judges(self) -> AuditFinding:
         """The part of it that a judge of clauses needs."""
         place = self.file, self.offset, self.message
-        return AuditFinding(self.code, self.severity, self.clause, *place, self.deviation)
+        return AuditFinding(
+            self.code, CODES[self.code].part, self.severity, self.clause, *place, self.deviation
+        )
 
     def row(self) -> dict[str, str | int | None]:
         """Its printed values, by name."""
@@ -91,6 +93,7 @@ class _Code(NamedTuple):
     """The defaults of a finding.
 
     Attributes:
+        part: the part of a store that it judges; empty for one that follows from the store's state or configuration.
         severity: usual severity.
         clause: the clause that it breaks, or None.
         meaning: what it means for those who send, consume and query.
@@ -98,6 +101,7 @@ class _Code(NamedTuple):
         remedy: the kind of that cure.
     """
 
+    part: StorePart
     severity: Severity
     clause: str | None
     meaning: str
@@ -108,7 +112,7 @@ class _Code(NamedTuple):
 def _index(severity: Severity, clause: str, meaning: str) -> _Code:
     """The defaults of a finding that a rebuild of the index files cures."""
     cure = "rebuild the index files with `rocketspec rebuild` and put them in place while the broker is down"
-    return _Code(severity, clause, meaning, cure, "index")
+    return _Code("index", severity, clause, meaning, cure, "index")
 
 
 def _queue(severity: Severity, clause: str, meaning: str) -> _Code:
@@ -116,13 +120,13 @@ def _queue(severity: Severity, clause: str, meaning: str) -> _Code:
     cure = (
         "rebuild the consume queues with `rocketspec rebuild` and put them in place while the broker is down"
     )
-    return _Code(severity, clause, meaning, cure, "queues")
+    return _Code("queue", severity, clause, meaning, cure, "queues")
 
 
 def _log(severity: Severity, clause: str, meaning: str) -> _Code:
     """The defaults of a finding that only a replica cures."""
     cure = "copy the file from a replica; the messages in this range cannot be recovered from the rest of the store"
-    return _Code(severity, clause, meaning, cure, "replica")
+    return _Code("log", severity, clause, meaning, cure, "replica")
 
 
 CODES: Final[dict[str, _Code]] = {
@@ -130,6 +134,7 @@ CODES: Final[dict[str, _Code]] = {
         "error", "IDX-FILE-1", "the file was truncated or extended: some of its keys are not found"
     ),
     "index.geometry": _Code(
+        "index",
         "error",
         "IDX-FILE-1",
         "the file has a different number of slots and entries than the broker is configured for: queries read the wrong places",
@@ -155,6 +160,7 @@ CODES: Final[dict[str, _Code]] = {
     ),
     "index.missing_key": _index("warning", "IDX-SVC-2", "a query by key does not find the message"),
     "index.ahead_of_log": _Code(
+        "index",
         "error",
         "IDX-HDR-3",
         "new messages are silently not indexed until the log has grown past that offset",
@@ -162,6 +168,7 @@ CODES: Final[dict[str, _Code]] = {
         "index",
     ),
     "index.empty": _Code(
+        "index",
         "warning",
         "IDX-FILE-2",
         "it takes space and time, and contains no keys",
@@ -170,6 +177,7 @@ CODES: Final[dict[str, _Code]] = {
     ),
     "index.name_order": _index("error", "IDX-SVC-8", "queries stop too early, and puts go into an old file"),
     "index.double_entry": _Code(
+        "index",
         "note",
         "IDX-SVC-2",
         "a recovery, or dispatch that is stuck at a message, indexed messages again",
@@ -181,6 +189,7 @@ CODES: Final[dict[str, _Code]] = {
         "error", "CQ-FILE-2", "consumers stop here; a restart may delete the rest of the queue"
     ),
     "queue.empty": _Code(
+        "queue",
         "warning",
         "CQ-TRUNC-3",
         "a start of the broker takes the file's first bytes for a unit: every pull there fails",
@@ -211,18 +220,21 @@ CODES: Final[dict[str, _Code]] = {
         "error", "LOG-REC-4", "consumers get damaged bytes, and a recovery truncates the log here"
     ),
     "log.torn": _Code(
+        "log",
         "warning",
         "LOG-FILE-2",
         "the last write did not reach the disk completely",
         "none needed: the next start truncates the log here",
     ),
     "log.clock": _Code(
+        "log",
         "note",
         "IDX-SVC-4",
         "queries with a time window, and offsets by time, may miss messages",
         "none needed: the times stay as they were stored",
     ),
     "checkpoint.ahead": _Code(
+        "checkpoint",
         "error",
         "CKP-1",
         "a recovery begins too late: queues and index stay incomplete",
@@ -230,6 +242,7 @@ CODES: Final[dict[str, _Code]] = {
         "checkpoint",
     ),
     "checkpoint.behind": _Code(
+        "checkpoint",
         "warning",
         "CKP-1",
         "a recovery starts far back, and may delete full index files",
@@ -238,6 +251,7 @@ CODES: Final[dict[str, _Code]] = {
         "checkpoint",
     ),
     "config.unreadable": _Code(
+        "",
         "error",
         "CFG-1",
         "the broker does not start, or starts without what the file held",
@@ -245,6 +259,7 @@ CODES: Final[dict[str, _Code]] = {
         "config",
     ),
     "consumer.offset_beyond_queue": _Code(
+        "",
         "warning",
         "CFG-4",
         "the group gets messages again, or misses those that come before its offset",
@@ -252,18 +267,21 @@ CODES: Final[dict[str, _Code]] = {
         "offsets",
     ),
     "consumer.offset_below_minimum": _Code(
+        "",
         "warning",
         "CFG-4",
         "messages were deleted before the group consumed them",
         "none: the messages are gone; keep files longer (fileReservedTime), or consume faster",
     ),
     "delay.offset_beyond_queue": _Code(
+        "",
         "warning",
         "CFG-5",
         "delayed messages that were not delivered yet never are",
         "while the broker is down, set the level's offset in config/delayOffset.json to that of the first message to deliver",
     ),
     "topic.missing": _Code(
+        "",
         "warning",
         "CFG-1",
         "its messages cannot be consumed, and a deletion of unused topics removes its queues",
@@ -272,36 +290,42 @@ CODES: Final[dict[str, _Code]] = {
         "topics",
     ),
     "transaction.unresolved": _Code(
+        "",
         "note",
         "CFG-4",
         "consumers do not see these messages until their producer's group answers a check",
         "start a producer of the group, which answers the broker's checks",
     ),
     "store.abort": _Code(
+        "",
         "note",
         None,
         "a broker is running, or was killed",
         "none needed while a broker runs; else see `audit --restart`",
     ),
     "store.lag": _Code(
+        "",
         "note",
         None,
         "the newest messages have not been dispatched yet",
         "none needed: the broker dispatches them when it runs",
     ),
     "store.unreadable": _Code(
+        "",
         "warning",
         None,
         "it was not checked",
         "read the store as the user of its broker; after an input/output error, copy the file from a replica",
     ),
     "store.refused": _Code(
+        "",
         "error",
         "STORE-3",
         "the broker does not start",
         "see `audit --restart`",
     ),
     "store.unsafe_name": _Code(
+        "",
         "warning",
         "CQ-FILE-3",
         "the topic's queue cannot be written or rebuilt",

@@ -23,7 +23,7 @@ from rocket_columnar.decode import ExtUnits
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.log import TopicNames
 from rocket_columnar.rebuild.dispatched_columns import UNIT, Holes, LeftOut, Units, bucket_of, by_queue
-from rocket_columnar.store import StoreFile
+from rocket_columnar.store import StoreFile, offset_name
 
 # The units of the store's own queue files whose records the log lacks: in a hole, or because they expired.
 #
@@ -213,7 +213,7 @@ class OpenQueue:
         if begin > self._last:
             if self._last < 0:
                 self._directory.mkdir(parents=True, exist_ok=True)
-            path = self._directory / f"{begin:020}"
+            path = self._directory / offset_name(begin)
             with path.open("wb") as file:
                 file.truncate(self._file_size)
             self._last, self._path = begin, str(path)

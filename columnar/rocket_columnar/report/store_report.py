@@ -100,8 +100,6 @@ def audit(
     with nullcontext() if store.live else files_kept_open():
         found, conf = store.looked_at(look), store.conf
         if conf is not None:
-            if not conf.index_enabled:
-                found = [finding for finding in found if finding.code != "index.missing_key"]
             settled = {name for one in found for name, _ in one.settings}
             others = (one for one in mismatches(store, conf) if settled.isdisjoint(dict(one.settings)))
             found = [*others, *found]

@@ -430,7 +430,7 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool)
         begin = dispatch_from if later else behind
         again = dispatched_again(store, queues, begin, end, recovered_from=None if clean else walk_from)
     lost = LostKeys.none()
-    if store.conf is None or store.conf.index_enabled:
+    if store.index_enabled:
         begin = min(store.indexed_from(dispatch_from), max(dispatch_from, end))
         lost = lost_keys(store, {deletion.file for deletion in indexes}, [(-1, begin), *again.stated], work)
     refused = None if release.rules.get("checks_room") else too_long_record(store, end)

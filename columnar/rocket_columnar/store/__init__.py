@@ -55,6 +55,7 @@ from rocket_columnar.store.store_file import (
     in_order,
     is_gone,
     of_usual_size,
+    offset_name,
     read_at,
     shown_name,
     size_of,

@@ -99,6 +99,11 @@ class StoreFile:
         """Whether it is a file of a light queue."""
         return self.topic is not None and self.topic.startswith(LIGHT)
 
+    def named(self, offset: int) -> str:
+        """The name of the file of this log or queue that begins at an offset."""
+        folder, slash, _ = self.name.rpartition("/")
+        return f"{folder}{slash}{offset_name(offset)}"
+
     def open(self) -> AbstractContextManager[Reader]:
         """Opens the file to read parts of it; OSError if that fails."""
         return open_reader(self.path, self.source)
@@ -116,6 +121,11 @@ class StoreFile:
             return read_at(self, offset, length).ljust(min(length, size - offset), b"\0")
 
         return replace(self, source=Source(str(self.path), size, read))
+
+
+def offset_name(offset: int) -> str:
+    """The name of a file that begins at an offset of its log or queue (`UtilAll.offset2FileName`)."""
+    return f"{'-' * (offset < 0)}{abs(offset):020}"
 
 
 def is_gone(file: StoreFile) -> bool:

@@ -1,10 +1,11 @@
 """Judges the clauses of a store by the findings of its audit."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from rocket_spec.deviations import Audited, AuditFinding, Deviation
+from rocket_spec.deviations import Audited, AuditFinding, Deviation, StorePart
 from rocket_spec.layout import CHECKPOINT_SIZE
 
 from rocket_conformance.store_verdict.facts import store_of
@@ -94,15 +95,15 @@ class FindingsJudge:
             names = ", ".join(sorted(path.name for path in folder.iterdir()))
             self._seen.note(f"not judged: the batch queues of {names}, which audit checks")
 
-    def judge_indexes(self, files: Sequence[StoredIndex], *, enabled: bool) -> None:
-        """Judges the files of `index/`, in the order of their names; `enabled` is whether the broker makes an index."""
+    def judge_indexes(self, files: Sequence[StoredIndex]) -> None:
+        """Judges the files of `index/`, in the order of their names."""
         if not files:
-            if enabled:
+            if self._facts.index_enabled:
                 self._judge_no_index()
             return
         own = Observations(profile=self._seen.profile)
         unread = any(found.code == "index.size" for found in self._audited.findings)
-        self._judge("index", own, files, () if enabled and not unread else ("index.missing_key",))
+        self._judge("index", own, files, ("index.missing_key",) if unread or self._is_exchanged() else ())
         self._judge_tags(own)
         reading = reading_that_builds(files, self._read(), own.broken) if own.broken else None
         if reading is not None:
@@ -113,6 +114,14 @@ class FindingsJudge:
             note = "header values and missing keys, which may follow from wrong offsets of entries"
             own.leave_out(_OF_OFFSETS, note)
         self._seen.add(own)
+
+    def _is_exchanged(self) -> bool:
+        """Whether each missing key can have the entry of a wrong one in its place."""
+        counts = Counter[str]()
+        for found in self._audited.findings:
+            if found.deviation is not None and not found.deviation.allowed:
+                counts[found.code] += found.deviation.count
+        return 0 < counts["index.missing_key"] <= counts["index.entry_wrong_key"]
 
     def _judge_tags(self, own: Observations) -> None:
         """Judges whether there are entries of tags, which the release writes or does not (IDX-SVC-2)."""
@@ -133,16 +142,16 @@ class FindingsJudge:
 
     def _judge(
         self,
-        part: str,
+        part: StorePart,
         seen: Observations,
         files: Sequence[StoredIndex] = (),
         left_out: Sequence[str] = (),
     ) -> None:
-        """Takes down the findings whose code begins with `part`."""
+        """Takes down the findings on a part of the store."""
         for found in self._audited.findings:
             clause = "LOG-REC-3" if found.clause == _LONGER_THAN_MEMORY else found.clause
             is_judged = clause is not None and not clause.startswith(_LEFT_TO_AUDIT)
-            if found.code.startswith(part) and is_judged and found.code not in left_out:
+            if found.part == part and is_judged and found.code not in left_out:
                 self._take(found._replace(clause=clause), seen, files)
 
     def _take(self, found: AuditFinding, seen: Observations, files: Sequence[StoredIndex]) -> None:

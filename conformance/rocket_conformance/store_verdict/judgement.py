@@ -84,7 +84,7 @@ def judge_store(
     if facts.release is None and facts.signs:
         seen.profile = later_profile(tags="tags" in audited.signs)
     records = audited.held["LOG-REC-1"]
-    is_damaged = any(found.code.startswith("log.") for found in audited.findings)
+    is_damaged = any(found.part == "log" for found in audited.findings)
     if not records and not is_damaged:
         return StoreVerdict(facts.name, facts.clean, 0, seen)  # a log without records exercises nothing
     read = cache(lambda: read_log(facts, seen if facts.framed else Observations(profile=seen.profile)))
@@ -93,14 +93,13 @@ def judge_store(
     judge.judge_log()
     if facts.framed:
         records = len(read().records)
-    enabled = facts.conf is None or facts.conf.index_enabled
     if records:
-        judge.judge_indexes(indexes, enabled=enabled)
+        judge.judge_indexes(indexes)
         judge.judge_queues()
         judge.judge_checkpoint()
     else:
-        seen.note("index, queues and checkpoint are not judged: no record of the log can be read")
-    if manifest is not None:
+        seen.note("index, queues, checkpoint and answers are not judged: no record of the log can be read")
+    if manifest is not None and records:
         judge_known_flush(manifest, facts.checkpoint_times[0], read(), seen)
-        judge_workload(manifest, read(), indexes, seen, enabled=enabled)
+        judge_workload(manifest, read(), indexes, seen, enabled=facts.index_enabled)
     return StoreVerdict(facts.name, facts.clean, records, seen)

@@ -16,7 +16,7 @@ from rocket_spec.profiles import GROUND, differences
 
 from rocket_conformance.misreadings import MISREADINGS, OF_STORES
 from rocket_conformance.reference_adapter import REFERENCE, Library
-from rocket_conformance.store_verdict.index_bytes import ENTRY, StoredIndex
+from rocket_conformance.store_verdict.index_bytes import ENTRY, Entry, StoredIndex
 from rocket_conformance.store_verdict.observations import Place, as_releases_do
 from rocket_conformance.store_verdict.record_table import StoredRecord
 from rocket_conformance.store_verdict.stored_log import StoredLog
@@ -103,20 +103,19 @@ def wrong_key(found: AuditFinding, files: Sequence[StoredIndex], log: StoredLog)
     deviation = found.deviation
     assert deviation is not None
     stored = None if deviation.record is None else log.at(deviation.record)
-    place = Place(found.file, found.offset, deviation.field, deviation.found, deviation.expected)
+    number = next(number for number, file in enumerate(files) if file.name == found.file)
+    first = ((found.offset or 0) - files[number].entries.begin) // ENTRY.size
+    at = files[number].entries.begin + first * ENTRY.size
+    place = Place(found.file, at, f"entry {first + 1} key_hash", deviation.found, deviation.expected)
     if stored is None:
         return found.clause or "", place
-    entries, begin = next(file.entries for file in files if file.name == found.file), 0
-    first = end = ((found.offset or 0) - entries.begin) // ENTRY.size
-    while first - begin > 0 and entries[first - begin - 1].phy_offset == stored.position:
-        begin += 1
-    while end < len(entries) and entries[end].phy_offset == stored.position:
-        end += 1
-    hashes = [entries[number].key_hash for number in range(first - begin, end)]
+    earlier = _hashes(_before(files[: number + 1], first), stored)[::-1]
+    hashes = earlier + _hashes(_after(files[number:], first), stored)
+    begin = len(earlier)
     key, expected, clause = "", 0, "IDX-SVC-2"
     if begin < len(stored.hashes):
         key, expected = stored.keys[begin], stored.hashes[begin]
-        if len(hashes) == len(stored.hashes) and deviation.found not in stored.hashes:
+        if len(hashes) == len(stored.hashes) and sorted(hashes) != sorted(stored.hashes):
             clause = "IDX-HASH-2" if java.string_hash(key) == java.I32_MIN else "IDX-HASH-1"
     about = f"{stored}, key {key.partition('#')[2]!r}" if key else str(stored)
     place = replace(place, expected=expected if key else "no further key", record=about)
@@ -127,6 +126,25 @@ def wrong_key(found: AuditFinding, files: Sequence[StoredIndex], log: StoredLog)
             if [library.key_hash(text) for text in texts] == hashes:
                 return reading.clause, replace(place, rule=reading.rule)
     return clause, place
+
+
+def _hashes(entries: Iterator[Entry], stored: StoredRecord) -> list[int]:
+    """The hashes of the first entries, as far as they are those of a record."""
+    own = itertools.takewhile(lambda entry: entry.phy_offset == stored.position, entries)
+    return [entry.key_hash for entry in own]
+
+
+def _before(files: Sequence[StoredIndex], first: int) -> Iterator[Entry]:
+    """The entries before a place of the last file, from there to the first one of all."""
+    for file in reversed(files):
+        end = first if file is files[-1] else len(file.entries)
+        yield from (file.entries[place] for place in range(end - 1, -1, -1))
+
+
+def _after(files: Sequence[StoredIndex], first: int) -> Iterator[Entry]:
+    """The entries from a place of the first file on."""
+    for file in files:
+        yield from (file.entries[place] for place in range(first * (file is files[0]), len(file.entries)))
 
 
 @cache

@@ -178,7 +178,7 @@ def start_over(facts: Any, library: Library) -> None:
         ext_file_size=_file_size(store / "consumequeue_ext", 0) or None,
         hash_slot_num=geometry.hash_slot_num,
         index_num=geometry.index_num,
-        message_index_enable=conf is None or conf.index_enabled,
+        message_index_enable=facts.index_enabled,
         message_index_safe=conf is not None and conf.index_safe,
         multi_dispatch=facts.multi_dispatch,
         lmq=facts.light,

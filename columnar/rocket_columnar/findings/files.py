@@ -1,8 +1,9 @@
-"""Findings on the files of a commit log: their lengths and order, and gaps between records."""
+"""Findings on files: those of a commit log by their lengths, names and gaps, and those that cannot be read."""
 
+import os
 import struct
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final
@@ -21,7 +22,7 @@ from rocket_spec.layout import (
 from rocket_columnar.findings.forms import Finding, finding
 from rocket_columnar.formats import is_blank
 from rocket_columnar.log import Gap
-from rocket_columnar.store import StoreFile, read_at
+from rocket_columnar.store import StoreFile, Unreadable, read_at
 
 _HEAD: Final = struct.Struct(">ii20xq")
 _ENTRY: Final = struct.Struct(ENTRY.struct_format)
@@ -60,14 +61,14 @@ def check_log_files(
                     deviation=Deviation("length", size, usual),
                 )
             )
-    _check_names(files, report)
+    check_names(files, report, "log.position", "LOG-FILE-1")
     for before, file in pairwise(files):
         end = before.base_offset + usual
         if file.base_offset > end:
             report(
                 finding(
                     "log.gap",
-                    f"{file.name.rpartition('/')[0]}/{end:020}",
+                    file.named(end),
                     None,
                     f"no file holds physical offsets {end:,} to {file.base_offset:,}: "
                     "their messages are lost",
@@ -76,24 +77,23 @@ def check_log_files(
             )
 
 
-def _check_names(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:
+def check_names(
+    files: Sequence[StoreFile], report: Callable[[Finding], None], code: str, clause: str
+) -> None:
+    """Checks that files have the name of their offset: a load sorts those of a folder by name (`MappedFileQueue.doLoad`)."""
     for file in files:
-        folder, _, leaf = file.name.rpartition("/")
-        if leaf != (own := f"{file.base_offset:020}"):
-            text = (
-                f"found a name that is not {own}: a broker reads the log's files in the order of their names"
+        own = file.named(file.base_offset)
+        if file.name != own:
+            (_, leaf), (_, own_leaf) = os.path.split(file.name), os.path.split(own)
+            text = f"found a name that is not {own_leaf}: a broker reads the files of a folder in the order of their names"
+            values = Deviation("name", leaf, own_leaf)
+            cure = "give the file this name while the broker is down"
+            own_name = own if file.kind == "log" else ""
+            report(
+                finding(
+                    code, file.name, None, text, clause=clause, cure=cure, own_name=own_name, deviation=values
+                )
             )
-            own_name, values = f"{folder}/{own}", Deviation("name", leaf, own)
-            found = finding(
-                "log.position",
-                file.name,
-                None,
-                text,
-                clause="LOG-FILE-1",
-                own_name=own_name,
-                deviation=values,
-            )
-            report(found)
 
 
 def _any_byte(file: StoreFile, begin: int, end: int) -> bool:
@@ -175,3 +175,44 @@ def _gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool
     if RECORD_FIXED_V4 <= length <= size - at and recorded != begin:
         return finding("log.position", file.name, at + RECORD.offset_of("phy_offset"), lost)
     return finding("log.length", file.name, at, lost)
+
+
+# Files that cannot be read, and what cannot be judged without them.
+
+
+_LOG: Final = (
+    "whether units and entries point to its records",
+    ("queue.dangling", "index.entry_dangling", "index.ahead_of_log", "checkpoint.ahead", "log.torn"),
+)
+
+_FILES: Final = ("checkpoint", "lock")
+
+_HIDDEN: Final = {
+    "index": ("whether the index has every key", ("index.missing_key", "index.name_order")),
+    "consumequeue": ("whether the queues have every unit", ("queue.missing_unit", "queue.gap")),
+    "consumequeue_ext": ("what units of its queue refer to", ("queue.tags_code",)),
+    "checkpoint": ("the times that a recovery begins with", ()),
+    "lock": ("whether a broker runs", ()),
+}
+"""By top folder of an unreadable file: the checks that need the file, in words, and the codes of their findings; `_LOG` for all others."""
+
+
+def unread_findings(skipped: Iterable[tuple[str, str]]) -> list[Finding]:
+    """One finding on each file or directory of a store that a listing left out as unreadable, or what has a checkpoint's name."""
+    return [
+        finding(
+            "store.unreadable",
+            name,
+            None,
+            f"cannot be read: {reason}; not checked: this part, and {_HIDDEN.get(name.partition('/')[0], _LOG)[0]}"
+            + (": a broker refuses to start" if name in _FILES else ""),
+        )
+        for name, reason in skipped
+        if isinstance(reason, Unreadable) or name == "checkpoint"
+    ]
+
+
+def hidden_codes(findings: Iterable[Finding]) -> frozenset[str]:
+    """The codes of findings that may only follow from what could not be read."""
+    names = (found.file for found in findings if found.code == "store.unreadable")
+    return frozenset(code for name in names for code in _HIDDEN.get(name.partition("/")[0], _LOG)[1])
