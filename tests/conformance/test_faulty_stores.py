@@ -174,6 +174,20 @@ def test_faults_of_the_dispatch(fault: str, tmp_path: Path) -> None:
     both_name(made(tmp_path / "store", Mutant(name, clause, module, old, new).library()), clause)
 
 
+def swap_slots(store: Path) -> None:
+    """Has the two slots with the longest chains of the first index file lead to each other's entries."""
+    path = min((store / "index").iterdir())
+    data = path.read_bytes()
+
+    def length(entry: int) -> int:
+        at = 40 + 4 * 97 + 20 * entry + 16
+        return 0 if not entry else 1 + length(int.from_bytes(data[at : at + 4]))
+
+    slots = sorted(range(40, 40 + 4 * 97, 4), key=lambda at: length(int.from_bytes(data[at : at + 4])))
+    for at, other in (slots[-2:], slots[:-3:-1]):
+        overwrite(path, at, data[other : other + 4])
+
+
 OF_FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "index files are numbered": ("IDX-SVC-4", lambda store: renamed(store, "index", lambda at, _: f"{at:020}")),
     "queue files have no zeros": (
@@ -185,6 +199,13 @@ OF_FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
         lambda store: renamed(store, "consumequeue_ext", lambda _, base: str(base)),
     ),
     "a checkpoint of 24 bytes": ("CKP-2", lambda store: os.truncate(store / "checkpoint", 24)),
+    "two slots are swapped": ("IDX-PUT-7", swap_slots),
+    "an ext file is that of a later place": (
+        "CQ-EXT-4",
+        lambda store: (store / f"consumequeue_ext/Plain/0/{500:020}").rename(
+            store / f"consumequeue_ext/Plain/0/{1000:020}"
+        ),
+    ),
     "no time of the queues": ("CQ-PUT-9", lambda store: overwrite(store / "checkpoint", 8, bytes(8))),
     "index time of a file's begin": (
         "IDX-SVC-18",
@@ -210,7 +231,12 @@ def both_name(store: Path, clause: str) -> None:
     assert judge_store(store).with_outcome("broken") == [clause]
     found = list(audit(store, "exact"))
     assert clause in {one.clause for one in found}
-    also = {"CQ-PUT-3", "CKP-6", "IDX-SVC-2"}  # what follows from it for consumers, a recovery and queries
+    also = {
+        "CQ-PUT-3",
+        "CKP-6",
+        "IDX-SVC-2",
+        "CQ-EXT-2",
+    }  # what follows from it for consumers, a recovery and queries
     assert {one.clause for one in found if one.severity != "note"} <= {clause, *also}
 
 
@@ -229,6 +255,20 @@ def test_one_file_that_ends_early_may_be_that_of_a_kill(tmp_path: Path) -> None:
     assert judged.with_outcome("broken") == []
     (note,) = judged.observations.notes
     assert note.startswith("a blank whose record is not stored")
+
+
+def test_a_light_queue_of_another_number(tmp_path: Path) -> None:
+    store = made(tmp_path / "store")
+    (store / "consumequeue/%LMQ%b/0").rename(store / "consumequeue/%LMQ%b/5")
+    conf = read_broker_conf(put(tmp_path, "broker.conf", (SETTINGS + LIGHT).encode()))
+    assert judge_store(store, conf=conf).with_outcome("broken") == ["CQ-LMQ-2"]
+
+
+def test_hashes_that_another_key_of_the_message_has(tmp_path: Path) -> None:
+    """Those of m5-0 and m5-1, say, may differ in the last bit: a message with both seems to have them in another order."""
+    fault = Mutant("other bit", "IDX-HASH-1", "index_file", "string_hash(key)", "(string_hash(key) ^ 1)")
+    store = made(tmp_path / "store", fault.library())
+    assert judge_store(store).with_outcome("broken") == ["IDX-HASH-1"]
 
 
 def test_two_faults_at_once(tmp_path: Path) -> None:

@@ -247,6 +247,9 @@ def _queue_time(store: Store, times: dict[str, int], log: LogTimes, held: Counte
 def _index_time(store: Store, time: int, held: Counter[str]) -> list[_Wrong]:
     """The index time is the end of the last full file, once the broker stopped (IDX-SVC-18)."""
     ends = [header.end_timestamp for _, header in store.indexes[:-1] if header.index_count > 1]
+    last, most = store.indexes[-1:], 0 if store.geometry is None else store.geometry.index_num
+    if any(0 < most <= header.index_count and header.end_timestamp == time for _, header in last):
+        return []  # a start after a kill deleted the one after it
     if not store.indexes or not ends or time == ends[-1]:
         held["IDX-SVC-18"] += bool(store.indexes and time)
         return []

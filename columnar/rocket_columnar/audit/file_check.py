@@ -153,12 +153,19 @@ def check_ext_files(
             at = min(size, usual)
             report(finding("queue.size", file.name, at, text, cure=cure, remedy="replica"))
     for file, following in pairwise(files):
-        if (
-            held is None
-            or file.sequence != following.sequence
-            or size_of(file) is None
-            or size_of(following) is None
-        ):
+        if file.sequence != following.sequence:
+            continue
+        end = file.base_offset + usual
+        if following.base_offset != end:
+            text = f"the next file begins at {following.base_offset:,} instead of {end:,}: units point to ext units that are not there"
+            cure = "copy the file from a replica: its content cannot be rebuilt"
+            report(
+                finding(
+                    "queue.gap", file.named(end), None, text, clause="CQ-EXT-4", cure=cure, remedy="replica"
+                )
+            )
+            continue
+        if held is None or size_of(file) is None or size_of(following) is None:
             continue
         found = _end_of_ext(file, following)
         if found is None:

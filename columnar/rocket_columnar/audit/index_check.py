@@ -108,13 +108,26 @@ class _Walk:
             )
 
     def settle_strays(self) -> None:
-        """Pointers to entries of other slots: the pointer is wrong if the entry is in its own chain, otherwise its hash is."""
+        """Pointers to entries of other slots: the pointer is wrong if the entry is in a chain of its own, otherwise its hash is."""
+
+        def is_at_home(entry: int) -> bool:
+            """Whether two links from an entry on are of its own slot, which the hashes of other chains hardly are."""
+            older = int(self.previous[entry])
+            oldest = int(self.previous[older]) if 0 < older < entry else 0
+            slots = self.slot_of[[entry, older, oldest]]
+            return 0 < oldest < older and bool((slots == slots[0]).all())
+
+        few = 4 * len(self.strays) < self.bad_slot.size  # else it is how slots are chosen
         while self.strays:
             strays, self.strays = self.strays, []
             for source, slot, target in strays:
                 if self.owner[target] >= 0:
                     if self.owner[target] != slot:
                         self._met(source, slot, target)
+                    continue
+                if few and self.slot_of[target] >= 0 and is_at_home(target):
+                    text = f"found {target:,}, an entry of slot {self.slot_of[target]:,}"
+                    self.problem("index.slot_hash", source, text)
                     continue
                 self.add(
                     "index.slot_hash",

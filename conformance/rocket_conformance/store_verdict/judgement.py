@@ -91,7 +91,7 @@ def judge_store(
     undisturbed = None if manifest is None else first_undisturbed(manifest)
     judge = FindingsJudge(facts, audited, seen, read, undisturbed_from=undisturbed)
     judge.judge_log()
-    if facts.framed:
+    if facts.framed and records:
         records = len(read().records)
     if records:
         judge.judge_indexes(indexes)
