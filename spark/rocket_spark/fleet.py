@@ -155,7 +155,7 @@ def query_task(asked: Asked, task: FoundStore) -> list[Row]:
                 replace(file, path=place / file.name, source=None) for file in files if file.kind == "index"
             ]
             others = [file for file in files if file.kind != "index"]
-            with OpenStore(Store.of_files([*near_by, *others]), task.geometry) as store:
+            with OpenStore(Store.of_files([*near_by, *others], geometry=task.geometry)) as store:
                 return _found(store, asked, files)
     with OpenStore(task.path, task.geometry, commitlog=task.commitlog) as store:
         needed = asked.time is not None or asked.topic is None

@@ -1,15 +1,14 @@
 """The index files and the commit log of a store, open to be searched."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 from zlib import crc32
 
-from rocket_spec.errors import FormatError, MalformedError, UsageError
+from rocket_spec.errors import MalformedError
 from rocket_spec.layout import Geometry
 from rocket_spec.tables import TABLES
 
@@ -36,7 +35,6 @@ from rocket_columnar.store import (
     is_gone,
     raise_of_process,
     require_store,
-    usual_size,
 )
 
 # The index files of a store as a broker's start would load them, opened to read.
@@ -64,7 +62,7 @@ class IndexSet:
     damaged: tuple[tuple[str, str], ...] = ()
 
 
-def open_indexes(store: Store, given: Geometry | None, stack: ExitStack) -> IndexSet:
+def open_indexes(store: Store, stack: ExitStack) -> IndexSet:
     """Opens the index files of a store; `stack` closes them.
 
     A name that is not a Java long is skipped, and loading ends at one that cannot be opened as a file. A file
@@ -91,7 +89,11 @@ def open_indexes(store: Store, given: Geometry | None, stack: ExitStack) -> Inde
             reason = error.strerror or str(error)
             skipped.append((file.name, f"it cannot be read: {reason.lower()}"))
     filled = [file for file in readable if file.path.stat().st_size]
-    guess, damaged = _geometry(filled, given) if filled else (None, [])
+    there = Store.of_files([*filled, *store.logs], name=store.name, geometry=store.given_geometry)
+    there.conf = store.conf
+    if there.geometry_fault is not None:
+        raise there.geometry_fault
+    guess = there.geometry_guess
     if guess is None:
         skipped += [(file.name, "it is empty") for file in readable]
         return IndexSet((), tuple(skipped), None)
@@ -99,7 +101,7 @@ def open_indexes(store: Store, given: Geometry | None, stack: ExitStack) -> Inde
         (file.name, stack.enter_context(IndexFile.open_for_reading(file.path, guess.geometry)))
         for file in readable
     ]
-    return IndexSet(tuple(files), tuple(skipped), guess, tuple(damaged))
+    return IndexSet(tuple(files), tuple(skipped), guess, tuple(_damaged(filled, guess.geometry)))
 
 
 def _allow_open_files(count: int) -> None:
@@ -115,34 +117,18 @@ def _allow_open_files(count: int) -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _geometry(
-    files: Sequence[StoreFile], given: Geometry | None
-) -> tuple[GeometryGuess, list[tuple[str, str]]]:
-    """The geometry of all, or of those that are sound; and what is wrong with the others."""
-    try:
-        return resolve(files, given), []
-    except (FormatError, UsageError) as error:
-        whole = error
-    sizes = [file.size() for file in files]
-    usual = usual_size(sizes) if given is None else given.file_size
-    sound: list[StoreFile] = []
-    damaged: list[tuple[str, str]] = []
-    for file, size in zip(files, sizes, strict=True):
-        if size != usual:
-            how = "cut short" if size < usual else "too long"
-            damaged.append((file.name, f"{how}: found {size:,} bytes, expected {usual:,}"))
+def _damaged(files: Sequence[StoreFile], geometry: Geometry) -> Iterator[tuple[str, str]]:
+    """The names of the files that are not whole, and what is wrong with each."""
+    for file in files:
+        size = file.size()
+        if size != geometry.file_size:
+            how = "cut short" if size < geometry.file_size else "too long"
+            yield file.name, f"{how}: found {size:,} bytes, expected {geometry.file_size:,}"
             continue
         try:
-            resolve([file], given)
+            resolve([file], geometry)
         except MalformedError as error:
-            damaged.append((file.name, f"found {error.found}, expected {error.expected}"))
-            continue
-        except UsageError:  # the geometry may not follow from one file alone
-            pass
-        sound.append(file)
-    if not sound or not damaged:
-        raise whole
-    return resolve(sound, given), damaged
+            yield file.name, f"found {error.found}, expected {error.expected}"
 
 
 def _loaded(store: Store) -> tuple[list[StoreFile], list[tuple[str, str]]]:
@@ -341,7 +327,7 @@ class OpenFiles:
 
     Args:
         store: the store, which then knows the rest, or its directory.
-        geometry: of the index files; inferred from their content if not given.
+        geometry: of the index files of a directory; inferred from their content if not given.
         commitlog: further directories of the commit log, as for `find_files`.
 
     Raises:
@@ -357,12 +343,10 @@ class OpenFiles:
         *,
         commitlog: Sequence[Path | str] = (),
     ) -> None:
-        self.store = as_store(store, commitlog=commitlog)
+        self.store = as_store(store, commitlog=commitlog, geometry=geometry)
         if self.store.path is not None:
             require_store(self.store.path, ("index", "commitlog"))
-        self.indexes, self.log, self._stack = self.store.looked_at(
-            partial(self._open, geometry), despite_unreadable=False
-        )
+        self.indexes, self.log, self._stack = self.store.looked_at(self._open, despite_unreadable=False)
 
     @property
     def skipped(self) -> tuple[tuple[str, str], ...]:
@@ -370,14 +354,9 @@ class OpenFiles:
         log = (skip for skip in self.store.skipped if not skip[0].startswith(("index/", "consumequeue")))
         return (*self.indexes.skipped, *log)
 
-    def _open(self, geometry: Geometry | None) -> tuple[IndexSet, CommitLog, ExitStack]:
-        store = self.store
+    def _open(self) -> tuple[IndexSet, CommitLog, ExitStack]:
         with ExitStack() as stack:
-            return (
-                open_indexes(store, geometry or store.shape, stack),
-                CommitLog(store, stack),
-                stack.pop_all(),
-            )
+            return open_indexes(self.store, stack), CommitLog(self.store, stack), stack.pop_all()
 
     def __enter__(self) -> Self:
         return self

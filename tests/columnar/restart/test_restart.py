@@ -11,7 +11,7 @@ from rocket_columnar.index import IndexFile
 from rocket_columnar.log import LostUnits, QueueStart, queue_starts
 from rocket_columnar.restart import Deletion, LostKey, restart
 from rocket_columnar.store import WorkDone, find_files
-from rocket_golden import open_store, stores, truth
+from rocket_golden import open_store, truth
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN, blank, checkpoint, ext_unit, overwrite, put, record, unit
 
@@ -31,14 +31,6 @@ def test_the_start_after_a_real_kill(tmp_path: Path) -> None:
         line["commit_log_offset"] for line in lines if line["type"] == "dispatch"
     )
     assert len(plan.lost) == 0
-
-
-@pytest.mark.parametrize("name", [name for name in stores() if name not in ("killed", "live-copy")])
-def test_a_clean_start_deletes_no_index_file_and_loses_nothing(name: str, tmp_path: Path) -> None:
-    plan = restart(open_store(name, tmp_path))
-    assert plan.clean
-    assert len(plan.lost) == 0
-    assert [deletion for deletion in plan.deletions if not deletion.file.startswith("commitlog/")] == []
 
 
 @pytest.fixture
