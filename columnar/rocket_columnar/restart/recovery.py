@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
-from zlib import crc32
 
 import numpy as np
 from rocket_spec.errors import MalformedError
@@ -451,7 +450,7 @@ def _sound(batch: Requests, begin: int) -> Requests | None:
 
 
 def _misplaced(reader: Reader, base_offset: int, at: int) -> tuple[int, int]:
-    """Length of a record that is sound but for its own offset, and by how much that is off; zeros if there is none."""
+    """Length of a record that verifies but for its own offset, and by how much that is off; zeros if there is none."""
     if at + RECORD_FIXED_V4 > reader.size:
         return 0, 0
     head = reader.read(at, RECORD_FIXED_V4).tobytes()
@@ -460,11 +459,7 @@ def _misplaced(reader: Reader, base_offset: int, at: int) -> tuple[int, int]:
         return 0, 0
     walk = Walk(reader, recorded - at, window=NARROW)  # as if it were at the offset that it gives
     record = walk.record(at)
-    if not isinstance(record, Record):
-        return 0, 0
-    body = walk.window[record.body :][: max(record.fixed.body_length, 0)].tobytes()
-    sound = not body or crc32(body) & 0x7FFFFFFF == record.fixed.body_crc
-    return (record.fixed.total_size, recorded - base_offset - at) if sound else (0, 0)
+    return (record.fixed.total_size, recorded - base_offset - at) if isinstance(record, Record) else (0, 0)
 
 
 def _rolls(file: StoreFile, at: int) -> bool:
