@@ -161,6 +161,8 @@ def answer(plan: Restart) -> str:
         text += f"; the list of topics lacks {counted(len(plan.unlisted), 'topic')}, whose messages cannot be consumed"
     if plan.missing:
         text += f"; {plan.missing:,} bytes of the log are missing already, and a start does not notice"
+    if plan.beyond is not None:
+        text += f"; then no message is dispatched until the log is longer than {plan.beyond:,} (STORE-14)"
     return f"a broker starts, and loses {text}"
 
 
@@ -176,8 +178,6 @@ def _show_text(plan: Restart) -> None:
         return
     say(f"the log is read from {plan.walk_from:,} and ends at {plan.log_end:,}")
     say(f"dispatch {'starts' if plan.clean else 'restarts'} at {plan.dispatch_from:,}")
-    if plan.beyond is not None:
-        say(f"then no message is dispatched until the log is longer than {plan.beyond:,} (STORE-14)")
     for name in plan.zeros:
         say(f"{name}: its first 20 bytes, zeros, become a unit: every pull there fails (CQ-TRUNC-3)")
     unlisted = "is not in the list of topics: none of its messages can be consumed (CFG-1)"
