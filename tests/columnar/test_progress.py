@@ -95,4 +95,4 @@ def test_a_prediction_of_a_start(store: Path, tmp_path: Path) -> None:
     assert len(usual.lost)
     assert (usual.walk_from, safe.walk_from) == (3 * 32_768, 2 * 32_768)
     assert reported.check() <= 2 * (size(store, "consumequeue", "index", "commitlog") + 32_768)
-    assert reported[0][0] == 32_768
+    assert 32_768 in {done for done, _ in reported}
