@@ -130,6 +130,8 @@ def plan(*, select: Sequence[str] = (), level: Level = "observed") -> list[Plann
         if not select or any(fnmatchcase(name, glob) for glob in select)
     ]
     chosen = [item for item in planned if level != "must" or item.level == "MUST"]
+    if planned and not chosen:
+        raise UsageError(f"--level must leaves out every case that matches {', '.join(select)}")
     if not chosen:
         raise UsageError(f"no case matches {', '.join(select)}; ids look like IDX-PUT-5/slot-equals-count")
     return chosen

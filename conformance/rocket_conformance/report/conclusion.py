@@ -367,7 +367,10 @@ def _stops(left: dict[str, CaseLine]) -> Iterator[Item]:
         where = f" in {operation}" if operation else ""
         title = f"{len(lines)} {'cases' if len(lines) > 1 else 'case'} {words}{where}{_known(lines)}"
         example = min(lines, key=lambda line: (line.examples > 1, line.id))
-        yield Item("stop", example.clauses[0], title, _costs(lines, example), example, lines, _ids(lines))
+        notes = (
+            _costs(lines, example) if verdict in {"crash", "timeout"} else ()
+        )  # the others are the adapter's
+        yield Item("stop", example.clauses[0], title, notes, example, lines, _ids(lines))
 
 
 def _causes(report: Report, left: dict[str, CaseLine]) -> Iterator[Item]:

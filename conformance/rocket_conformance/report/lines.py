@@ -313,11 +313,16 @@ class Baseline:
                 found.append(f"{excuse.glob}: matches no applicable case of this run")
             for line in ran:
                 if line.verdict == "pass":
-                    found.append(f"{excuse.glob}: {line.id} is pass, not {excuse.verdict}")
+                    found.append(f"{_named(excuse, line)} is pass, not {excuse.verdict}")
                 elif line.verdict == excuse.verdict and not excuse.excuses(line):
                     first = first_difference(line)
-                    found.append(f"{excuse.glob}: {line.id} first differs in {first}, not in {excuse.first}")
+                    found.append(f"{_named(excuse, line)} first differs in {first}, not in {excuse.first}")
         return [printable(text, limit=None) for text in found]
+
+
+def _named(excuse: Excuse, line: CaseLine) -> str:
+    """A line of a baseline, and the case that it is about if it is a glob."""
+    return line.id if excuse.glob == line.id else f"{excuse.glob}: {line.id}"
 
 
 def baseline_text(cases: Iterable[CaseLine], known: Baseline) -> str:

@@ -117,6 +117,7 @@ class ChildTransport:
         self._starting = threading.Lock()
         self._process: Process | None = None
         self._served = 0
+        self._last = ""
         self._start_seconds = self._clock = self._computed = 0.0
         self.line: bytes | Event = Event.SILENCE
         self.gave_up: str | None = None
@@ -340,13 +341,16 @@ class ChildTransport:
             answer = decode_line(self.line)
             token = answer.get("id")
             if not isinstance(token, str) or token not in waiting:
-                raise ProtocolError(f"answer with id {token!r}, which no unanswered case has")  # noqa: TRY301
+                second = f"second answer with id {token!r}, beside the first"
+                known = f"answer with id {token!r}, which no unanswered case has"
+                raise ProtocolError(second if token == self._last else known)  # noqa: TRY301
         except ProtocolError as error:
             if self._lenient:
                 return waiting.pop(oldest.token).fail("errored", str(error))
             fate = self._drop(patience=0.0)
             raise _BrokenError("errored", f"{error}; {_CHECK_HINT}; it {fate}") from error
         trial = waiting.pop(token)
+        self._last = token
         if trial is oldest:
             self._wind(next(iter(waiting.values()), None))  # the next one is the oldest now
         try:
