@@ -89,8 +89,9 @@ def dispatched_again(
     stated: list[tuple[int, int]] = []
     walk = StartWalk(store, min(position, puts.begin), end, names)
     for reader, base, batch in walk:
-        off = int(batch.phy_offset[-1] + batch.size[-1]) - walk.end
-        at = batch.phy_offset - off
+        begin = walk.end - int(batch.size[-1])
+        off = int(batch.phy_offset[-1]) - begin
+        at = np.array([begin]) if off else batch.phy_offset
         put = batch.queued & (at >= puts.begin)
         puts.add(batch, names, put, at)
         if off > 0 and at[0] >= puts.begin and batch.key_count[0]:

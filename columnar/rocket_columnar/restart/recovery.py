@@ -390,7 +390,7 @@ class StartWalk:
             for batch in scan.run(place, place + size if size else stop, exact=True, on_gap=lambda _: None):
                 sound = _sound(batch, base + shift + place)
                 if sound is not None:
-                    place = int(sound.phy_offset[-1] + sound.size[-1]) - base - shift
+                    place = int(sound.phy_offset[-1]) + int(sound.size[-1]) - base - shift
                     self.end = base + place
                     yield reader, base + shift, sound
                 if sound is not batch:

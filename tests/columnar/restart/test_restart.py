@@ -2,6 +2,7 @@
 
 import json
 import runpy
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -184,16 +185,32 @@ def queue_starts_of(root: Path, log_end: int) -> list[QueueStart]:
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_record_that_states_a_later_offset(tmp_path: Path) -> None:
-    """What a start of the real 4.9.3 came to: 250 of 261 messages, 235 by key, and `[SetReputOffset]` of 1099511627991."""
+@pytest.mark.parametrize(
+    ("stated", "units", "keys", "beyond"),
+    [(1 << 40, 10, 50, 1099511627991), (60_000, 8, 16, None), (-(1 << 63), 0, 0, None)],
+)
+def test_a_record_that_states_another_offset(
+    tmp_path: Path, stated: int, units: int, keys: int, beyond: int | None
+) -> None:
+    """The first as a start of the real 4.9.3: 250 of 261 messages, 235 by key, `[SetReputOffset]` of 1099511627991.
+
+    The others as the reference's start leaves the store.
+    """
     root = open_store("killed", tmp_path)
-    overwrite(root / f"commitlog/{57344:020}", 860 + 28, (1 << 40).to_bytes(8))
+    overwrite(root / f"commitlog/{57344:020}", 860 + 28, stated.to_bytes(8, signed=True))
     plan = restart(root)
-    assert [(one.topic, one.queue_id, one.first, one.count) for one in plan.lost_units] == [
-        ("Load", 0, 135, 10)
-    ]
-    assert (plan.refused, plan.log_end, plan.lost.records, plan.beyond) == (None, 63814, 25, 1099511627991)
-    assert not plan.safe
+    assert sum(unit.count for unit in plan.lost_units) == units
+    assert {unit[:2] for unit in map(astuple, plan.lost_units)} <= {("Load", 0)}
+    assert (plan.refused, plan.log_end, len(plan.lost), plan.beyond) == (None, 63814, keys, beyond)
+    assert plan.safe == (not keys)
+
+
+@pytest.mark.parametrize("stated", [(1 << 63) - 1, (1 << 63) - 300])
+def test_an_offset_near_the_greatest_java_long_ends_no_walk(tmp_path: Path, stated: int) -> None:
+    root = open_store("killed", tmp_path)
+    overwrite(root / f"commitlog/{57344:020}", 860 + 28, stated.to_bytes(8))
+    plan = restart(root)
+    assert (plan.refused, plan.log_end, len(plan.lost)) == (None, 63814, 50)
 
 
 def test_the_end_of_a_record_near_the_greatest_java_long_wraps(tmp_path: Path) -> None:
