@@ -59,6 +59,7 @@ ALL_SKIPPED = {name.replace(".", "_"): {"skipped": "later"} for name in OPERATIO
             {"not_applicable"},
             " index cases, all as 4.9.3 (--select, --examples 5, key.hash alone) (",
         ),
+        (Adapter(), {"fail_fast": True}, 0, {"pass"}, "(--select, --examples 5, --fail-fast) ("),
         (Adapter({"ops": ["key.hash"]}), {"require": ["index"]}, 4, set(), "required and not declared"),
         (Adapter({"ops": ["key.hash"]}), {"require": ["queue"]}, 4, set(), "required and not declared"),
     ],

@@ -20,6 +20,7 @@ from rocket_spark import (
     run_rebuild,
 )
 from rocket_spark import tasks as runner
+from rocket_spec.errors import UsageError
 from table_rows import engine_rows
 
 pytestmark = pytest.mark.spark
@@ -74,6 +75,17 @@ def test_a_store_that_cannot_be_listed_fails_alone(golden: dict[str, Path], tmp_
     failed: dict[str, Exception] = {}
     assert len(plan_rebuilds(stores, tmp_path / "out", failed=failed).plans) == 1
     assert failed.keys() == plan.failed.keys()
+
+
+def test_each_store_has_a_folder_of_its_own(golden: dict[str, Path], tmp_path: Path) -> None:
+    """One that is called like the first folder of another's path would contain that one's."""
+    stores = [Path(shutil.copytree(golden["transactions"], tmp_path / name)) for name in "ab"]
+    folders = plan_rebuilds(
+        [f"{name}={store}" for name, store in zip(("x", "x2"), stores, strict=True)], tmp_path / "out"
+    ).folders
+    assert folders == {"x": "x", "x2": "x2"}
+    with pytest.raises(UsageError, match="its folder is that of another store too; give it a name"):
+        plan_rebuilds([f"{tmp_path.parts[1]}={stores[0]}", stores[1]], tmp_path / "out")
 
 
 def test_a_log_file_that_vanishes_fails_its_store_alone(

@@ -27,8 +27,14 @@ def test_what_waits_in_the_timer_wheel(version: str, tmp_path: Path) -> None:
     stopped = store.newest or 0
     due = [time for row in rows if (time := int(dict(row["properties"])["TIMER_OUT_MS"])) > stopped]
     assert len(due) == sum(topic["count"] for topic in counts.values()) == 30
-    whole = {-(-time // 1000) * 1000 for time in due}  # a slot is a second
-    assert progress(store).timers == Timers(30, 30, min(whole), max(whole))
+    slots = [-(-time // 1000) * 1000 for time in due]  # a slot is a second
+    last = max(slots)
+    assert progress(store).timers == Timers(30, 30, min(slots), last)
+    for read, left in ((last, slots.count(last)), (last + 1, 0)):
+        (tmp_path / "store" / "config" / "timercheck").write_bytes(read.to_bytes(8))
+        timers = progress(store).timers
+        assert timers is not None
+        assert timers.messages == left
 
 
 def test_a_store_of_4_9_3_has_none(tmp_path: Path) -> None:

@@ -239,3 +239,11 @@ def test_the_geometry_follows_from_the_log_whatever_slots_links_and_hashes_are(
         path.write_bytes(data)
     assert Store(store).geometry == tuple(geometry)
     assert "index.geometry" not in {found.code for found in audit(store)}
+
+
+def test_a_start_indexes_from_the_end_of_the_last_index_file(tmp_path: Path) -> None:
+    store = rocket_golden.open_store("mixed", tmp_path)
+    ends = [int.from_bytes(path.read_bytes()[24:32]) for path in sorted((store / "index").iterdir())]
+    assert ends == sorted(set(ends))
+    assert Store(store).indexed_from(0) == ends[-1]
+    assert Store(store).indexed_from(ends[-1] + 1) == ends[-1] + 1

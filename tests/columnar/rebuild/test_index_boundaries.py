@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rocket_columnar.audit import audit
 from rocket_columnar.facts import Store
-from rocket_columnar.rebuild import plan_rebuild, rebuild
+from rocket_columnar.rebuild import IndexPlan, name_indexes, plan_rebuild, rebuild
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN, put, record
@@ -65,3 +65,10 @@ def test_what_no_rebuild_is_made_of(tmp_path: Path) -> None:
         plan_rebuild(Store(tmp_path, geometry=Geometry(4, 1)))
     with pytest.raises(UsageError, match="a consume-queue file of 0 bytes"):
         plan_rebuild(Store(tmp_path, geometry=Geometry(4, 4)), 0)
+
+
+def test_a_file_is_named_no_later_than_those_after_it() -> None:
+    """The clock was an hour ahead while the record behind the first file was stored."""
+    plans, hour = [IndexPlan(0, 1), IndexPlan(1, 2), IndexPlan(2, 3)], 3_600_000
+    ahead, right = (name_indexes((), (), plans, times) for times in ([hour, 5, 9], [5, 5, 9]))
+    assert ahead == right == sorted(set(right))

@@ -14,9 +14,11 @@ import pytest
 import rocket_golden
 from release_run import content
 from rocket_columnar.describe import byte_at
+from rocket_columnar.facts import Store
+from rocket_columnar.findings import finding
 from rocket_columnar.rebuild import rebuild
-from rocket_columnar.report import AuditReport, audit
-from rocket_columnar.store import find_files
+from rocket_columnar.report import AuditReport, Shell, audit, report_on
+from rocket_columnar.store import Sign, find_files
 from rocket_spec.layout import Geometry
 from store_bytes import overwrite, put, record
 from table_rows import rows_of
@@ -133,6 +135,17 @@ def with_long_topic(store: Path) -> tuple[Path, int]:
     crc = zlib.crc32(made[88 : 88 + int.from_bytes(made[84:88])]) & 0x7FFFFFFF
     overwrite(path, at, made[:8] + crc.to_bytes(4) + made[12:])
     return store, at
+
+
+@pytest.mark.parametrize("foreign", [False, True])
+def test_of_a_store_of_5_x_queues_that_are_another_store_s_have_no_cure(
+    tmp_path: Path, *, foreign: bool
+) -> None:
+    store = Store(rocket_golden.open_store("small-roll", tmp_path))
+    found = finding("queue.wrong_target", "consumequeue", None, "others", foreign=foreign)
+    (cause,) = report_on([found], Shell("STORE"), store, [Sign("magic", "magic daa320ab")]).causes
+    assert bool(cause.cure) != foreign
+    assert bool(cause.commands) != foreign
 
 
 def test_a_record_of_the_later_magic_is_a_record(with_long_topic: tuple[Path, int]) -> None:

@@ -161,3 +161,10 @@ def test_blocks_are_widened_and_never_given_twice(tmp_path: Path) -> None:
     assert covered == [5000, 9000, 900_000]
     assert all(begin % (20 * 256) == 0 for begin, _ in found)
     assert all(one[1] <= two[0] for one, two in pairwise(found))
+
+
+def test_data_on_both_sides_of_a_hole_in_one_part_is_one_range(tmp_path: Path) -> None:
+    stretched(put(tmp_path, "file", b"x"), b"x", 1 << 20)
+    with open_reader(tmp_path / "file") as reader:
+        assert len(list(reader.extents())) == 2
+        assert list(reader.aligned(1 << 21, 1 << 21)) == [(0, 1 << 21)]
