@@ -10,6 +10,7 @@ import pytest
 from judged_stores import judge_store
 from rocket_columnar.audit import audited
 from rocket_columnar.facts import Store
+from rocket_columnar.findings import finding
 from rocket_conformance import store_verdict
 from rocket_conformance.store_verdict import Observations
 from rocket_conformance.store_verdict.log_reading import read_log
@@ -18,7 +19,7 @@ from rocket_conformance.store_verdict.stored_log import StoredLog
 from rocket_conformance.workload import Manifest, Sent, read_manifest
 from rocket_golden import open_store
 from rocket_spec.clauses import clauses
-from rocket_spec.deviations import Audited, AuditFinding, Deviation
+from rocket_spec.deviations import Audited, Deviation
 from rocket_spec.errors import MalformedError
 
 from tools.reach import OUT_OF_REACH, reached
@@ -184,10 +185,10 @@ def test_no_start_excuses_what_came_after_the_last_one(
     sent = sent_of(store, log)
     first = sent.phy_offset or 0
     allowed = Deviation("entries", 2, 1, record=first - before, allowed="a start put it again")
-    finding = AuditFinding("index.double_entry", "note", "IDX-SVC-2", "index/1", 0, "twice", allowed)
+    double = finding("index.double_entry", "index/1", 0, "twice", deviation=allowed)
 
     def found(facts: Store) -> Audited:
-        return audited(facts)._replace(findings=(finding,))
+        return audited(facts)._replace(findings=(double.for_judges(),))
 
     manifest = Manifest(0, "4.9.3", kills=kills, sent=[sent])
     seen = store_verdict.judge_store(Store(store), found, manifest=manifest).observations
