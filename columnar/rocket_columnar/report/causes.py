@@ -125,8 +125,9 @@ def find_causes(
     for finding in left:
         groups.setdefault((finding.code, finding.severity, finding.remedy), []).append(finding)
     for group in groups.values():
-        cure = (group[0].cure, cures.alone(group)) if cures.may_cure(group) else ("",)
-        causes.append(FindingGroup("", tuple(group), (), *cure))
+        curable = cures.may_cure(group)
+        cure, commands = (group[0].cure, cures.alone(group)) if curable else ("", ())
+        causes.append(FindingGroup("", tuple(group), (), cure, commands))
     return sorted(causes, key=lambda cause: _GRAVITY[cause.severity])
 
 
