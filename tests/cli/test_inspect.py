@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from golden_truth import lines
-from matplotlib.figure import Figure
 from store_bytes import Entry, index_file, put
 from verb_run import Run
 
@@ -16,6 +15,8 @@ VERB = "inspect"
 def test_ticks_of_whole_numbers(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One to ten chains, slots or entries have no tick at 2.5, which would read 2."""
     seen: list[float] = []
+
+    from matplotlib.figure import Figure
 
     def look(figure: Figure, *_args: object, **_options: object) -> None:
         chains, slots, times = figure.axes

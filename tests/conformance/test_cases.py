@@ -20,12 +20,11 @@ from rocket_conformance.reference_adapter import UnspecifiedOperationError
 from rocket_conformance.running import Options
 from rocket_spec.clauses import clauses
 
-IDS = [case.id for case in directed_cases()] + [item.id for item in PROPERTIES]
-
 
 def test_ids_are_clause_and_slug_and_occur_once() -> None:
-    assert [name for name, count in Counter(IDS).items() if count > 1] == []
-    for name in IDS:
+    names = [case.id for case in directed_cases()] + [item.id for item in PROPERTIES]
+    assert [name for name, count in Counter(names).items() if count > 1] == []
+    for name in names:
         assert re.fullmatch(r"[A-Z]+[0-9]*(-[A-Z]+)*-[1-9][0-9]*/[a-z0-9]+(-[a-z0-9]+)*", name), name
 
 

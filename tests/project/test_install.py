@@ -66,7 +66,7 @@ def make_venv(path: Path) -> tuple[Path, Path]:
 def install(python: Path, *arguments: str | Path) -> None:
     """Installs into the environment of `python`, with the pip that runs these tests."""
     pip = (sys.executable, "-m", "pip", "--python", python, "install", "--quiet")
-    run(*pip, "--disable-pip-version-check", *arguments, cwd=python.parent)
+    run(*pip, "--disable-pip-version-check", "--no-compile", *arguments, cwd=python.parent)
 
 
 @pytest.fixture(scope="module")
@@ -124,9 +124,7 @@ def test_the_base_install_tests_an_adapter(base: tuple[Path, Path], tmp_path: Pa
         (("rebuild", "store", "-o", "out"), "rebuild", "engine"),
         (("diff", "a", "b"), "diff", "engine"),
         (("digest", "store"), "digest", "engine"),
-        (("spark", "decode", ".", "-o", "out"), "spark", "spark"),
         (("spark", "audit", "."), "spark", "spark"),
-        (("spark", "rebuild", ".", "-o", "out"), "spark", "spark"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
@@ -145,7 +143,7 @@ def test_a_verb_without_its_extra_names_the_command_that_installs_it(
 
 def test_the_reference_works_with_the_standard_library_alone(wheel: Path, tmp_path: Path) -> None:
     python, _ = make_venv(tmp_path / "venv")
-    install(python, "--no-compile", "--no-deps", wheel)
+    install(python, "--no-deps", wheel)
     run(python, "-c", BARE, cwd=tmp_path)
 
 

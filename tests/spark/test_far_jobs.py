@@ -26,7 +26,7 @@ pytestmark = pytest.mark.spark
 def partly_lost(golden: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Stores that lack an index file and a queue file, and hold others with a byte changed; by name."""
     directory = tmp_path_factory.mktemp("partly-lost")
-    stores = {name: Path(shutil.copytree(golden[name], directory / name)) for name in ("ext", "lmq")}
+    stores = {name: Path(shutil.copytree(golden[name], directory / name)) for name in ("ext", "small-roll")}
     for store in stores.values():
         indexes = sorted((store / "index").iterdir())
         queues = sorted(path for path in (store / "consumequeue").rglob("*") if path.is_file())

@@ -67,8 +67,11 @@ def _bucket(options: dict[str, str]) -> Any:
 @pytest.fixture(scope="session")
 def s3() -> Iterator[Far]:
     """An S3 server with the bucket `broker`."""
+    from moto import backends
     from moto.server import ThreadedMotoServer
 
+    names = [*backends.list_of_moto_modules()]
+    backends.list_of_moto_modules = lambda: names  # at each request it looks for all of its folders
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

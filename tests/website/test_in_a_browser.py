@@ -26,8 +26,11 @@ def serious(browser: Browser, axe: str, page: Path, view: dict[str, Any]) -> lis
 
 
 @pytest.mark.node
-@pytest.mark.parametrize("page", ["index", "docs/query", "structures", "docs/findings"])
-@pytest.mark.parametrize("view", [PHONE_DARK, DESKTOP], ids=["phone, dark", "desktop"])
+@pytest.mark.parametrize(
+    ("page", "view"),
+    [("index", PHONE_DARK), ("docs/query", DESKTOP), ("structures", PHONE_DARK), ("docs/findings", DESKTOP)],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
 def test_axe_finds_no_serious_violation(
     page: str, view: dict[str, Any], browser: Browser, axe: str, site: Path
 ) -> None:
