@@ -147,20 +147,15 @@ def check_checkpoint(
             clause = "CKP-6" if name == _PHYSIC and time <= newest else _CLAUSES[name]
             of_name = [(name, clause, Deviation(name, time, f"about {newest}", allowed=allowed))]
         for _, clause, values in of_name:
-            exact = (
-                f"found {name} {time:,}, expected {values.expected}: a broker of 4.9.3 does not leave it so"
+            text = (
+                text or f"found {name} {time:,}, expected {values.expected}: no broker of 4.9.3 leaves it so"
             )
-            report(
-                finding(
-                    "checkpoint.ahead" if time > newest else "checkpoint.behind",
-                    file.name,
-                    CHECKPOINT.offset_of(name),
-                    text or exact,
-                    severity=severity or "note",
-                    clause=clause,
-                    deviation=values,
-                )
+            code, at = (
+                "checkpoint.ahead" if time > newest else "checkpoint.behind",
+                CHECKPOINT.offset_of(name),
             )
+            kind = severity or "note"
+            report(finding(code, file.name, at, text, severity=kind, clause=clause, deviation=values))
             severity, text = None, ""
     return held
 

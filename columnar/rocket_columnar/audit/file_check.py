@@ -110,14 +110,8 @@ def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], No
     ends: dict[tuple[str | None, int | None], int] = {}
     for file, size in sizes:
         if size != usual or size % QUEUE_UNIT.size:
-            report(
-                finding(
-                    "queue.size",
-                    file.name,
-                    min(size, usual),
-                    f"found {size:,} bytes, expected {usual:,} as in the other queues' files: a broker refuses to start",
-                )
-            )
+            text = f"found {size:,} bytes, expected {usual:,} as in the other queues' files: a broker refuses to start"
+            report(finding("queue.size", file.name, min(size, usual), text))
         elif usual and file.base_offset % usual:
             text = f"found a name that is not a multiple of {usual:,}, the length of the files: a broker reads it at wrong offsets"
             report(finding("queue.order", file.name, 0, text, clause="CQ-FILE-2"))
@@ -125,15 +119,11 @@ def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], No
         ends[file.topic, file.queue_id] = file.base_offset + usual
         if end is not None and file.base_offset != end:
             first, stop = end // QUEUE_UNIT.size, file.base_offset // QUEUE_UNIT.size
-            report(
-                finding(
-                    "queue.gap",
-                    file.named(end),
-                    None,
-                    f"the file is missing; the next one begins at logical offset {stop:,} instead of {first:,}, where the "
-                    "previous one ends: consumers cannot read across",
-                )
+            text = (
+                f"the file is missing; the next one begins at logical offset {stop:,} instead of {first:,}, where the previous one "
+                "ends: consumers cannot read across"
             )
+            report(finding("queue.gap", file.named(end), None, text))
 
 
 def check_ext_files(
@@ -189,15 +179,9 @@ def _end_of_ext(file: StoreFile, following: StoreFile) -> Finding | None:
     text = f"found {found} after the last ext unit, expected {expected}: units of this file and the next ones may not be read"
     cure = "none: ext units cannot be rebuilt; consumers that filter by SQL may get messages that they do not want"
     values = Deviation("end mark", found, expected)
+    place = file.name, at
     return finding(
-        "queue.tags_code",
-        file.name,
-        at,
-        text,
-        severity="note",
-        clause="CQ-EXT-3",
-        cure=cure,
-        deviation=values,
+        "queue.tags_code", *place, text, severity="note", clause="CQ-EXT-3", cure=cure, deviation=values
     )
 
 
@@ -222,11 +206,8 @@ def check_index_files(
     usual = usual_size(list(sizes.values()))
     for file, size in sizes.items():
         if size != usual:
-            what = (
-                "a broker silently reads zeros for the missing bytes"
-                if size < usual
-                else "the rest is never read"
-            )
+            missing, more = "a broker silently reads zeros for the missing bytes", "the rest is never read"
+            what = missing if size < usual else more
             text = f"found {size:,} bytes, expected {usual:,} as in the other index files; {what}"
             values = Deviation("length", size, usual)
             report(finding("index.size", file.name, min(size, usual), text, deviation=values))
@@ -237,21 +218,13 @@ def check_index_files(
             values = Deviation("digits of the name", len(name), _DIGITS)
             report(strange("index.name_order", file.name, None, text, "IDX-SVC-4", values))
         if log_end is not None and header.index_count > 1 and header.end_phy_offset >= log_end:
-            report(
-                finding(
-                    "index.ahead_of_log",
-                    file.name,
-                    INDEX_HEADER.offset_of("end_phy_offset"),
-                    f"found an end physical offset of {header.end_phy_offset:,}, but the log ends at {log_end:,}: "
-                    "new messages before that offset are silently not indexed",
-                    deviation=Deviation(
-                        "header end_phy_offset",
-                        header.end_phy_offset,
-                        f"below {log_end}",
-                        allowed=ENTRIES_CUT_OFF,
-                    ),
-                )
+            end, at = header.end_phy_offset, INDEX_HEADER.offset_of("end_phy_offset")
+            text = (
+                f"found an end physical offset of {end:,}, but the log ends at {log_end:,}: new messages before that offset are "
+                "silently not indexed"
             )
+            values = Deviation("header end_phy_offset", end, f"below {log_end}", allowed=ENTRIES_CUT_OFF)
+            report(finding("index.ahead_of_log", file.name, at, text, deviation=values))
         if not quick:
             continue
         room = (usual - INDEX_HEADER.size - INDEX_SLOT.size) // INDEX_ENTRY.size
@@ -272,20 +245,13 @@ def empty_file(file: StoreFile, header: IndexHeader, *, last: bool) -> Finding:
             f"found an index count of {header.index_count:,}, and a slot count of {header.hash_slot_count:,}: "
             "the file's entries are not found, and are overwritten"
         )
-        return finding(
-            "index.header_count",
-            file.name,
-            INDEX_HEADER.offset_of("index_count"),
-            text,
-            deviation=Deviation("header index_count", header.index_count, "the number of its entries"),
-        )
-    text = "found no entries"
+        at = INDEX_HEADER.offset_of("index_count")
+        values = Deviation("header index_count", header.index_count, "the number of its entries")
+        return finding("index.header_count", file.name, at, text, deviation=values)
     if last:
-        text += ": the next put goes into it"
-        return finding(
-            "index.empty", file.name, None, text, severity="note", cure="none needed: the broker fills it"
-        )
-    text += ": it only takes space and time"
+        text, cure = "found no entries: the next put goes into it", "none needed: the broker fills it"
+        return finding("index.empty", file.name, None, text, severity="note", cure=cure)
+    text = "found no entries: it only takes space and time"
     values = Deviation("entries", 0, "a full file, since another one follows")
     return finding("index.empty", file.name, None, text, deviation=values)
 
@@ -295,27 +261,15 @@ def _check_order(headers: Sequence[tuple[StoreFile, IndexHeader]], report: Calla
     filled = [(file, header) for file, header in headers if header.index_count > 1]
     for (before, first), (file, second) in pairwise(filled):
         if second.begin_phy_offset < first.begin_phy_offset and second.end_phy_offset <= first.end_phy_offset:
-            clock = second.end_timestamp > first.end_timestamp
-            report(
-                finding(
-                    "index.name_order",
-                    file.name,
-                    None,
-                    f"found physical offsets {second.begin_phy_offset:,} to {second.end_phy_offset:,}, older than those of "
-                    f"{before.name}, whose name sorts before"
-                    + (
-                        ", though its times are later: the clock was ahead while it was written"
-                        if clock
-                        else ""
-                    )
-                    + ": queries stop too early, and puts go into the wrong file",
-                    deviation=Deviation(
-                        "header begin_phy_offset",
-                        second.begin_phy_offset,
-                        f"{first.begin_phy_offset:,} or more, that of the file before",
-                    ),
-                )
+            begin, later = second.begin_phy_offset, second.end_timestamp > first.end_timestamp
+            clock = ", though its times are later: the clock was ahead while it was written" if later else ""
+            text = (
+                f"found physical offsets {begin:,} to {second.end_phy_offset:,}, older than those of {before.name}, whose name sorts "
+                f"before{clock}: queries stop too early, and puts go into the wrong file"
             )
+            expected = f"{first.begin_phy_offset:,} or more, that of the file before"
+            values = Deviation("header begin_phy_offset", begin, expected)
+            report(finding("index.name_order", file.name, None, text, deviation=values))
 
 
 # Checks the batch queues of 5.x: each unit against the one before it and against its record, and each record for a unit (BCQ-1, BCQ-3).

@@ -125,15 +125,8 @@ def _check_owner(store: Store, number: int | None, parts: Sequence[RangeResult])
             f"no queue points to {lone:,} of the file's {records:,} records that belong in one, and {astray:,} units point to where "
             "none begins: it is another store's, or older"
         )
-    return finding(
-        "log.position",
-        file.name,
-        RECORD.offset_of("phy_offset"),
-        text,
-        foreign=True,
-        own_name=own_name,
-        deviation=Deviation("phy_offset", recorded, file.base_offset),
-    )
+    at, values = RECORD.offset_of("phy_offset"), Deviation("phy_offset", recorded, file.base_offset)
+    return finding("log.position", file.name, at, text, foreign=True, own_name=own_name, deviation=values)
 
 
 def _is_indexed(parts: Sequence[RangeResult]) -> bool:
@@ -165,14 +158,13 @@ def _bad_body(file: StoreFile, at: int) -> Finding:
             )
             values = Deviation("__CRC32#", "another checksum", "that of the record", at + file.base_offset)
             return finding("log.crc", file.name, at, text, clause="LOG-PROP-8", deviation=values)
-    return finding(
-        "log.crc",
-        file.name,
-        at + body_begin(int.from_bytes(read_at(file, at + _FLAG, 1))),
-        f"the body of the record at physical offset {file.base_offset + at:,} does not match its "
-        "checksum: consumers get damaged bytes, and a recovery truncates the log here",
-        deviation=Deviation("body_crc", "another checksum", "that of the body", file.base_offset + at),
+    text = (
+        f"the body of the record at physical offset {file.base_offset + at:,} does not match its checksum: consumers get damaged "
+        "bytes, and a recovery truncates the log here"
     )
+    values = Deviation("body_crc", "another checksum", "that of the body", file.base_offset + at)
+    body_at = at + body_begin(int.from_bytes(read_at(file, at + _FLAG, 1)))
+    return finding("log.crc", file.name, body_at, text, deviation=values)
 
 
 _KILLED_AT_A_BLANK: Final = "a blank whose record is not stored: the broker was killed between the two"
@@ -238,17 +230,12 @@ def _check_end(
         values = Deviation("size of the blank", length, room)
         report(strange("log.length", file.name, position, text, "LOG-BLANK-1", values))
         return
-    report(
-        finding(
-            "log.gap",
-            file.name,
-            position,
-            f"zeros from physical offset {file.base_offset + position:,} to the file's end, "
-            "although later files hold records: dispatch and recovery stop here",
-            clause="LOG-BLANK-1",
-            deviation=Deviation("end of the file", "no blank", "a blank before the next file"),
-        )
+    text = (
+        f"zeros from physical offset {file.base_offset + position:,} to the file's end, although later files hold records: dispatch "
+        "and recovery stop here"
     )
+    values = Deviation("end of the file", "no blank", "a blank before the next file")
+    report(finding("log.gap", file.name, position, text, clause="LOG-BLANK-1", deviation=values))
 
 
 def torn_end(file: StoreFile, phy_offset: int, size: int, *, live: bool) -> Finding | None:
@@ -422,9 +409,7 @@ def lag_finding(store: Store, late: Sequence[tuple[int, int]], suspects: Sequenc
             settings=(("enableMultiDispatch", "false"),),
         )
     which = (
-        f"the record at physical offset {at:,}"
-        if again
-        else f"the last one that is, at physical offset {at:,},"
+        f"the {'record' if again else 'last one that is,'} at physical offset {at:,}{'' if again else ','}"
     )
     text += f"; {which} stops the dispatch: {why}; a start that dispatches it again never returns"
     return finding(

@@ -330,33 +330,22 @@ def say_missing_units(
     for (topic, queue_id), runs in queues.items():
         numbers = {file.queue_id for file in store.queues if file.topic == topic}
         known = queue_id in numbers
-        light = (
-            ""
-            if not topic.startswith(_LIGHT)
-            else "CQ-LMQ-2"
-            if store.light and numbers - {0}
-            else "CQ-LMQ-1"
-        )
+        light = topic.startswith(_LIGHT)
+        of_light = "CQ-LMQ-2" if store.light and numbers - {0} else "CQ-LMQ-1"
         for run in runs:
-            clause = light or ("LOG-DSP-7" if store.transaction_at(run.phy_offset) else None)
+            usual = "LOG-DSP-7" if store.transaction_at(run.phy_offset) else None if known else "CQ-FILE-3"
             file, at = _unit_place(store, topic, queue_id, run.first) or store.at(run.phy_offset)
+            text = (
+                f"{run.count:,} units of {topic} queue {queue_id} from logical offset {run.first:,} on are missing; the first record "
+                f"is at physical offset {run.phy_offset:,}: consumers do not get these messages"
+            )
+            lacking = "queue", "no files", "a unit"
+            lacking = (f"unit {run.first}", "none", f"one for {run.phy_offset:,}") if known else lacking
+            values = Deviation(*lacking, run.phy_offset, run.count)
+            clause = of_light if light else usual
+            units = f"consumequeue/{topic}/{queue_id}", run.first, run.last
             report(
-                finding(
-                    "queue.missing_unit",
-                    file,
-                    at,
-                    f"{run.count:,} units of {topic} queue {queue_id} from logical offset {run.first:,} on are missing; the "
-                    f"first record is at physical offset {run.phy_offset:,}: consumers do not get these messages",
-                    clause=clause or (None if known else "CQ-FILE-3"),
-                    units=(f"consumequeue/{topic}/{queue_id}", run.first, run.last),
-                    deviation=Deviation(
-                        f"unit {run.first}" if known else "queue",
-                        "none" if known else "no files",
-                        f"one for {run.phy_offset:,}" if known else "a unit",
-                        run.phy_offset,
-                        run.count,
-                    ),
-                )
+                finding("queue.missing_unit", file, at, text, clause=clause, units=units, deviation=values)
             )
 
 

@@ -19,7 +19,7 @@ from rocket_spec.layout import (
     RECORD_MAGICS,
 )
 
-from rocket_columnar.findings.forms import Finding, finding
+from rocket_columnar.findings.forms import Finding, Remedy, finding
 from rocket_columnar.formats import is_blank
 from rocket_columnar.log import Gap
 from rocket_columnar.store import StoreFile, Unreadable, read_at
@@ -49,32 +49,21 @@ def check_log_files(
             unread = usual < size and (stop in begins or (end or stop + 1) <= stop)
             text = f"found a file of {size:,} bytes, expected {usual:,} as in the other log files: a broker refuses to start"
             unused = end is not None and not size and file.base_offset >= end and not file.framed
+            values, place = Deviation("length", size, usual), (file.name, min(size, usual))
+            cure: Remedy = "aside" if unused else "trim" if unread else "replica"
+            clause = "LOG-FILE-1"
             report(
                 finding(
-                    "log.length",
-                    file.name,
-                    min(size, usual),
-                    text,
-                    clause="LOG-FILE-1",
-                    length=usual,
-                    remedy="aside" if unused else "trim" if unread else "replica",
-                    deviation=Deviation("length", size, usual),
+                    "log.length", *place, text, clause=clause, length=usual, remedy=cure, deviation=values
                 )
             )
     check_names(files, report, "log.position", "LOG-FILE-1")
     for before, file in pairwise(files):
         end = before.base_offset + usual
         if file.base_offset > end:
-            report(
-                finding(
-                    "log.gap",
-                    file.named(end),
-                    None,
-                    f"no file holds physical offsets {end:,} to {file.base_offset:,}: "
-                    "their messages are lost",
-                    deviation=Deviation("base offset", file.base_offset, end),
-                )
-            )
+            text = f"no file holds physical offsets {end:,} to {file.base_offset:,}: their messages are lost"
+            values = Deviation("base offset", file.base_offset, end)
+            report(finding("log.gap", file.named(end), None, text, deviation=values))
 
 
 def check_names(

@@ -11,8 +11,7 @@ from rocket_spec.layout import CHECKPOINT
 
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, Remedy, Severity
-from rocket_columnar.report.cures import Cures, has, is_missing
-from rocket_columnar.report.shell import Shell
+from rocket_columnar.report.cures import Cures, Shell, has, is_missing
 
 _GRAVITY: Final = {"error": 0, "warning": 1, "note": 2}
 _DANGLING: Final = ("queue.dangling", "index.entry_dangling")

@@ -7,7 +7,7 @@ from typing import Final
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.rebuild import Rebuilt
-from rocket_columnar.report.shell import STAMPED
+from rocket_columnar.report.cures import STAMPED
 from rocket_columnar.store import LIGHT, BrokerConf, StoreFile, logs_of, same_place, sized, usual_size
 
 _LIGHT: Final = f"consumequeue/{LIGHT}"

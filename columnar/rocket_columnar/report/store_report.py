@@ -18,8 +18,7 @@ from rocket_columnar.facts import Store, as_store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.report.causes import FindingGroup, find_causes
 from rocket_columnar.report.configured import mismatches
-from rocket_columnar.report.cures import REPAIRED_LATER
-from rocket_columnar.report.shell import Shell
+from rocket_columnar.report.cures import REPAIRED_LATER, Shell
 from rocket_columnar.restart import refused_by_log
 from rocket_columnar.store import (
     Sign,
