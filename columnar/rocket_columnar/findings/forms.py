@@ -1,5 +1,6 @@
 """The findings of an audit: their codes, severities, clauses and cures."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypedDict, Unpack
 
@@ -109,24 +110,21 @@ class _Code(NamedTuple):
     remedy: Remedy = "none"
 
 
-def _index(severity: Severity, clause: str, meaning: str) -> _Code:
-    """The defaults of a finding that a rebuild of the index files cures."""
-    cure = "rebuild the index files with `rocketspec rebuild` and put them in place while the broker is down"
-    return _Code("index", severity, clause, meaning, cure, "index")
+_REBUILD: Final = "rebuild the {} with `rocketspec rebuild` and put them in place while the broker is down"
 
 
-def _queue(severity: Severity, clause: str, meaning: str) -> _Code:
-    """The defaults of a finding that a rebuild of the consume queues cures."""
-    cure = (
-        "rebuild the consume queues with `rocketspec rebuild` and put them in place while the broker is down"
-    )
-    return _Code("queue", severity, clause, meaning, cure, "queues")
+def _of_part(part: StorePart, cure: str, remedy: Remedy) -> Callable[[Severity, str, str], _Code]:
+    """Makes the defaults of findings with one cure."""
+    return lambda severity, clause, meaning: _Code(part, severity, clause, meaning, cure, remedy)
 
 
-def _log(severity: Severity, clause: str, meaning: str) -> _Code:
-    """The defaults of a finding that only a replica cures."""
-    cure = "copy the file from a replica; the messages in this range cannot be recovered from the rest of the store"
-    return _Code("log", severity, clause, meaning, cure, "replica")
+_index = _of_part("index", _REBUILD.format("index files"), "index")
+_queue = _of_part("queue", _REBUILD.format("consume queues"), "queues")
+_log = _of_part(
+    "log",
+    "copy the file from a replica; the messages in this range cannot be recovered from the rest of the store",
+    "replica",
+)
 
 
 CODES: Final[dict[str, _Code]] = {
