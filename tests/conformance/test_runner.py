@@ -11,7 +11,15 @@ from rocket_conformance.judging import Verdict, exit_code
 from rocket_conformance.pages import write_renderings
 from rocket_conformance.planning import plan
 from rocket_conformance.protocol import OPERATIONS
-from rocket_conformance.report import Baseline, Report, conclusion, footer_line, read_baseline, read_report
+from rocket_conformance.report import (
+    Baseline,
+    Report,
+    conclusion,
+    footer_line,
+    read_baseline,
+    read_report,
+    render_markdown,
+)
 from rocket_conformance.running import Options, run
 from rocket_conformance.schema import problems
 from rocket_conformance.transport import open_handler
@@ -165,6 +173,17 @@ def test_where_the_real_jar_disagrees_the_case_is_disputed() -> None:
     assert all(name.startswith("IDX-FULL-1/") for name in disputed)
     assert {line.verdict for line in report.cases if line.id.startswith("IDX-HASH-2/")} == {"pass"}
     assert "the suite's own error" in conclusion(report)
+    listed = render_markdown(report)
+    assert all(f"| {name} | disputed |" in listed for name in disputed)
+
+
+def test_the_real_jar_is_asked_for_nothing_that_it_lacks() -> None:
+    lacking = Adapter(
+        {"ops": [name for name in OPERATIONS if name != "index.full"]}, index_full={"unsupported": True}
+    )
+    with open_handler(Adapter()) as transport, open_handler(lacking) as oracle:
+        report = run(transport, Options(select=["IDX-FULL-1/*"], examples=3), oracle=oracle)
+    assert {line.verdict for line in report.cases} == {"pass"}
 
 
 # --- the baseline -------------------------------------------------------------------------------------

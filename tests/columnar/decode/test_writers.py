@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow.parquet import ParquetFile, read_table
+from rocket_columnar import decode as decoding
 from rocket_columnar.arrow import SCHEMAS
 from rocket_columnar.decode import FORMATS, decode, write, write_stream
 from rocket_columnar.store import find_files
@@ -248,3 +249,14 @@ def test_parquet_is_compressed_with_zstd(store: Path, tmp_path: Path) -> None:
     files = write(batches(store), tmp_path / "out", "parquet")
     with ParquetFile(files["checkpoint"]) as file:
         assert file.metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_a_row_group_of_large_bodies_ends_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rocket_columnar.decode.writers.GROUP_BYTES", 3000)
+    schema = pa.schema([("body", pa.binary())])
+    file = decoding.ParquetFile(tmp_path / "part", schema)
+    for _ in range(5):
+        file.write(pa.RecordBatch.from_pydict({"body": [bytes(1000)]}, schema))
+    file.close()
+    read = ParquetFile(tmp_path / "part").metadata
+    assert [read.row_group(number).num_rows for number in range(read.num_row_groups)] == [2, 2, 1]
