@@ -131,17 +131,6 @@ def test_files_that_change_or_vanish_before_their_task(here: SparkContext, store
     assert not (store.parent / "rebuilt").exists()
 
 
-def test_an_attempt_that_outlives_its_job(store: Path) -> None:
-    """Its folder is gone, and it does not make it again."""
-    from rocket_spark.decode import run_part
-    from rocket_spark.output import Output
-
-    plan = plan_decode(store, store.parent / "out")
-    with pytest.raises(FileNotFoundError):
-        run_part(plan.tasks[0], Output(store.parent / "out").folder, plan.options)
-    assert not (store.parent / "out").exists()
-
-
 _OLD_PYTHON = """PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than that in \
 driver: 3.11, PySpark cannot run with different minor versions."""
 

@@ -262,7 +262,7 @@ def test_summaries_and_findings_as_tables(spark: SparkSession, fleet: list[Path]
         assert row == {"store": str(store), "error": None} | expected
     findings = spark.read.format("rocketmq-findings").load(paths).toArrow().to_pylist()
     expected = lines_of(lambda store: single("audit", store, "--json"), fleet)
-    names = ("store", "code", "severity", "clause", "file", "offset", "message")
+    names = ("store", "code", "severity", "clause", "file", "offset", "message", "error")
     assert [[row[name] for name in names] for row in findings] == [
         [line.get(name) for name in names] for line in expected
     ]

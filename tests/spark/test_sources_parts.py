@@ -18,6 +18,7 @@ from rocket_columnar.decode import TABLE_KINDS, decode
 from rocket_columnar.log import Gap
 from rocket_columnar.store import find_files
 from rocket_golden import damaged, open_damaged, open_store
+from rocket_spark.fleet import FLEET_SOURCES
 from rocket_spark.sources import SOURCES
 from rocket_spec.errors import FormatError, MalformedError, UsageError
 from store_bytes import put, record
@@ -356,6 +357,16 @@ def test_a_wrong_option_is_named(mixed: Path, name: str, value: object, said: st
     with pytest.raises(UsageError) as caught:
         Read("index_entries", mixed, **{name: value})
     assert str(caught.value).startswith(f"option {name}: {said}")
+
+
+def test_a_wrong_option_of_the_health_of_a_fleet_is_named(mixed: Path) -> None:
+    for source in FLEET_SOURCES:
+        for name, said in (
+            ("level", "'slow' is none of quick, default, deep"),
+            ("mode", "unknown; there are level,"),
+        ):
+            with pytest.raises(UsageError, match=f"^option {name}: {said}"):
+                source({"path": str(mixed), name: "slow"}).reader(StructType())
 
 
 def test_a_geometry_that_cannot_be_told_names_the_options(tmp_path: Path) -> None:
