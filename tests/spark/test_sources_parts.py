@@ -390,6 +390,11 @@ def test_a_path_that_cannot_be_read_is_named(mixed: Path, tmp_path: Path) -> Non
             "/mixed/index: named twice",
         ),
         ("", {"paths": json.dumps([str(mixed), f"{mixed}/index"])}, "/mixed/index: overlaps /.*/mixed"),
+        (
+            "",
+            {"paths": json.dumps([str(mixed), str(tmp_path)]), "commitlog": "/logs"},
+            "/logs: belongs to one store, and 2 are read",
+        ),
     ):
         with pytest.raises((UsageError, OSError), match=said):
             Read("index_entries", path, **options)

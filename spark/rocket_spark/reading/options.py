@@ -232,7 +232,7 @@ class Request:
         max_partition_rows: approximate number of rows of a partition.
         mode: what happens to bytes that cannot be decoded.
         corrupt: name of the column that reports them in mode PERMISSIVE, else None.
-        glob: which file names are read; None for all.
+        glob: which file names are read.
         recursive: whether stores are searched for at any depth.
         wanted: the files and rows that the option `filters` selects.
         utc: whether times are timestamps instead of milliseconds.
@@ -246,7 +246,7 @@ class Request:
     max_partition_rows: int
     mode: Mode
     corrupt: str | None
-    glob: str | None
+    glob: str
     recursive: bool
     wanted: Wanted
     utc: bool
@@ -355,7 +355,7 @@ def request(options: Mapping[str, str], table: str, format_name: str) -> Request
         positive(options, "maxPartitionRows") or PART_ROWS,
         mode,
         corrupt if mode == "PERMISSIVE" else None,
-        options.get("pathGlobFilter"),
+        options.get("pathGlobFilter", "*"),
         flag(options, "recursiveFileLookup"),
         Wanted(conditions(options.get("filters", "[]"), table)),
         timestamps == "utc",

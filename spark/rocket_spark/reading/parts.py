@@ -342,36 +342,32 @@ def listed_stores(asked: Request, table: str, *, growing: bool = False) -> Itera
         UsageError: a wrong path, one that is named twice or inside another, in mode FAILFAST what a glob matched and is no store.
         OSError: a path is missing, or in mode FAILFAST a store cannot be read.
     """
-    strict = asked.mode == "FAILFAST"
     given = [JobStore(path, asked.commitlog) for path in asked.paths]
     for store in store_tasks(given, storage=asked.storage, recursive=asked.recursive):
-        if not asked.wanted.store(store.store):
-            continue
-        files: list[StoreFile] = []
-        problems: list[FilePart] = []
-
-        def skip(
-            name: str, reason: str, store: FoundStore = store, problems: list[FilePart] = problems
-        ) -> None:
-            if isinstance(reason, Unreadable):
-                file = placed_file(name) or StoreFile(TABLE_KINDS[table], Path(name), name)
-                problems.append(FilePart(store.store, table, file, problem=f"{name}: skipped, {reason}"))
-
-        try:
-            files = store.files(on_skip=skip, kind=TABLE_KINDS[table], strict=strict or growing)
-        except (FormatError, UsageError, OSError) as error:
-            may_lack = asked.recursive or ((growing or store.matched) and is_store(store.path, store.storage))
-            if not isinstance(error, UsageError) or not may_lack:
-                if strict or not store.matched:
-                    raise
-                problems = [FilePart(store.store, table, None, problem=str(error))]
-        yield Listed(store, [file for file in files if _is_of(file, table, asked)], problems)
+        if asked.wanted.store(store.store):
+            yield _listed(store, asked, table, growing=growing)
 
 
-def _is_of(file: StoreFile, table: str, asked: Request) -> bool:
-    return file.config_table in (None, table) and (
-        asked.glob is None or fnmatchcase(file.path.name, asked.glob)
-    )
+def _listed(store: FoundStore, asked: Request, table: str, *, growing: bool) -> Listed:
+    files: list[StoreFile] = []
+    problems: list[FilePart] = []
+
+    def skip(name: str, reason: str) -> None:
+        if isinstance(reason, Unreadable):
+            file = placed_file(name) or StoreFile(TABLE_KINDS[table], Path(name), name)
+            problems.append(FilePart(store.store, table, file, problem=f"{name}: skipped, {reason}"))
+
+    strict = asked.mode == "FAILFAST"
+    try:
+        files = store.files(on_skip=skip, kind=TABLE_KINDS[table], strict=strict or growing)
+    except (FormatError, UsageError, OSError) as error:
+        may_lack = asked.recursive or ((growing or store.matched) and is_store(store.path, store.storage))
+        if not isinstance(error, UsageError) or not may_lack:
+            if strict or not store.matched:
+                raise
+            problems.append(FilePart(store.store, table, None, problem=str(error)))
+    mine = [file for file in files if file.config_table in (None, table)]
+    return Listed(store, [file for file in mine if fnmatchcase(file.path.name, asked.glob)], problems)
 
 
 def plan_parts(asked: Request, table: str) -> list[tuple[FilePart, ...]]:
