@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from operator import add
 from pathlib import Path
@@ -46,8 +46,11 @@ _VALUE: Final = re.compile(rb"[-+]?\d+(?:\.\d+)?|\"(?:[^\"\\]|\\.){0,40}\"")
 GEOMETRY: Final = Geometry(7, 20)
 """Of the files that are made here."""
 
-Fields = Sequence[Sequence[tuple[int, int]]]
+Fields = Mapping[str, Sequence[tuple[int, int]]]
 """Numbers in a file: of each field of its structures the places and bytes, so that each field is drawn as often as another."""
+
+_COUNT: Final = re.compile("size|length|count|num|entry")
+"""In the name of a field that promises how many bytes or things there are."""
 
 _RECORD: Final = re.compile(rb"\xda\xa3\x20[\xa7\xab]")
 _PLACES: Final = 16
@@ -69,9 +72,13 @@ def kind_of(name: str) -> str:
     )
 
 
-def _fields(layout: Layout, *starts: int) -> list[list[tuple[int, int]]]:
+def _fields(layout: Layout, *starts: int) -> Fields:
     """The fixed fields of a structure that begins at these places."""
-    return [[(at + (one.offset or 0), one.size or 0) for at in starts[:_PLACES]] for one in layout.fixed]
+    return {
+        f"{layout.name} {one.name}": [(at + (one.offset or 0), one.size or 0) for at in starts[:_PLACES]]
+        for one in layout.fixed
+        if starts
+    }
 
 
 @cache
@@ -85,13 +92,23 @@ def fields_of(name: str, data: bytes, geometry: Geometry) -> Fields:
     if kind == "index":
         slots = range(INDEX_HEADER.size, geometry.entries_offset, INDEX_SLOT.size)
         entries = range(geometry.entries_offset + INDEX_ENTRY.size, len(data), INDEX_ENTRY.size)
-        return [*_fields(INDEX_HEADER, 0), *_fields(INDEX_SLOT, *slots), *_fields(INDEX_ENTRY, *entries)]
+        return {**_fields(INDEX_HEADER, 0), **_fields(INDEX_SLOT, *slots), **_fields(INDEX_ENTRY, *entries)}
     if kind != "commitlog":
-        return ()
+        return {}
     starts = [found.start() - 4 for found in _RECORD.finditer(data)][:_PLACES]
     lengths = [_lengths(data, at) for at in starts]
-    framed = _fields(ENTRY, *(at - ENTRY.size for at in starts)) if name.startswith("dledger-") else []
-    return [*framed, *_fields(RECORD, *starts), *map(list, zip(*lengths, strict=True))]
+    framed = _fields(ENTRY, *(at - ENTRY.size for at in starts)) if name.startswith("dledger-") else {}
+    varying = ("body_length", "topic_length", "properties_length")
+    return {
+        **framed,
+        **_fields(RECORD, *starts),
+        **dict(zip(varying, zip(*lengths, strict=True), strict=False)),
+    }
+
+
+def counts(fields: Fields) -> list[str]:
+    """The names of those that promise how many bytes or things there are."""
+    return [name for name in fields if _COUNT.search(name.rpartition(" ")[2])]
 
 
 def _lengths(data: bytes, at: int) -> list[tuple[int, int]]:
@@ -118,6 +135,12 @@ def numbers(width: int, *near: int) -> SearchStrategy[bytes]:
     return claims(width) | value.map(lambda number: (number & mask).to_bytes(width))
 
 
+def _name(fields: Fields) -> SearchStrategy[str]:
+    """The name of a field: a count in half of all."""
+    every = st.sampled_from([*fields])
+    return st.sampled_from(counts(fields)) | every if counts(fields) else every
+
+
 @st.composite
 def mutated(draw: DrawFn, whole: Sequence[bytes], name: str = "") -> bytes:
     """A sound sample with one to four changes.
@@ -138,7 +161,7 @@ def mutated(draw: DrawFn, whole: Sequence[bytes], name: str = "") -> bytes:
 def _changed(draw: DrawFn, data: bytes, whole: Sequence[bytes], fields: Fields) -> bytes:
     if draw(st.booleans()):
         return (
-            _with_number(draw, data, *draw(st.sampled_from(draw(st.sampled_from(fields)))))
+            _with_number(draw, data, *draw(st.sampled_from(fields[draw(_name(fields))])))
             if fields
             else _with_value(draw, data)
         )

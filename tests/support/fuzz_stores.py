@@ -15,7 +15,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from fuzz_inputs import GEOMETRY, Damage, Damaged, Fields, claims, fields_of, kind_of, mutated, numbers
+from fuzz_inputs import (
+    GEOMETRY,
+    Damage,
+    Damaged,
+    Fields,
+    claims,
+    counts,
+    fields_of,
+    kind_of,
+    mutated,
+    numbers,
+)
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from rocket_columnar import fast
@@ -159,9 +170,10 @@ def _strike(root: Path, damage: Damage) -> None:
 @st.composite
 def _claim(draw: DrawFn, store: str, kind: str) -> Damage:
     """Too large a number in a file of a kind."""
-    files = {name: fields for name, (_, fields) in _files(store).items() if fields and kind_of(name) == kind}
+    known = _files(store).items()
+    files = {name: fields for name, (_, fields) in known if kind_of(name) == kind and counts(fields)}
     name = draw(st.sampled_from(sorted(files)))
-    place, width = draw(st.sampled_from(draw(st.sampled_from(files[name]))))
+    place, width = draw(st.sampled_from(files[name][draw(st.sampled_from(counts(files[name])))]))
     return Damage("write", name, place, draw(claims(width)).hex())
 
 
@@ -173,7 +185,7 @@ def _damage(draw: DrawFn, store: str) -> Damage:
     kinds = ("number", "content", "magic", "bytes", "truncate", "delete", "fifo", "copy", "rename")
     kind = draw(st.sampled_from(kinds))
     if kind == "number":
-        place, width = draw(st.sampled_from(draw(st.sampled_from(fields or [[(0, 8)]]))))
+        place, width = draw(st.sampled_from(fields[draw(st.sampled_from([*fields]))])) if fields else (0, 8)
         return Damage("write", name, place, draw(numbers(width, size, size - place)).hex())
     if kind == "content" and store in small():
         data = draw(mutated((small()[store][name],), name))
@@ -199,11 +211,11 @@ def _damage(draw: DrawFn, store: str) -> Damage:
 
 @st.composite
 def damaged_stores(draw: DrawFn) -> Damaged:
-    """A store with one to four damages, or with a number that promises too much in files of several kinds."""
+    """A store with one to four damages, or with a count that promises too much in one file of each kind, or of one kind alone."""
     store = draw(st.sampled_from((*small(), *small(), *_GOLDEN)))
     if draw(st.booleans()):
-        kinds = sorted({kind_of(name) for name, (_, fields) in _files(store).items() if fields})
-        chosen = draw(st.lists(st.sampled_from(kinds), min_size=1, unique=True))
+        kinds = sorted({kind_of(name) for name, (_, fields) in _files(store).items() if counts(fields)})
+        chosen = kinds if draw(st.booleans()) else [draw(st.sampled_from(kinds))]
         return Damaged(store, [draw(_claim(store, kind)) for kind in chosen])
     return Damaged(store, draw(st.lists(_damage(store), min_size=1, max_size=4)))
 
