@@ -37,7 +37,7 @@ _CHECK_HINT: Final = "`rocketspec adapter check` explains what an adapter does w
 
 _NO_DIRECTORY: Final = "the directory of the case cannot be made"
 
-_FRESH: Final = 4
+_FRESH: Final = 2
 """Times as long as its start took that the first case of a process may take."""
 
 _A_TICK: Final = 0.005
