@@ -143,10 +143,12 @@ class Execution:
     def hang_seconds(self, family: str, *, least: float = _HANG_SECONDS) -> float:
         """Processor time that a case may take if others hang: a hundred times what the quickest tenth of its family took.
 
-        On a busy machine the others mostly waited. Until the family has any, the times are those of all.
+        On a busy machine the others mostly waited, and few may have run before the first hang: it is two seconds at most.
+        Until the family has any times, those of all count.
         """
         took = sorted(self._took[family] or (time for times in self._took.values() for time in times))
-        return max(least, round(_TIMES_AS_LONG * took[len(took) // 10], 1) if took else 0.0)
+        usual = round(_TIMES_AS_LONG * took[len(took) // 10], 1) if took else 0.0
+        return max(least, min(usual, _DOUBTFUL_SECONDS))
 
     def obstacle(self, family: str) -> str | None:
         """The reason why no more cases of a family of clauses are sent; None while they are."""
