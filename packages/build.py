@@ -154,7 +154,10 @@ def archive_of(language: str) -> str:
 
 _PACKING: Final = {
     "java": ("mvn -q -B package", "target"),
-    "rust": ("cargo package --quiet --no-verify --allow-dirty --exclude-lockfile", "target/package"),
+    "rust": (
+        "cargo package --quiet --no-verify --allow-dirty --exclude-lockfile --target-dir target",
+        "target/package",
+    ),
     "javascript": ("npm pack --silent", "."),
 }
 """The command that packs a language's package, and the directory that it writes to; Go has none."""

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Final
 
 import typer
-from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.errors import FormatError, UsageError, os_error_line
 
 from rocketspec._extras import missing_extra
 from rocketspec._options import INTERRUPTED, UNREADABLE, USAGE
@@ -64,11 +64,6 @@ def _app(arguments: list[str]) -> typer.Typer:
     return app
 
 
-def _os_error(error: OSError) -> str:
-    reason = error.strerror.lower() if error.strerror else str(error)
-    return f"{error.filename}: {reason}" if error.filename is not None else reason
-
-
 def run_command(arguments: list[str]) -> int:
     """Runs a verb, and returns its exit code. Bad input prints one line on stderr; a closed pipe ends it silently."""
     replace_unencodable()
@@ -89,7 +84,7 @@ def run_command(arguments: list[str]) -> int:
         return _failed(message, USAGE)
     except OSError as error:
         _settle_stdout()
-        return 0 if isinstance(error, BrokenPipeError) else _failed(_os_error(error), UNREADABLE)
+        return 0 if isinstance(error, BrokenPipeError) else _failed(os_error_line(error), UNREADABLE)
     except KeyboardInterrupt:
         return INTERRUPTED
     return int(status)

@@ -53,6 +53,12 @@ class InvalidError(FormatError):
     """Bytes that decode, and break a clause."""
 
 
+def os_error_line(error: OSError) -> str:
+    """An error of the system as one line: the file, and what is wrong with it."""
+    reason = error.strerror.lower() if error.strerror else str(error)
+    return f"{error.filename}: {reason}" if error.filename is not None else reason
+
+
 class UsageError(ValueError):
     """The request is wrong or incomplete: an unknown kind, a geometry that cannot be inferred.
 

@@ -114,8 +114,10 @@ class _Walk:
             """Whether two links from an entry on are of its own slot, which the hashes of other chains hardly are."""
             older = int(self.previous[entry])
             oldest = int(self.previous[older]) if 0 < older < entry else 0
+            if not 0 < oldest < older:
+                return False
             slots = self.slot_of[[entry, older, oldest]]
-            return 0 < oldest < older and bool((slots == slots[0]).all())
+            return bool((slots == slots[0]).all())
 
         few = 4 * len(self.strays) < self.bad_slot.size  # else it is how slots are chosen
         while self.strays:
