@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Final
 
 import typer
-from rocket_spec.errors import FormatError, UsageError, os_error_line
+from rocket_spec.errors import FormatError, UsageError, error_line
 
 from rocketspec._extras import missing_extra
 from rocketspec._options import INTERRUPTED, UNREADABLE, USAGE
@@ -84,7 +84,7 @@ def run_command(arguments: list[str]) -> int:
         return _failed(message, USAGE)
     except OSError as error:
         _settle_stdout()
-        return 0 if isinstance(error, BrokenPipeError) else _failed(os_error_line(error), UNREADABLE)
+        return 0 if isinstance(error, BrokenPipeError) else _failed(error_line(error), UNREADABLE)
     except KeyboardInterrupt:
         return INTERRUPTED
     return int(status)

@@ -20,7 +20,7 @@ from rocket_columnar.query import OpenStore, Row, find_all, find_by_unique_key, 
 from rocket_columnar.report import AuditReport, Shell, audit, report_on
 from rocket_columnar.restart import predicted, rows_of
 from rocket_columnar.store import StoreFile
-from rocket_spec.errors import FormatError, UsageError, os_error_line
+from rocket_spec.errors import FormatError, UsageError, error_line
 
 from rocket_spark.files import is_remote
 from rocket_spark.reading import (
@@ -359,10 +359,8 @@ class _FleetReader(DataSourceReader):
             name = {"store": task.store}
             try:
                 rows = [name | row for row in self.rows(task, self.level)]
-            except OSError as error:
-                rows = [name | {"error": os_error_line(error)}]
-            except (FormatError, UsageError) as error:
-                rows = [name | {"error": str(error)}]
+            except (FormatError, UsageError, OSError) as error:
+                rows = [name | {"error": error_line(error)}]
             yield from (tuple(map(row.get, self.columns)) for row in rows)
 
 

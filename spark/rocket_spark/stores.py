@@ -17,7 +17,7 @@ from typing import Any, Final, TypedDict
 
 from rocket_columnar.decode import TABLE_KINDS
 from rocket_columnar.store import BrokerConf, StoreFile, despite_unreadable, shown_name
-from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.errors import FormatError, UsageError, error_line
 from rocket_spec.layout import Geometry
 
 from rocket_spark.files import (
@@ -343,7 +343,7 @@ class JobStores:
         """Tasks with their results, without those of stores that failed; JobError if all stores did."""
         failed = self.failed
         if len(failed) == len(self.tasks):
-            told = "; ".join(f"{name}: {error}" for name, error in failed.items())
+            told = "; ".join(f"{name}: {error_line(error)}" for name, error in failed.items())
             raise JobError(f"no store can be read: {told}")
         pairs = zip(tasks, results, strict=True)
         return [(task, result) for task, result in pairs if task.store not in failed]

@@ -53,8 +53,10 @@ class InvalidError(FormatError):
     """Bytes that decode, and break a clause."""
 
 
-def os_error_line(error: OSError) -> str:
-    """An error of the system as one line: the file, and what is wrong with it."""
+def error_line(error: Exception | str) -> str:
+    """An error as it is printed; one of the system with its file first."""
+    if not isinstance(error, OSError):
+        return str(error)
     reason = error.strerror.lower() if error.strerror else str(error)
     return f"{error.filename}: {reason}" if error.filename is not None else reason
 

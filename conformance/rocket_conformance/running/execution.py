@@ -92,7 +92,7 @@ _DOUBTFUL_SECONDS: Final = 2.0
 """Minimum time limit of a case after the first hang, which may take as long as the transport allows."""
 _SIDE_BY_SIDE: Final = 4
 """Number of processes that run the remaining cases: they mostly wait."""
-_TIMES_AS_LONG: Final = 100
+_TIMES_AS_LONG: Final = 30
 _HANG_SECONDS: Final = 0.5
 
 SHORT_SECONDS: Final = 0.1
@@ -141,7 +141,7 @@ class Execution:
     # --- limits -------------------------------------------------------------------------------------------
 
     def hang_seconds(self, family: str, *, least: float = _HANG_SECONDS) -> float:
-        """Processor time that a case may take if others hang: a hundred times what the quickest tenth of its family took.
+        """Processor time that a case may take if others hang: thirty times what the quickest tenth of its family took.
 
         On a busy machine the others mostly waited, and few may have run before the first hang: it is two seconds at most.
         Until the family has any times, those of all count.

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
-from rocket_spec.errors import UsageError
+from rocket_spec.errors import UsageError, error_line
 
 from rocketspec._options import UNREADABLE, GeometryText, read_geometry, write_json
 from rocketspec._terminal import note, progress
@@ -154,9 +154,10 @@ def on_spark(verb: Callable[..., None], **other: Any) -> Callable[..., None]:
 def report_failed(failed: Mapping[str, str] | Mapping[str, Exception], *, as_json: bool = False) -> None:
     """Notes the stores that failed, each with its reason, and prints them as JSON too."""
     for name, reason in failed.items():
-        note(f"{name}: failed: {reason}")
+        line = error_line(reason)
+        note(f"{name}: failed: {line}")
         if as_json:
-            write_json({"store": name, "error": str(reason)})
+            write_json({"store": name, "error": line})
 
 
 def _settings(option: str, given: list[str] | None) -> dict[str, str]:
