@@ -49,6 +49,14 @@ def test_greatest_offset_of_an_entry(tmp_path: Path) -> None:
     assert ("index.entry_dangling", f"index/{index.name}", at) in found(store)
 
 
+def test_entry_of_another_slot_with_a_link_beyond_the_file(tmp_path: Path) -> None:
+    """Two slots are whole, and lead to an entry whose hash and link are 0x7f7f7f7f."""
+    store = open_store("small-roll", tmp_path)
+    index = min((store / "index").iterdir())
+    index.write_bytes(index.read_bytes()[:50].ljust(index.stat().st_size, b"\x7f"))
+    assert "index.slot_hash" in {code for code, *_ in found(store)}
+
+
 @pytest.mark.parametrize("count", [-163, -1, 0, 1])
 def test_count_of_the_only_index_file(tmp_path: Path, count: int) -> None:
     store = open_store("ext", tmp_path)
