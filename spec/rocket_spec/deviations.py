@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 StorePart = Literal["log", "queue", "index", "checkpoint", ""]
 """A part of a store that a finding judges; empty for none."""
@@ -29,17 +29,40 @@ class Deviation:
     allowed: str = ""
 
 
-class AuditFinding(NamedTuple):
-    """One finding of an audit: its code, part of the store, severity, clause, place and message, and the values that differ, if any."""
+class AuditFinding(Protocol):
+    """One finding of an audit, as far as a judge of clauses needs it."""
 
-    code: str
-    part: StorePart
-    severity: str
-    clause: str | None
-    file: str
-    offset: int | None
-    message: str
-    deviation: Deviation | None
+    @property
+    def code(self) -> str:
+        """A stable name."""
+
+    @property
+    def part(self) -> StorePart:
+        """The part of the store."""
+
+    @property
+    def severity(self) -> str:
+        """`error`, `warning` or `note`."""
+
+    @property
+    def clause(self) -> str | None:
+        """The clause that it is about."""
+
+    @property
+    def file(self) -> str:
+        """Name of the file in the store."""
+
+    @property
+    def offset(self) -> int | None:
+        """Byte in the file; None for the whole."""
+
+    @property
+    def message(self) -> str:
+        """The value found and the one expected, in words."""
+
+    @property
+    def deviation(self) -> Deviation | None:
+        """The values that differ, if any."""
 
 
 class Audited(NamedTuple):

@@ -188,7 +188,7 @@ def test_no_start_excuses_what_came_after_the_last_one(
     double = finding("index.double_entry", "index/1", 0, "twice", deviation=allowed)
 
     def found(facts: Store) -> Audited:
-        return audited(facts)._replace(findings=(double.for_judges(),))
+        return audited(facts)._replace(findings=(double,))
 
     manifest = Manifest(0, "4.9.3", kills=kills, sent=[sent])
     seen = store_verdict.judge_store(Store(store), found, manifest=manifest).observations

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from rocket_spec.deviations import Audited, AuditFinding
+from rocket_spec.deviations import Audited
 
 from rocket_columnar.audit.file_check import check_batches
 from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey, Surveys, survey_file
@@ -68,15 +68,16 @@ def audited(store: Store) -> Audited:
     """The findings on a store, and what held; errors as of `audit`."""
     held, signs = Counter[str](), set[str]()
 
-    def look() -> tuple[AuditFinding, ...]:
+    def look() -> tuple[Finding, ...]:
         held.clear()
-        every = audit(
-            store,
-            "exact",
-            on_held=held.update,
-            on_signs=lambda found: signs.update(sign.kind for sign in found),
+        return tuple(
+            audit(
+                store,
+                "exact",
+                on_held=held.update,
+                on_signs=lambda found: signs.update(sign.kind for sign in found),
+            )
         )
-        return tuple(found.for_judges() for found in every)
 
     return Audited(store.looked_at(look), held, frozenset(signs))
 

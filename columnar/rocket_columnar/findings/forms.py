@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypedDict, Unpack
 
-from rocket_spec.deviations import AuditFinding, Deviation, StorePart
+from rocket_spec.deviations import Deviation, StorePart
 
 Severity = Literal["error", "warning", "note"]
 
@@ -63,12 +63,10 @@ class Finding:
     units: tuple[str, int, int] | None = None
     deviation: Deviation | None = None
 
-    def for_judges(self) -> AuditFinding:
-        """The part of it that a judge of clauses needs."""
-        place = self.file, self.offset, self.message
-        return AuditFinding(
-            self.code, CODES[self.code].part, self.severity, self.clause, *place, self.deviation
-        )
+    @property
+    def part(self) -> StorePart:
+        """The part of the store that it judges; empty for none."""
+        return CODES[self.code].part
 
     def row(self) -> dict[str, str | int | None]:
         """Its printed values, by name."""

@@ -154,13 +154,16 @@ class FindingsJudge:
         """Takes down the findings on a part of the store."""
         for found in self._audited.findings:
             clause = "LOG-REC-3" if found.clause == _LONGER_THAN_MEMORY else found.clause
-            is_judged = clause is not None and not clause.startswith(_LEFT_TO_AUDIT)
-            if found.part == part and is_judged and found.code not in left_out:
-                self._take(found._replace(clause=clause), seen, files)
+            if clause is None or clause.startswith(_LEFT_TO_AUDIT):
+                continue
+            if found.part == part and found.code not in left_out:
+                self._take(found, clause, seen, files)
 
-    def _take(self, found: AuditFinding, seen: Observations, files: Sequence[StoredIndex]) -> None:
-        """Takes down one finding."""
-        deviation, clause = found.deviation, found.clause or ""
+    def _take(
+        self, found: AuditFinding, clause: str, seen: Observations, files: Sequence[StoredIndex]
+    ) -> None:
+        """Takes down one finding, on a clause."""
+        deviation = found.deviation
         if not self._is_whole and found.code in _BY_RECORDS:
             return  # what follows the damage is unknown
         if deviation is not None and deviation.record in self._torn and found.code != "log.torn":
