@@ -31,7 +31,7 @@ from rocket_spark.files import (
     storage_for,
     stripped,
 )
-from rocket_spark.tasks import Failures, JobError, Progress, Spark, run_tasks, silent
+from rocket_spark.tasks import GROUP_BYTES, Failures, JobError, Progress, Spark, run_tasks, silent
 
 _NAMED: Final = re.compile(r"([\w@+-][\w.@+-]*)=(.+)", re.DOTALL)
 
@@ -112,7 +112,7 @@ class FoundStore:
         matched: whether a glob or a search found it.
         commitlog: absolute directories of its commit log outside of `commitlog` in it.
         geometry: as of `JobStore`, and so are `queue_file_size` and `conf`.
-        weight: the cost of planning a store, in bytes: eight small stores share a task.
+        weight: the cost of planning a store, in bytes: of many stores seven share a task.
     """
 
     store: str
@@ -284,6 +284,10 @@ def _found(
     return [replace(place, **known) for place in find_places(str(job.path), storage, recursive=recursive)]
 
 
+_ALONE: Final = 64
+"""Number of stores up to which each is a Spark task."""
+
+
 class JobStores:
     """The stores of one job, and those of them that failed.
 
@@ -349,8 +353,10 @@ class JobStores:
         return [(task, result) for task, result in pairs if task.store not in failed]
 
     def each(self, spark: Spark, work: Callable[[FoundStore], Any]) -> dict[str, Any]:
-        """Results of `work` for each store that does not fail."""
-        return {task.store: found for task, found in self.run(spark, work, self.tasks)}
+        """Results of `work` for each store that does not fail; few stores, which may be large, are Spark tasks of their own."""
+        alone = len(self.tasks) <= _ALONE
+        tasks = [replace(task, weight=GROUP_BYTES) for task in self.tasks] if alone else self.tasks
+        return {task.store: found for task, found in self.run(spark, work, tasks)}
 
 
 @contextmanager

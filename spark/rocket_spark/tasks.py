@@ -39,7 +39,7 @@ WAVE_TASKS: Final = 10_000
 _WAVE_BYTES: Final = 32 << 20
 """Maximum size of the tasks in one Spark job, for the same reason."""
 
-_GROUP_BYTES: Final = 64 << 20
+GROUP_BYTES: Final = 64 << 20
 """Small neighbours share a Spark task up to this many bytes."""
 
 _TASK_COST: Final = 1 << 20
@@ -129,7 +129,7 @@ def _waves(tasks: Iterable[Any]) -> Iterator[list[list[bytes]]]:
                 yield wave
                 wave, size = [], 0
             wave.append([])
-            room = _GROUP_BYTES
+            room = GROUP_BYTES
         wave[-1].append(own)
         room -= weight
         size += len(own)

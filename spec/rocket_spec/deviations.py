@@ -35,34 +35,42 @@ class AuditFinding(Protocol):
     @property
     def code(self) -> str:
         """A stable name."""
+        ...
 
     @property
     def part(self) -> StorePart:
         """The part of the store."""
+        ...
 
     @property
     def severity(self) -> str:
         """`error`, `warning` or `note`."""
+        ...
 
     @property
     def clause(self) -> str | None:
         """The clause that it is about."""
+        ...
 
     @property
     def file(self) -> str:
         """Name of the file in the store."""
+        ...
 
     @property
     def offset(self) -> int | None:
         """Byte in the file; None for the whole."""
+        ...
 
     @property
     def message(self) -> str:
         """The value found and the one expected, in words."""
+        ...
 
     @property
     def deviation(self) -> Deviation | None:
         """The values that differ, if any."""
+        ...
 
 
 class Audited(NamedTuple):

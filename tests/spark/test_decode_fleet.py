@@ -19,6 +19,7 @@ from rocket_spark import (
     run_rebuild,
 )
 from rocket_spark import tasks as runner
+from rocket_spark.stores import JobStores
 from rocket_spec.errors import UsageError
 from table_rows import engine_rows
 
@@ -120,6 +121,26 @@ def test_small_stores_share_tasks(
         (store / "checkpoint").write_bytes((golden["small-roll"] / "checkpoint").read_bytes())
         stores.append(store)
     assert len(plan_decode(stores, tmp_path / "out").tasks) == 2
+
+
+@pytest.mark.parametrize(("number", "spark_tasks"), [(4, 4), (80, 12)])
+def test_stores_of_a_spark_task(
+    number: int, spark_tasks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few stores are tasks of their own; of many, each weighs 9 MiB with its cost, and seven fit into 64."""
+    sent: list[int] = []
+
+    def run(_spark: object, _work: object, wave: list[list[bytes]], _last: int) -> list[dict[str, None]]:
+        sent.append(len(wave))
+        return [{"done": None} for group in wave for _ in group]
+
+    monkeypatch.setattr(runner, "_run", run)
+    monkeypatch.setattr(runner, "_attempts", lambda _spark: 1)
+    stores = [tmp_path / f"{name:02}" for name in range(number)]
+    for store in stores:
+        store.mkdir()
+    JobStores(stores).each(None, str)
+    assert sum(sent) == spark_tasks
 
 
 def test_a_job_of_many_waves(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
