@@ -120,7 +120,7 @@ def plan_decode(
 def _found(
     job: JobStores, kinds: Collection[str], *, strict: bool
 ) -> tuple[dict[str, list[StoreFile]], dict[str, list[tuple[str, str]]]]:
-    """The files of each store that can be listed, and what each listing skipped: names and reasons."""
+    """The files of each store that can be listed, and the names that its listing skipped, with reasons."""
     skipped: dict[str, list[tuple[str, str]]] = {task.store: [] for task in job.tasks}
     found: dict[str, list[StoreFile]] = {}
 

@@ -1,6 +1,7 @@
 """Rules of a broker that its log does not show: light queues, batch queues, deleted topics, and messages indexed under their tags."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -10,8 +11,8 @@ from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
 from rocket_columnar.facts import is_deleted
 from rocket_columnar.formats import ENTRY_DTYPE, hash_key, tag_key
 from rocket_columnar.index import EntryWindows
-from rocket_columnar.log import KeyRules, StoredRecords
-from rocket_columnar.store import StoreFile, read_at
+from rocket_columnar.log import KeyRules, Requests, StoredRecords, TopicNames
+from rocket_columnar.store import StoreFile, is_safe, read_at
 
 _SAMPLE: Final = 256
 """Entries of each index file that are compared with their records."""
@@ -52,12 +53,46 @@ class BrokerRules(NamedTuple):
         return topic not in self.batched and not is_deleted(topic, self.kept)
 
 
-def whole_indexes(files: Sequence[StoreFile], geometry: Geometry) -> tuple[StoreFile, ...]:
-    """The index files among those of a store that have the length of a geometry."""
-    return tuple(file for file in files if file.kind == "index" and file.size() == geometry.file_size)
+class UnsafeKeys:
+    """The records with keys whose topics cannot be directories: they keep the keys of the store's own index.
+
+    Such a topic is damaged, and nobody asks for a key of it.
+    """
+
+    def __init__(self) -> None:
+        self._unsafe: list[int] = []
+        self._known = self._added = 0
+        self._rows: list[tuple[int, int, int]] = []
+
+    def add(self, batch: Requests, topics: TopicNames) -> None:
+        """Takes down those of a batch, whose keys are added to the column."""
+        new = topics.names[self._known :]
+        self._unsafe += [number for number, name in enumerate(new, self._known) if not is_safe(name)]
+        self._known += len(new)
+        counts = batch.key_count
+        if self._unsafe:
+            rows = np.flatnonzero(np.isin(batch.topic, self._unsafe) & (counts > 0))
+            begins = np.cumsum(counts, dtype=np.int64) - counts + self._added
+            found = zip(
+                *(column[rows].tolist() for column in (batch.phy_offset, begins, counts)), strict=True
+            )
+            self._rows.extend(found)
+        self._added += batch.key_hash.size
+
+    def replace(self, column: Path, kind: str, rules: BrokerRules) -> None:
+        """Writes the keys of the store's own index over those in the column, of numbers of this kind; that index is read once."""
+        if not self._rows:
+            return
+        own = rules.hashes_of(np.array([phy_offset for phy_offset, _, _ in self._rows], np.int64))
+        with column.open("r+b") as file:
+            for phy_offset, begin, count in self._rows:
+                kept = np.array(own.get(phy_offset, ()), kind)
+                if kept.size == count:
+                    file.seek(begin * kept.itemsize)
+                    file.write(kept.tobytes())
 
 
-def has_tag_keys(files: Sequence[StoreFile], geometry: Geometry) -> bool:
+def has_tag_keys(logs: Sequence[StoreFile], indexes: Sequence[StoreFile], geometry: Geometry) -> bool:
     """Whether an entry of `topic#T#tags` follows the keys of a record with tags, in the newest index file that has one.
 
     The release of the last start decides: a store may have been written by an older one before.
@@ -65,8 +100,8 @@ def has_tag_keys(files: Sequence[StoreFile], geometry: Geometry) -> bool:
     Raises:
         OSError: a file cannot be read.
     """
-    with StoredRecords([file for file in files if file.kind == "log"]) as records:
-        for file in reversed(whole_indexes(files, geometry)):
+    with StoredRecords(logs) as records:
+        for file in reversed(indexes):
             size = ENTRY_DTYPE.itemsize
             raw = read_at(file, geometry.entries_offset + size, _SAMPLE * size)
             entries = np.frombuffer(raw[: len(raw) // size * size], ENTRY_DTYPE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
@@ -21,7 +21,7 @@ from rocket_spec.layout import RECORD_FIXED_V4
 
 from rocket_columnar.findings import Finding, finding, gap_finding
 from rocket_columnar.log import FileLives, Gap, Life, Lives, Requests, TopicNames, batch_copies, read_requests
-from rocket_columnar.rebuild.broker_rules import BrokerRules
+from rocket_columnar.rebuild.broker_rules import BrokerRules, UnsafeKeys
 from rocket_columnar.store import StoreFile, WorkDone, is_safe, read_at
 
 # Gaps between the records of a commit log: as findings, and as the holes in which records are lost.
@@ -474,6 +474,7 @@ def dispatch_log(
     topics, lives = TopicNames(), FileLives()
     batches: list[Batch] = []
     counted, done = work or WorkDone(None), file.base_offset
+    unsafe = UnsafeKeys()
     with (
         _Columns(directory, {**KEYS, **RECORDS}) as columns,
         _Buckets(directory, buckets, rules, holes) as dealt,
@@ -483,36 +484,20 @@ def dispatch_log(
             lives.add(batch, topics)
             counted.add(gaps.end - done)
             done = gaps.end
-            keys = keys_added(_with_own_keys(batch, topics, rules))
+            keys = keys_added(batch)
             if keys is None:
                 continue
+            unsafe.add(batch, topics)
             for name, values in keys._asdict().items():
                 columns.add(name, values)
             units = dealt.add(units_added(file, batch, topics, light=rules.light), topics)
             batches.append(keys.summary(units))
+    unsafe.replace(directory / "key_hash", KEYS["key_hash"], rules)
     (directory / "topics.json").write_text(json.dumps(topics.names), "utf-8")
     counted.add(file.base_offset + file.size() - done)
     gaps.close()
     left_out = tuple(sorted(dealt.unsafe.values(), key=lambda found: found.phy_offset))
     return Dispatched(tuple(batches), tuple(gaps.findings), tuple(holes.ranges), left_out, lives.last)
-
-
-def _with_own_keys(batch: Requests, topics: TopicNames, rules: BrokerRules) -> Requests:
-    """A batch whose records keep the keys of the store's own index if their topics cannot be directories.
-
-    Such a topic is damaged, and nobody asks for a key of it.
-    """
-    unsafe = [number for number, name in enumerate(topics.names) if not is_safe(name)]
-    rows = np.flatnonzero(np.isin(batch.topic, unsafe) & (batch.key_count > 0))
-    own = rules.hashes_of(batch.phy_offset[rows]) if rows.size else {}
-    if not own:
-        return batch
-    hashes, ends = batch.key_hash.copy(), np.cumsum(batch.key_count)
-    for row in rows.tolist():
-        kept, count = own.get(int(batch.phy_offset[row]), []), int(batch.key_count[row])
-        if len(kept) == count:
-            hashes[ends[row] - count : ends[row]] = kept
-    return replace(batch, key_hash=hashes)
 
 
 class _Columns:

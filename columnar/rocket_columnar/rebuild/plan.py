@@ -14,7 +14,7 @@ from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, check_log_files, unread_findings
 from rocket_columnar.index import plain, read_headers
 from rocket_columnar.log import KeyRules
-from rocket_columnar.rebuild.broker_rules import BrokerRules, has_tag_keys, whole_indexes
+from rocket_columnar.rebuild.broker_rules import BrokerRules, has_tag_keys
 from rocket_columnar.rebuild.dispatched_columns import Dispatched
 from rocket_columnar.store import KINDS, StoreFile, open_reader, usual_size
 
@@ -165,9 +165,9 @@ def plan_rebuild(store: Store, queue_file_size: int | None = None) -> RebuildPla
     buckets = min(-(-held // _BUCKET_BYTES) or 1, _MOST_BUCKETS)
     files = store.of(*KINDS)
     release = store.release
-    keys = KeyRules(has_tag_keys(files, shape)) if release is None else KeyRules.of(release)
+    indexes = tuple(file for file in store.of("index") if file.size() == shape.file_size)
+    keys = KeyRules(has_tag_keys(logs, indexes, shape)) if release is None else KeyRules.of(release)
     batched = frozenset(file.topic or "" for file in store.batches)
-    indexes = whole_indexes(files, shape)
     rules = BrokerRules(
         store.light, keys._replace(delays=store.delays), batched, store.kept_topics, indexes, shape
     )

@@ -454,7 +454,7 @@ class StoreTails:
 def _end(
     tails: Sequence[_Tail], begin: Offset, max_rows: int | None, max_bytes: int | None
 ) -> tuple[Offset, int]:
-    """The end of a read of one store, and its rows. Queues share the limit by what each has waiting."""
+    """The end of a read of one store, and its rows. Queues share the limit in proportion to the units that wait in them."""
     limits: Sequence[int | None] = [max_rows] * len(tails)
     if len(tails) > 1 and max_rows is not None:
         limits = _shares(max_rows, [tail.last(begin)[1] for tail in tails])

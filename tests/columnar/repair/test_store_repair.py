@@ -8,13 +8,16 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from one_at_a_time import broker_lock
+from rocket_columnar.log import Requests
 from rocket_columnar.repair import Target, plan_repair, repair, undo
 from rocket_columnar.report import audit
 from rocket_columnar.store import read_broker_conf
@@ -342,10 +345,19 @@ def test_what_leads_to_a_record_whose_topic_is_unsafe_is_left(tmp_path: Path) ->
     }
 
 
+@pytest.mark.parametrize("batched", [True, False])
 def test_an_index_file_that_is_rebuilt_keeps_the_keys_of_a_record_whose_topic_is_unsafe(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, batched: bool
 ) -> None:
     """The record was BBTopic's, and clients ask for its keys there: the file becomes what the broker wrote."""
+
+    def alone(requests: Iterable[Requests], _at_least: int) -> Iterator[Requests]:
+        for batch in requests:
+            bounds = np.append(0, np.cumsum(batch.key_count))
+            yield from (batch.part(row, row + 1, bounds) for row in range(batch.size.size))
+
+    if not batched:
+        monkeypatch.setattr("rocket_columnar.rebuild.dispatched_columns.joined_batches", alone)
     store = open_store("mixed", tmp_path)
     index = store / "index" / "20261121132605989"
     whole = index.read_bytes()
