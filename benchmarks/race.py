@@ -66,8 +66,6 @@ class Bar:
     """A claim, and what was measured for it.
 
     Attributes:
-        work: what is done.
-        against: what it is compared with.
         limit: the number that makes the claim true.
         values: what was measured; the median counts.
         unit: of limit and values, as it is written after them.

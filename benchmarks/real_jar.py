@@ -17,11 +17,7 @@ _HEAP_PER_KEY: Final = 160
 
 
 class RealJar:
-    """The Java process; use it in a `with` block.
-
-    Raises:
-        OSError: when the jars or Java are not to be had.
-    """
+    """The Java process; use it in a `with` block. An OSError if the jars or Java are not to be had."""
 
     def __init__(self, geometry: Geometry, count: int) -> None:
         java = shutil.which("java")

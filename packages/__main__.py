@@ -14,11 +14,7 @@ from packages.trial import try_package
 
 
 def main() -> None:
-    """Prints the SHA-256 of each archive, and whether it was tried.
-
-    Raises:
-        SystemExit: two builds differ, or a package does not work.
-    """
+    """Prints the SHA-256 of each archive, and whether it was tried; SystemExit if two builds differ or one does not work."""
     for language in sys.argv[1:] or LANGUAGES:
         archive = build(language, ROOT / "dist")
         sys.stdout.write(f"{hashlib.sha256(archive.read_bytes()).hexdigest()}  {archive.name}")

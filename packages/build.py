@@ -164,11 +164,7 @@ _PACKING: Final = {
 
 
 def build(language: str, out: Path) -> Path:
-    """Builds the package of a language into `out`; its archive.
-
-    Raises:
-        SystemExit: a tool is missing or fails.
-    """
+    """Builds the package of a language into `out`; its archive. SystemExit if a tool is missing or fails."""
     out.mkdir(parents=True, exist_ok=True)
     archive = out / archive_of(language)
     with tempfile.TemporaryDirectory() as scratch:
@@ -185,11 +181,7 @@ def build(language: str, out: Path) -> Path:
 
 
 def run(command: list[str], folder: Path, *, fails: bool = False) -> str:
-    """Runs a command in a directory; what it prints.
-
-    Raises:
-        SystemExit: the command is missing, or fails, or with `fails` does not fail.
-    """
+    """Runs a command in a directory; what it prints. SystemExit if it is missing, or fails, or with `fails` does not fail."""
     program = shutil.which(command[0])
     if program is None:
         raise SystemExit(f"{command[0]}: not found")

@@ -60,11 +60,7 @@ _STEPS: Final = {
 
 
 def try_cases(language: str, cases: Sequence[Mapping[str, object]], scratch: Path) -> str:
-    """The output of a package with other cases, all of which the example's wrong hash fails.
-
-    Raises:
-        SystemExit: a command fails, or the cases pass.
-    """
+    """The output of a package with other cases, all of which the example's wrong hash fails; SystemExit if a command fails, or they pass."""
     steps = _STEPS[language]
     package = stage(language, scratch / "package")
     data = json.loads((package / "cases.json").read_text("utf-8"))

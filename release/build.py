@@ -15,11 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def build_twice(out: Path) -> dict[str, str]:
-    """Writes wheel and sdist into `out`; their names with their SHA-256.
-
-    Raises:
-        SystemExit: a build fails, or the second one gives other bytes.
-    """
+    """Writes wheel and sdist into `out`; their names with their SHA-256. SystemExit if a build fails, or the second gives other bytes."""
     with tempfile.TemporaryDirectory() as scratch:
         first, second = (_build(Path(scratch) / name) for name in ("first", "second"))
         if _digests(first) != _digests(second):

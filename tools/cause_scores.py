@@ -45,7 +45,6 @@ class Score:
     """Claims of a report about an implementation with planted misreadings.
 
     Attributes:
-        planted: the names of the misreadings.
         shown: those of them that more than one failing case needs.
         first: the clause of the first cause; empty without any.
         named: all misreadings that a cause names, those aside that are possible causes alone.

@@ -8,11 +8,9 @@ class Equivalent(NamedTuple):
 
     Attributes:
         reading: what differs in it.
-        clause: the clause.
         module: the module of `rocket_reference` where it would be.
         old: text that occurs once in it.
         new: what it would become.
-        why: the proof.
     """
 
     reading: str

@@ -26,11 +26,7 @@ def _run(command: list[str], folder: Path) -> None:
 
 
 def compiler() -> tuple[Path, Path]:
-    """The folder of the .ksy files, and that of the compiler with its scripts, which is installed if need be.
-
-    Raises:
-        UsageError: without Node.js, npm or a checkout.
-    """
+    """The folder of the .ksy files, and that of the compiler with its scripts, which is installed if need be; UsageError without its tools."""
     for tool in ("node", "npm"):
         if shutil.which(tool) is None:
             raise UsageError(f"{tool} is missing; the Kaitai compiler needs Node.js with npm")

@@ -153,11 +153,7 @@ def read_digest(document: str) -> str | None:
 
 
 def read_score(document: str) -> tuple[int, int]:
-    """The number of mutants that a document lists as noticed, and of all mutants.
-
-    Raises:
-        ValueError: if it has no such line.
-    """
+    """The number of mutants that a document lists as noticed, and of all mutants; ValueError without such a line."""
     found = _SCORE.search(document)
     if found is None:
         raise ValueError("no line 'Mutant score: N of N.'")
@@ -165,11 +161,7 @@ def read_score(document: str) -> tuple[int, int]:
 
 
 def with_figures(readme: str, matrix: str) -> str:
-    """The README's text with the figures between its markers.
-
-    Raises:
-        ValueError: when it has no markers, or the matrix no score.
-    """
+    """The README's text with the figures between its markers; ValueError without them, or without a score in the matrix."""
     return filled(readme, figures=figures(*read_score(matrix)) + "\n")
 
 

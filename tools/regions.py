@@ -4,11 +4,7 @@ import re
 
 
 def filled(text: str, **made: str) -> str:
-    """The page with the content of each named region.
-
-    Raises:
-        ValueError: the page has no such region.
-    """
+    """The page with the content of each named region; ValueError if it has no such region."""
     for name, content in made.items():
         region = re.compile(rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)", re.DOTALL)
         if not region.search(text):

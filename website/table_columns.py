@@ -131,11 +131,7 @@ _OTHERS: Final[dict[str, dict[str, tuple[str, str]]]] = {
 
 
 def describe_columns(table: str) -> list[Described]:
-    """The columns of a table of `rocket_spec.tables`, in order.
-
-    Raises:
-        KeyError: a column has no description.
-    """
+    """The columns of a table of `rocket_spec.tables`, in order; KeyError for one without a description."""
     layout = _LAYOUTS.get(table)
     fields = {} if layout is None else {field.name: (field.doc, field.clause) for field in layout.fields}
     known = {**fields, **_OTHERS[table], "file": _FILE}

@@ -230,13 +230,7 @@ _NO_TEXT: Final = ("", "null", "NULL")
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A value inside an object: where it is, and what it is.
-
-    Attributes:
-        above: the field that has it, or the name of the file.
-        key: its name there.
-        value: what it is.
-    """
+    """A value inside an object: the field that has it or the name of the file, its name there, and what it is."""
 
     above: _Field | str
     key: str | int
@@ -501,7 +495,6 @@ class ConfigFile:
     """One of the two files of a name: `X.json`, or `X.json.bak`, which holds what it held before.
 
     Attributes:
-        path: where it is.
         rows: of its table; None if it is missing, empty or cannot be loaded.
         problem: why it cannot be loaded; None if it can, or is missing.
         modified: time of its last change in seconds since 1970; None if it is missing.
@@ -525,13 +518,7 @@ class ConfigFile:
 
 @dataclass(frozen=True, slots=True)
 class LoadedConfig:
-    """The two files of one name; a start of 4.9.3 loads one of them (CFG-1).
-
-    Attributes:
-        table: name of the table.
-        main: the file itself.
-        backup: the `.bak` beside it.
-    """
+    """The two files of one name; a start of 4.9.3 loads one of them (CFG-1)."""
 
     table: str
     main: ConfigFile

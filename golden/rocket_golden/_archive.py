@@ -17,12 +17,7 @@ _ZEROS: Final = bytes(_BUFFER)
 
 
 def packed_bytes(packed: Packed) -> bytes:
-    """The bytes of a packed file, after comparing size and SHA-256 with the manifest.
-
-    Raises:
-        OSError: the file can't be read.
-        DamagedError: its size or hash is another.
-    """
+    """The bytes of a packed file; DamagedError if size or SHA-256 are not those of the manifest, OSError if it can't be read."""
     data = (ROOT / packed.file).read_bytes()
     if len(data) != packed.size:
         raise DamagedError(packed.file, f"{len(data)} bytes", f"{packed.size}")
@@ -33,11 +28,7 @@ def packed_bytes(packed: Packed) -> bytes:
 
 
 def members(packed: Packed) -> Iterator[tuple[str, IO[bytes]]]:
-    """Name and content of each file in a packed store; a content must be read before the next is asked for.
-
-    Raises:
-        DamagedError: the archive isn't the recorded one, or holds something else than files below its root.
-    """
+    """Name and content, to be read before the next is asked for, of each file in a packed store; DamagedError for one that leads out of it."""
     with (
         zstd.open(io.BytesIO(packed_bytes(packed))) as stream,
         tarfile.open(fileobj=stream, mode="r|", bufsize=1 << 20) as tar,

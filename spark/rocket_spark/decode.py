@@ -44,12 +44,10 @@ class DecodePlan:
     """The plan of a decode job: the request has been checked, nothing is written.
 
     Attributes:
-        out: the output folder.
         storage: options of S3 and HDFS.
         job: the stores, and those that failed.
         files: of the stores that can be decoded.
         problems: files that cannot be opened, by store.
-        tasks: what is decoded.
         options: how the output is laid out.
     """
 
@@ -140,7 +138,6 @@ class PartDone:
 
     Attributes:
         parts: by table and path in the table's folder, the attempt's file and its rows.
-        rows: by store.
         gaps: of logs, by store.
         problems: files that could not be decoded, or not to their end, by store.
         nulled: the number of times out of range.
@@ -220,13 +217,9 @@ class StoreStatus:
     """The result for one store.
 
     Attributes:
-        store: its name.
-        path: where it is.
         status: "decoded" or "failed".
         reason: why it failed, in one line; empty otherwise.
-        files: the number of files decoded.
         size: bytes on disk of these files.
-        rows: the number of rows written.
         gaps: gaps in the commit log.
         problems: files that could not be decoded, or not to their end.
     """
@@ -247,8 +240,6 @@ class DecodeSummary:
     """The result of a decode job.
 
     Attributes:
-        stores: the number of stores decoded.
-        files: the number of files decoded.
         size: bytes on disk of these files.
         tables: what was written, by table.
         status: a row for each store.

@@ -80,11 +80,7 @@ _OF_PY4J: Final = re.compile(r"^An error occurred while calling ")
 
 
 def cause_of(text: str) -> str:
-    """The cause of a failed job, one line.
-
-    Args:
-        text: of the error, with the stack traces in it.
-    """
+    """The cause of a failed job, one line, by the text of the error with the stack traces in it."""
     for pattern, words in _CAUSES:
         found = re.search(pattern, text)
         if found is not None:

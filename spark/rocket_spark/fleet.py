@@ -208,13 +208,7 @@ class StoreDigest:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two replicas that differ.
-
-    Attributes:
-        one: the name of the first store.
-        other: the name of the second.
-        files: what differs: kind and logical name, and the digest in each store, None if it lacks the file.
-    """
+    """Two replicas that differ: of each file kind, logical name, and its digest in each, None if one lacks it."""
 
     one: str
     other: str

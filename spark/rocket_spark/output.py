@@ -94,12 +94,8 @@ def attempt(folder: Folder, name: str) -> Iterator[Path]:
 def fetched(folder: Folder, ranges: Mapping[str, tuple[int, int]]) -> Iterator[Path]:
     """In a task: a directory to read from what earlier tasks wrote, under the same names.
 
-    Args:
-        folder: where tasks write.
-        ranges: by name, the first byte that is needed and the one after the last; other bytes may be absent.
-
-    Raises:
-        OSError: a file cannot be read, or its copy not be written.
+    `ranges` has by name the first byte that is needed and the one after the last; other bytes may be absent. An OSError if a file cannot
+    be read, or its copy not be written.
     """
     if folder.is_near:
         yield Path(folder.uri)
@@ -156,12 +152,7 @@ class Output:
     def commit(self, parts: Mapping[str, str]) -> dict[str, int]:
         """Removes earlier output, moves attempts into place and writes `_SUCCESS`; the bytes of each file.
 
-        Args:
-            parts: by their path in the folder, with `/`, the names of the attempts.
-
-        Raises:
-            JobError: an attempt is missing.
-            OSError: a file cannot be moved into place.
+        The names of the attempts come by their path in the folder, with `/`. JobError for one that is missing.
         """
         with ThreadPoolExecutor(_MOVES) as pool:
             sizes = dict(zip(parts, pool.map(self._size, parts.values()), strict=True))
@@ -192,17 +183,9 @@ def check_out(
     *,
     overwrite: bool,
 ) -> str:
-    """Refuses a folder that contains anything, or is inside a store that is read.
+    """Refuses a folder that contains anything, or is inside a store that is read; else its absolute path, or its URI.
 
-    Args:
-        out: the folder: a path, or a URI.
-        stores: paths and URIs of what is read.
-        owned: names that this kind of job writes into a folder.
-        storage: options of the storage.
-        overwrite: accepts a folder that contains only what such a job wrote.
-
-    Returns:
-        The folder as an absolute path, or as a URI.
+    With `overwrite` it may contain what such a job wrote: names in `owned`.
 
     Raises:
         UsageError: the folder cannot be used.

@@ -88,10 +88,7 @@ def written_schema(table: str, options: DecodeOptions) -> pa.Schema:
 
 
 def folder_value(text: str) -> str:
-    """A value in the name of a partition folder.
-
-    Only ASCII is escaped: Spark takes `%C3%BC` for two characters, and leaves others in names itself.
-    """
+    """A value in the name of a partition folder; only ASCII is escaped: Spark takes `%C3%BC` for two characters, and leaves others itself."""
     return re.sub(r"[\0-\x7f]+", lambda found: quote(found[0], safe=""), text)
 
 
@@ -119,15 +116,7 @@ class PartWriter:
     def __init__(
         self, folder: Path, table: str, name: str, options: DecodeOptions, *, order: str | None = None
     ) -> None:
-        """Takes where files are made, and of what.
-
-        Args:
-            folder: of the task's attempt; the files are in folders below `folder/TABLE`.
-            table: whose rows are written.
-            name: of each file.
-            options: of the job.
-            order: the column by which the rows come in order, if there is one.
-        """
+        """Takes the folder of the task's attempt, in which the files are below `TABLE`, and the column by which the rows come in order, if any."""
         self._folder = folder
         self._order = order
         self._table = table

@@ -162,8 +162,6 @@ class RebuildJob:
     """The plan of a rebuild job: the request has been checked, nothing is written.
 
     Attributes:
-        out: the output folder.
-        options: how.
         job: the stores, and those that failed.
         plans: of the stores that can be rebuilt.
         folders: of each store in the output; "" of a single one, whose files go to the output itself.

@@ -107,8 +107,6 @@ class FoundStore:
 
     Attributes:
         store: its name: the short one, else the canonical path of the store, of which `path` may be a part, as text.
-        path: canonical.
-        storage: options of its storage.
         matched: whether a glob or a search found it.
         commitlog: absolute directories of its commit log outside of `commitlog` in it.
         geometry: as of `JobStore`, and so are `queue_file_size` and `conf`.
@@ -292,7 +290,6 @@ class JobStores:
     """The stores of one job, and those of them that failed.
 
     Attributes:
-        tasks: one for each store.
         failed: errors by the names of stores.
         progress: see `rocket_spark.tasks.Progress`.
     """

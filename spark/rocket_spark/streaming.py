@@ -40,16 +40,10 @@ _LONG_MAX: Final = (1 << 63) - 1
 
 
 class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Follows the commit logs or the consume queues of stores; one that comes later is read from its beginning.
+    """Follows `commit_log` or `consume_queue` of stores; one that comes later is read from its beginning.
 
-    Args:
-        table: `commit_log` or `consume_queue`.
-        asked: the options of a read.
-        columns: of the rows, in order.
-        options: of a stream: `startingOffsets`, `maxRowsPerTrigger`, `maxBytesPerTrigger`, `failOnDataLoss`.
-
-    Raises:
-        UsageError: an option with an invalid value.
+    The options of a stream are `startingOffsets`, `maxRowsPerTrigger`, `maxBytesPerTrigger` and `failOnDataLoss`; UsageError for an
+    invalid value.
     """
 
     def __init__(self, table: str, asked: Request, columns: list[str], options: Mapping[str, str]) -> None:

@@ -11,11 +11,7 @@ _DLEDGER: Final = "dledger-*/data"
 
 
 def store_above(path: Path) -> Path | None:
-    """The store that a path is, or is in: a folder with a commit log or consume queues; None when there is none.
-
-    Raises:
-        OSError: when a folder on the way cannot be read.
-    """
+    """The store that a path is, or is in: a folder with a commit log or consume queues; None if none. An OSError for one that cannot be read."""
     resolved = Path(os.path.realpath(path))
     for folder in (resolved, *resolved.parents):
         if any((folder / name).is_dir() for name in _FOLDERS) or any(folder.glob(_DLEDGER)):

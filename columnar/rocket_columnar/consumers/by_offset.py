@@ -77,8 +77,6 @@ class OffsetAtTime:
     """The answer of a broker, and how it came to it.
 
     Attributes:
-        topic: of the queue.
-        queue_id: number of the queue.
         time: the time asked for, ms.
         offset: the logical offset of the unit whose record was stored nearest to it; 0 if there is none.
         file: the file that was searched; None for a queue without files.
@@ -96,13 +94,7 @@ class OffsetAtTime:
 
 
 def offset_at(store: Store, topic: str, queue_id: int, time: int) -> OffsetAtTime:
-    """The logical offset that a broker of 4.9.3 answers when a consumer, or `mqadmin resetOffsetByTime`, asks for a time.
-
-    Args:
-        store: the store.
-        topic: of the queue.
-        queue_id: number of the queue.
-        time: ms since 1970.
+    """The logical offset that a broker of 4.9.3 answers when a consumer, or `mqadmin resetOffsetByTime`, asks for a time in ms.
 
     Raises:
         UsageError: no such queue.
@@ -205,8 +197,6 @@ class Bounds:
     """The logical offsets of a queue.
 
     Attributes:
-        topic: of the queue.
-        queue_id: number of the queue.
         min_offset: that of the first unit whose record the log still has; `max_offset` without one.
         max_offset: that after the last unit.
         broker_min: the minimum that a broker answers after a start, which looks in the first file alone (CQ-MIN-1).
@@ -224,7 +214,6 @@ class UnitAt:
     """The unit and message of a queue at a logical offset.
 
     Attributes:
-        bounds: of the queue.
         offset: the logical offset asked for.
         file: the file with the unit; None if no file has the offset.
         position: byte of the unit in that file.

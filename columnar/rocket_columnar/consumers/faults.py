@@ -29,14 +29,8 @@ _OFFSETS: Final = "consumer_offsets"
 class Beyond(NamedTuple):
     """An offset of a group that is beyond its queue.
 
-    Attributes:
-        group: the group.
-        topic: of the queue.
-        queue_id: of the queue.
-        offset: that of the group.
-        queue: the queue.
-        earlier: whether an earlier life of the queue had that offset, before its topic was deleted and created again.
-        cut: whether a repair cut the queue, which had reached that offset before the log lost its end.
+    It is `earlier` if an earlier life of the queue had it, before its topic was deleted and created again, and `cut` if the queue had
+    reached it before the log lost its end and a repair cut the queue.
     """
 
     group: str
@@ -240,15 +234,9 @@ _LOST: Final = {
 
 
 def config_findings(store: Store, *, queues: bool = True, halves: bool = True) -> Iterator[Finding]:
-    """The findings on the files of `config/`, and on what they state of queues.
+    """The findings on the files of `config/`, and on what they state of queues; OSError if a queue cannot be read.
 
-    Args:
-        store: the store.
-        queues: compare offsets and topics with the queues.
-        halves: also look for half messages that nobody resolves, which reads the records of their op messages.
-
-    Raises:
-        OSError: a queue cannot be read.
+    With `halves` also on half messages that nobody resolves, for which the records of their op messages are read.
     """
     if store.path is None or not any((store.path / name).exists() for name in ("config", "lock")):
         return  # no broker has run here

@@ -43,11 +43,7 @@ class GroupLag:
     """Progress of a consumer group in one queue.
 
     Attributes:
-        group: its name.
-        topic: of the queue.
-        queue_id: number of the queue.
         offset: logical offset of the next message that the group gets.
-        min_offset: of the queue.
         max_offset: of the queue; 0 without files.
         messages: `max_offset - offset`, as `mqadmin consumerProgress` counts them; below 0 for a group ahead of its queue.
         size: bytes of the unread records that the log still has; None if they were not counted.
@@ -116,7 +112,6 @@ class OpenHalf:
         queue_offset: its logical offset there.
         phy_offset: physical offset of its record.
         topic: the topic that it is for; None if its record cannot be read.
-        uniq_key: its unique key.
         store_timestamp: when it was stored, ms; each check stores it again.
         born_timestamp: when it was sent, ms.
         checks: how often the broker asked its producer.
@@ -137,7 +132,6 @@ class Failed:
     """Messages that a group could not consume.
 
     Attributes:
-        group: its name.
         retries: number of messages that wait in its retry topic.
         dead: number of messages in its dead-letter topic that the log still has.
     """
@@ -178,14 +172,9 @@ class Progress:
 
 
 def progress(store: Store, *, sizes: bool = False) -> Progress:
-    """Progress of the consumers, delayed messages and transactions of a store.
+    """Progress of the consumers, delayed messages and transactions of a store; OSError if a file cannot be read.
 
-    Args:
-        store: the store.
-        sizes: also count the bytes of unread records, which reads a unit for each.
-
-    Raises:
-        OSError: a file cannot be read.
+    With `sizes` the bytes of unread records are counted too, which reads a unit for each.
     """
     return store.looked_at(lambda: _progress(store, sizes=sizes))
 
@@ -212,10 +201,7 @@ def _progress(store: Store, *, sizes: bool) -> Progress:
 
 
 def _timers(store: Store) -> Timers | None:
-    """The slots that the broker has not read, of those with messages.
-
-    Source: `TimerMessageStore.recover` 339 and `getAllNum` 1883, `TimerCheckpoint` 62 (5.5.0).
-    """
+    """The slots with messages that the broker has not read (`TimerMessageStore.recover` 339, `getAllNum` 1883, `TimerCheckpoint` 62 of 5.5.0)."""
     wheel = None if store.path is None else store.path / "timerwheel"
     if wheel is None or not wheel.is_file():
         return None

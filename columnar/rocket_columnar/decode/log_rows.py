@@ -113,18 +113,7 @@ WHOLE_LOG: Final = (LONG_MIN, LONG_MAX + 1)
 
 @dataclass(frozen=True, slots=True)
 class RowChoice:
-    """The rows and columns of one table that are wanted.
-
-    Attributes:
-        names: the columns.
-        batch_rows: rows of a batch at most.
-        where: the filter; None lets all rows pass.
-        skip: rows still to be skipped; shared by all files of the table.
-        all_entries: see `decode`.
-        threads: number of threads that decode an index file.
-        log_range: first physical offset, and the one after the last; see `decode`.
-        geometry: the one that was given.
-    """
+    """The rows and columns of one table that are wanted; the names are those of `decode`, and `skip` is shared by all files of the table."""
 
     names: set[str]
     batch_rows: int
@@ -182,13 +171,7 @@ class Topics:
 
 
 class LogColumns:
-    """Makes the columns of a decode, batch by batch.
-
-    Attributes:
-        form: how records are read.
-        bodies: whether the columns need the records' bodies.
-        topics: the dictionary of topics.
-    """
+    """Makes the columns of a decode, batch by batch; `bodies` is whether they need the records' bodies."""
 
     def __init__(self, names: set[str], form: PlainLog, topics: Topics | None = None) -> None:
         self.form = form
@@ -250,11 +233,7 @@ class LogColumns:
 
 
 class LogState:
-    """State that the files of one decode share: the columns with their topics.
-
-    Args:
-        choice: the columns, which records are rows, and the size of a batch.
-    """
+    """State that the files of one decode share: the columns with their topics."""
 
     def __init__(self, choice: RowChoice) -> None:
         self.choice = choice
@@ -277,7 +256,7 @@ def log_columns(
     on_gap: Callable[[Gap], None],
     goes_on: Callable[[], bool],
 ) -> Iterator[tuple[int, Columns]]:
-    """The rows of `commit_log`, without `file`.
+    """The rows of `commit_log`, without `file`; an empty file is a MalformedError (LOG-FILE-1).
 
     A record verifies when its magic, its lengths and its physical offset are right; the body's CRC is a column of
     its own. `goes_on` returns whether a later file of the log contains records: zeros at the end of this one are then
@@ -285,9 +264,6 @@ def log_columns(
 
     If only certain physical offsets are wanted, the walk begins shortly before the first, and only gaps that touch
     them are reported.
-
-    Raises:
-        MalformedError: the file is empty (LOG-FILE-1), or as `on_gap` raises it.
     """
     if not reader.size:
         raise MalformedError(

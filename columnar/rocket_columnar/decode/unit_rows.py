@@ -44,13 +44,7 @@ _UNITS_AT_ONCE: Final = 1 << 16  # in the search for the last one
 
 @dataclass(frozen=True, slots=True)
 class UnitForm:
-    """The units of one kind of file.
-
-    Attributes:
-        layout: their fields.
-        used: which of some units count as written.
-        clause: the clause by which a file consists of whole units; None if it may end in other bytes.
-    """
+    """The units of one kind of file, those that count as written, and the clause by which it has whole units alone; None if it may end otherwise."""
 
     layout: Layout
     used: Callable[[NDArray[Any]], NDArray[np.bool_]]
@@ -78,11 +72,8 @@ def require_whole_units(reader: Reader, form: UnitForm) -> None:
 def last_units(reader: Reader, form: UnitForm, *, every: bool) -> tuple[int, int, NDArray[Any]]:
     """The number of units that are rows, and the last ones of the file: the number of the first of these, and the units.
 
-    Rows are the units up to the last one that is used; with `every`, up to the last that is not all zeros.
-
-    Raises:
-        MalformedError: the file is empty, its size is not a whole number of units, or what precedes its last unit is
-            mostly a hole.
+    Rows are the units up to the last one that is used; with `every`, up to the last that is not all zeros. MalformedError for a file
+    that is empty, that has a part of a unit, or that is mostly a hole before its last unit.
     """
     width = form.layout.size
     require_whole_units(reader, form)
@@ -151,11 +142,7 @@ _UNITS: Final = UnitForm(QUEUE_UNIT, _used, "CQ-FILE-1")
 
 
 def unit_count(reader: Reader) -> int:
-    """The number of units of a consume-queue file up to its last valid one, as `consume_queue` has them.
-
-    Raises:
-        MalformedError: as `queue_columns`.
-    """
+    """The number of units of a consume-queue file up to its last valid one, as `consume_queue` has them; MalformedError as of `last_units`."""
     return last_units(reader, _UNITS, every=False)[0]
 
 
@@ -164,11 +151,7 @@ def queue_columns(reader: Reader, base_offset: int, choice: RowChoice) -> Iterat
 
     Units after it were never written, or were cut off. Units before it are returned as they are in the file, even
     the invalid ones of a damaged file, so that a row's place follows from its logical offset. With `all_entries` the
-    rows go on to the last unit that is not all zeros.
-
-    Raises:
-        MalformedError: the file is empty, its size is not a whole number of units, or what precedes its last unit is
-            mostly a hole (CQ-FILE-1).
+    rows go on to the last unit that is not all zeros. Errors as of `last_units` (CQ-FILE-1).
     """
     first = base_offset // QUEUE_UNIT.size
     for numbers, units in unit_batches(reader, _UNITS, choice):
@@ -188,10 +171,7 @@ def ext_columns(
 
     `address` is the unit's offset in the ext queue + Long.MIN_VALUE, as in a consume-queue unit's tags code
     (CQ-EXT-2). A restart that cuts units off clears nothing, so units written later may end within an old one: after
-    a unit, bytes whose lengths do not add up are the end, too.
-
-    Raises:
-        MalformedError: a first unit whose lengths do not add up or lead outside the file (CQ-EXT-1).
+    a unit, bytes whose lengths do not add up are the end, too; in the place of the first one they are a MalformedError (CQ-EXT-1).
     """
     if not reader.size:
         raise MalformedError(file=reader.name, found="an empty file", expected="ext units", clause="CQ-EXT-1")
@@ -245,11 +225,7 @@ def _ext_columns(rows: list[tuple[int, int, int, int, bytes]]) -> Columns:
 
 
 def checkpoint_columns(reader: Reader) -> Columns:
-    """The one row of `checkpoint`, without `file`: three times in ms (CKP-1), and what 5.x adds (CKP-5), null if that is zeros.
-
-    Raises:
-        MalformedError: below 4096 bytes.
-    """
+    """The row of `checkpoint`, without `file`: times in ms (CKP-1), and what 5.x adds (CKP-5), null if zeros; MalformedError below 4096 bytes."""
     if reader.size < CHECKPOINT_SIZE:
         raise MalformedError(
             file=reader.name,
@@ -300,13 +276,10 @@ _WHEEL: Final = UnitForm(TIMER_SLOT, _is_slot, "TIM-2")
 def later_columns(
     table: str, reader: Reader, file: StoreFile, choice: RowChoice
 ) -> Iterator[tuple[int, Columns]]:
-    """The rows of one of these tables, without topic, queue number of a queue, and file.
+    """The rows of one of these tables, without topic, queue number of a queue, and file; MalformedError for a file of another length.
 
     Units up to the last one that is used; of the wheel those that are not all zeros. `position` is a byte offset,
     counted over all files of the queue or log.
-
-    Raises:
-        MalformedError: a file of another length.
     """
     if table == "timer_wheel":
         yield from _wheel(reader, choice)

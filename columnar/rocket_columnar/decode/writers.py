@@ -176,10 +176,7 @@ def writer_takes(option: str) -> bool:
 
 
 def parquet_options(schema: pa.Schema) -> dict[str, Any]:
-    """Arguments of `pyarrow.parquet.ParquetWriter` with which `write` makes a Parquet file of a table.
-
-    The encodings were chosen by measurement, column by column: see docs/architecture.md.
-    """
+    """Arguments of pyarrow's `ParquetWriter` for a table; the encodings were chosen by measurement (docs/architecture.md)."""
     leaves: list[str] = []
     for field in schema:
         pair = (f"{field.name}.key_value.key", f"{field.name}.key_value.value")
@@ -248,14 +245,10 @@ class ParquetFile:
         bloom: Sequence[str] = (),
         **options: Any,
     ) -> None:
-        """Takes where it is written, and how.
+        """Takes a stream or a path, and the schema of the batches.
 
-        Args:
-            sink: a stream, or a path.
-            schema: of the batches.
-            group_rows: maximum number of rows in a row group, by default `GROUP_ROWS`.
-            bloom: columns with a bloom filter, if pyarrow can write them.
-            options: more arguments of `pyarrow.parquet.ParquetWriter`.
+        A row group has at most `group_rows` rows, by default `GROUP_ROWS`; columns of `bloom` get a bloom filter if pyarrow can write one.
+        Other options are those of `pyarrow.parquet.ParquetWriter`.
         """
         self._sink = sink
         self._schema = schema

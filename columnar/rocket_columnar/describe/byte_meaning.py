@@ -74,7 +74,6 @@ class ByteMeaning:
         begin: byte offset of its first byte.
         end: byte offset after its last byte.
         remark: on the structure as a whole; may be empty.
-        fields: its fields in file order.
         field: index in `fields` of the one that holds the byte; None in padding.
     """
 
@@ -108,13 +107,9 @@ def byte_at(
     *,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> ByteMeaning:
-    """Explains the byte at `offset` of a file.
+    """Explains the byte at `offset` of a file, counted from 0; an index file needs its geometry.
 
-    Args:
-        file: the file, and its kind.
-        offset: byte offset in it, from 0.
-        geometry: of an index file.
-        on_progress: called with the bytes of a log or ext file that were read, and those of the file.
+    `on_progress` is called with the bytes of a log or ext file that were read, and those of the file.
 
     Raises:
         UsageError: the offset is outside the file.

@@ -154,10 +154,7 @@ def compare_stores(
 ) -> Iterator[StoreDifference]:
     """Differences between the logs, the indexes and the queues of two stores; what only one still has is no first difference.
 
-    Args:
-        first: a store, or its directory.
-        second: another.
-        on_progress: called with the bytes of both logs that were compared, and those of all.
+    `on_progress` is called with the bytes of both logs that were compared, and those of all.
 
     Raises:
         UsageError: a store has no commit log.
@@ -329,12 +326,8 @@ def diff(
 ) -> Iterator[FieldDifference]:
     """The fields in which two files differ, in file order; topic, queue and file name come from the path and are ignored.
 
-    Args:
-        first: a file.
-        second: another.
-        kind: kind of both files; by default it follows from path and content.
-        geometry: of two index files; by default inferred from both together.
-        on_progress: called with the bytes of the first file that were compared, and those of the file.
+    By default the kind follows from path and content, and the geometry of index files from both together. `on_progress` is called with
+    the bytes of the first file that were compared, and those of the file.
 
     Raises:
         UsageError: a directory, files of different kinds, or a geometry that cannot be inferred.

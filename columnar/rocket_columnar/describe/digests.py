@@ -53,7 +53,6 @@ class FileDigest:
 
     Attributes:
         path: its name relative to the store.
-        kind: its kind.
         logical_name: its name in the store's digest; None if it is not part of it.
         digest: SHA-256 of its content in hexadecimal digits.
     """

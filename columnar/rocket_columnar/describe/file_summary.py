@@ -28,9 +28,7 @@ Summary = dict[str, Any]
 def summarise(file: StoreFile, *, on_progress: Callable[[int, int], None] | None = None) -> Summary:
     """Facts about one file: `size` in bytes, and those of its kind.
 
-    Args:
-        file: of any kind but an index file.
-        on_progress: called with the bytes that were read, and those of the file.
+    `on_progress` is called with the bytes that were read, and those of the file.
 
     Raises:
         UsageError: for an index file; use `occupancy`.
@@ -247,10 +245,7 @@ def occupancy(
 ) -> Occupancy:
     """Reads an index file in bounded memory: 4 bytes per slot, and a million entries at a time.
 
-    Args:
-        path: the file.
-        geometry: its geometry.
-        on_progress: called with the bytes that were read, and those to read: slots once, entries twice.
+    `on_progress` is called with the bytes that were read, and those to read: slots once, entries twice.
 
     Raises:
         MalformedError: the file is shorter than the geometry makes it.

@@ -35,7 +35,6 @@ class LogView:
     """The commit log.
 
     Attributes:
-        files: number of files.
         size: their length in bytes.
         begin: physical offset of the first byte.
         end: physical offset after the last record.
@@ -56,9 +55,7 @@ class IndexView:
     """One index file, by its header.
 
     Attributes:
-        file: its name.
         size: its length in bytes.
-        entries: number of entries.
         begin_phy_offset: physical offset of its first put, bytes.
         end_phy_offset: that of its last put.
         begin_timestamp: store timestamp of its first put, ms.
@@ -79,9 +76,6 @@ class QueueView:
     """One consume queue.
 
     Attributes:
-        topic: its topic.
-        queue_id: its number.
-        files: number of files.
         size: their length in bytes.
         min_offset: logical offset of the first unit whose record the log still has.
         max_offset: logical offset after the last unit.
@@ -105,17 +99,14 @@ class Overview:
     """A store, or a directory of one.
 
     Attributes:
-        path: the directory.
         kind: "plain", "DLedger" or "several commit-log directories".
         clean: whether the last stop was clean (no abort file); None for a directory of a store.
         running: the process that holds the store's lock: its number, 0 if none does, None if that is unknown.
         log: the commit log; None without one.
-        indexes: the index files, by name.
         geometry: of the index files, and how it was found; None if it is unknown.
         geometry_problem: why the geometry is unknown; empty otherwise.
         index_coverage: share of the log's bytes from the first to the last indexed record, 0 .. 1; None without a log.
         queues: the consume queues, by topic and number.
-        ext_files: number of consume-queue ext files.
         checkpoint: the three times of the checkpoint, ms; None without one.
         problems: files that could not be read: name and reason.
     """
@@ -152,10 +143,7 @@ def look_at(
 ) -> Overview:
     """Summarises a store, or its commit-log, index, queue or topic directory; reads little of each file.
 
-    Args:
-        store: the store, or the directory.
-        on_progress: called with the number of files that were read, and that of all.
-        known: of a directory, as for `Store`.
+    `on_progress` is called with the number of files that were read, and that of all; `known` is of a directory, as for `Store`.
 
     Raises:
         UsageError: nothing found, or a geometry does not fit.
@@ -300,10 +288,7 @@ def _queue(files: Sequence[StoreFile], log_begin: int) -> QueueView:
 
 
 def _first_kept(files: Sequence[StoreFile], log_begin: int) -> int:
-    """Logical offset of the first unit that is not a filler and whose record the log still has.
-
-    Physical offsets rise within a queue, so that this is a binary search for the units that are followed by such a one.
-    """
+    """Logical offset of the first unit, no filler, whose record the log still has, by a binary search: physical offsets rise within a queue."""
     for file in files:
         count = (size_of(file) or 0) // QUEUE_UNIT.size
         low, high = 0, count
@@ -344,12 +329,9 @@ class QueueSpace:
     """One queue.
 
     Attributes:
-        topic: its topic.
-        queue_id: its number.
         messages: units whose record the log still has.
         log_bytes: length of these records.
         expired: units whose record the log no longer has.
-        file_bytes: length of the queue's files.
     """
 
     topic: str
@@ -362,13 +344,7 @@ class QueueSpace:
 
 @dataclass(frozen=True, slots=True)
 class Aging:
-    """One file of the commit log that a broker deletes some day.
-
-    Attributes:
-        file: its name.
-        size: its length in bytes.
-        modified: when it was last modified, ms; a broker counts its age from there.
-    """
+    """One file of the commit log that a broker deletes some day, and when it was last modified, ms: a broker counts its age from there."""
 
     file: str
     size: int

@@ -85,11 +85,7 @@ _PAIR_BEFORE_4_9_1: Final = re.compile(
 
 
 class PlainNumbers:
-    """Distinct byte strings, numbered in the order in which they came.
-
-    Attributes:
-        items: all of them.
-    """
+    """Distinct byte strings, numbered in the order in which they came; `items` are all of them."""
 
     def __init__(self) -> None:
         self.items: list[bytes] = []
@@ -105,11 +101,7 @@ class PlainNumbers:
 
 
 class PlainLog:
-    """Reads the records of a window, which has `SLACK` bytes more than it holds; the interface of both forms.
-
-    Args:
-        one_separator: whether pairs are read as before 4.9.1.
-    """
+    """Reads the records of a window of `SLACK` bytes more than it holds; the interface of both forms. `one_separator`: pairs as before 4.9.1."""
 
     def __init__(self, *, one_separator: bool = False) -> None:
         self._pair = _PAIR_BEFORE_4_9_1 if one_separator else _PAIR

@@ -307,7 +307,6 @@ class UniqueKey:
     """The content of the unique key (UNIQ_KEY, its "msgId") of a message.
 
     Attributes:
-        client_ip: its address.
         pid: its process id, modulo 65536.
         loader_hash: hash of the class loader, unsigned.
         month_ms: ms since the client's month began, by its clock and in its zone.
@@ -329,11 +328,9 @@ class UniqueKey:
         return born_timestamp - away
 
     def time_before(self, now: int, zone: tzinfo | None = None) -> int:
-        """The time at which it was made, in ms since the epoch, as 4.9.3 guesses: in this month or the one before.
+        """The time at which it was made, ms since the epoch, as 4.9.3 guesses at the time `now`: in this month or the one before.
 
-        Args:
-            now: ms since the epoch.
-            zone: of the client; by default this machine's.
+        The zone is the client's; by default this machine's.
 
         Source: `MessageClientIDSetter.getNearlyTimeFromID` 72-97.
         """
@@ -378,34 +375,19 @@ def _parts(text: str, what: str) -> tuple[IPv4Address | IPv6Address, bytes]:
 
 
 def parse_unique_key(text: str) -> UniqueKey:
-    """Parses a unique key.
-
-    Raises:
-        UsageError: not a unique key as 4.9.3's client makes it.
-
-    Source: `MessageClientIDSetter` 36-49, 119-139.
-    """
+    """Parses a unique key; UsageError for one that 4.9.3's client does not make (`MessageClientIDSetter` 36-49, 119-139)."""
     address, rest = _parts(text, "a unique key")
     return UniqueKey(str(address), *_UNIQUE.unpack(rest))
 
 
 def parse_offset_id(text: str) -> OffsetId:
-    """Parses an offset ID.
-
-    Raises:
-        UsageError: not an offset ID.
-
-    Source: `MessageDecoder.decodeMessageId` 86-106.
-    """
+    """Parses an offset ID; UsageError for anything else (`MessageDecoder.decodeMessageId` 86-106)."""
     address, rest = _parts(text, "an offset id")
     port, phy_offset = _OFFSET.unpack(rest)
     return OffsetId(f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}", phy_offset)
 
 
 def make_offset_id(store_host: str, phy_offset: int) -> str:
-    """The offset id of a message, from the columns store_host and phy_offset.
-
-    Source: `MessageDecoder.createMessageId` 64-73.
-    """
+    """The offset id of a message, from the columns store_host and phy_offset (`MessageDecoder.createMessageId` 64-73)."""
     host, _, port = store_host.rpartition(":")
     return (ip_address(host.strip("[]")).packed + _OFFSET.pack(int(port), phy_offset)).hex().upper()

@@ -90,16 +90,7 @@ class FixedFields(NamedTuple):
 
 
 class Record(NamedTuple):
-    """The fixed fields of a whole record, and where its other parts are in its window.
-
-    Attributes:
-        fixed: the fields before the body.
-        body: place of the body.
-        topic: place of the topic.
-        topic_length: in bytes.
-        properties: place of the properties.
-        properties_length: in bytes.
-    """
+    """The fixed fields of a whole record, where its other parts are in its window, and how long, in bytes."""
 
     fixed: FixedFields
     body: int

@@ -51,18 +51,10 @@ class HashedPuts(NamedTuple):
 
 
 class NewIndex:
-    """One file under construction; `close` completes it.
-
-    The bytes are those of 4.9.3's puts (IDX-PUT-1 .. IDX-PUT-8).
-    """
+    """One file under construction, with the bytes of 4.9.3's puts (IDX-PUT-1 .. IDX-PUT-8); `close` completes it."""
 
     def __init__(self, path: Path, geometry: Geometry, *, end_phy_offset: int, end_timestamp: int) -> None:
-        """Creates the file, and its folder, seeded with the end of the one before (IDX-FILE-2).
-
-        Raises:
-            RejectedError: the name is not a Java long.
-            OSError: the file already exists, or cannot be made.
-        """
+        """Creates the file, seeded with the end of the one before (IDX-FILE-2); RejectedError if its name is not a Java long, OSError if it exists."""
         if parse_long(path.name) is None:
             raise RejectedError(f"the file name {path.name!r} is not a Java long")
         offset, timestamp = max(end_phy_offset, 0), max(end_timestamp, 0)
@@ -142,17 +134,10 @@ def _after(header: IndexHeader, puts: HashedPuts, used: int) -> IndexHeader:
 def put_entries(
     slots: NDArray[np.uint32], entries: NDArray[np.uint32], puts: HashedPuts, count: int, begin: int
 ) -> int:
-    """Puts entries from number `count` on (IDX-PUT-2 .. IDX-PUT-8).
+    """Puts entries from number `count` on (IDX-PUT-2 .. IDX-PUT-8), and returns how many of the slots were empty.
 
-    Args:
-        slots: big-endian words of the file.
-        entries: big-endian words of the file; room for exactly these entries.
-        puts: the entries.
-        count: number of the first entry.
-        begin: the header's begin timestamp, ms.
-
-    Returns:
-        How many of the slots were empty. The header is not changed.
+    Slots and entries are big-endian words of the file, with room for exactly these entries; `begin` is the header's begin timestamp, ms,
+    and the header is not changed.
     """
     hashes, phy_offsets, store_timestamps = puts
     rows = entries.view(ENTRY_DTYPE)
@@ -208,13 +193,9 @@ class IndexBuilder:
         end_phy_offset: int = 0,
         end_timestamp: int = 0,
     ) -> None:
-        """Creates no file yet.
+        """Creates no file yet; there may be more paths than are needed.
 
-        Args:
-            paths: of the files, in the order in which they are filled; there may be more than are needed.
-            geometry: of the files.
-            end_phy_offset: of the file before the first, bytes; 0 without one.
-            end_timestamp: of the file before the first, ms since the epoch; 0 without one.
+        The ends are those of the file before the first, in bytes and ms since the epoch; 0 without one.
 
         Raises:
             UsageError: a geometry without room, or one whose positions overflow: puts would never end.

@@ -43,7 +43,6 @@ class GeometryGuess:
     """A geometry, and its certainty.
 
     Attributes:
-        geometry: hash_slot_num and index_num.
         how: "given" by the user, "inferred" from size and content, or "assumed" to be 4.9.3's default.
         candidates: number of geometries that size and content allow, including this one.
         reason: in a few words for people.
@@ -249,11 +248,7 @@ def resolve_each(
 ) -> dict[StoreFile, GeometryGuess]:
     """The geometry of each index file among `files`; files of one size have one geometry.
 
-    Args:
-        files: files of any kind.
-        given: the geometry, if it is known.
-        on_error: called with each file that is not an index file or cannot be read, which is then skipped; by default the
-            error is raised.
+    `on_error` is called with each file that is not an index file or cannot be read, which is then skipped; by default the error is raised.
 
     Raises:
         UsageError: `given` does not fit, or nothing is given and size and content leave it open.

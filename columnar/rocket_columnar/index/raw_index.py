@@ -361,11 +361,7 @@ def search_by_records(
     """The geometry that most files of one size agree with by their records, whatever slots, hashes and links are.
 
     Where the last entry is follows from the last bytes of a file that are not zero; in a small file every geometry is tried.
-
-    Args:
-        readers: of the files.
-        headers: of the files.
-        is_record: whether a record of the log begins at a physical offset.
+    `is_record` is whether a record of the log begins at a physical offset.
     """
     votes: Counter[Geometry] = Counter()
     known = cache(is_record)

@@ -125,13 +125,8 @@ class _Patience:
 class Walk:
     """A window that moves over one file, and the frames in it.
 
-    The window is the bytes of the file from `begin` to `end`, and `SLACK` more; each move makes another one.
-
-    Args:
-        reader: of the file.
-        base_offset: physical offset of its first byte.
-        bodies: whether bodies are wanted; if not, those of large records are not read.
-        window: bytes to read at once; the first reads are smaller.
+    The window is the bytes of the file from `begin` to `end`, and `SLACK` more; each move makes another one, of `window` bytes at most
+    once the first, smaller ones are read. Without `bodies` those of large records are not read.
     """
 
     patience: ClassVar = _Patience()
@@ -391,11 +386,7 @@ class Tail(NamedTuple):
 
 
 def log_tail(files: Sequence[StoreFile]) -> Tail:
-    """Finds the end of a log; a file that no longer exists is skipped.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
+    """Finds the end of a log; a file that no longer exists is skipped. An OSError if one cannot be read."""
     there, sizes, filled = [], [], []
     for file in files:
         try:
@@ -452,12 +443,9 @@ class VerifiedRecord(NamedTuple):
 
 
 class StoredRecords:
-    """The records of some log files; use it in a `with` block.
+    """The records of some log files, in the order of their offsets; use it in a `with` block.
 
     The file of the last record stays open: of ascending offsets the next record is often in what was read.
-
-    Args:
-        files: in the order of their offsets.
     """
 
     def __init__(self, files: Sequence[StoreFile]) -> None:

@@ -28,11 +28,7 @@ class Copy(NamedTuple):
 
 
 def batch_copies(file: StoreFile, batch: Requests, *, light: bool) -> Iterator[tuple[int, list[Copy]]]:
-    """The place and the copies of each record of a batch that is copied, in the order of their puts.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+    """The place and the copies of each record of a batch that is copied, in the order of their puts; OSError if the file cannot be read."""
     if not batch.copied.any():
         return
     places = np.flatnonzero(batch.copied & batch.queued).tolist()
@@ -45,10 +41,7 @@ def batch_copies(file: StoreFile, batch: Requests, *, light: bool) -> Iterator[t
 
 
 def _copies(data: bytes, *, light: bool) -> list[Copy]:
-    """The copies that a whole record names; none if its two lists differ in length.
-
-    Source: `ConsumeQueue.multiDispatchLmqQueue` 432-453.
-    """
+    """The copies that a whole record names; none if its two lists differ in length (`ConsumeQueue.multiDispatchLmqQueue` 432-453)."""
     record = parse_record(data, 0)
     if isinstance(record, Bad):
         return []
@@ -167,8 +160,6 @@ class Life(NamedTuple):
     """A place where a queue begins to count from 0.
 
     Attributes:
-        topic: of the queue.
-        queue_id: of the queue.
         begin: physical offset of its first record.
         again: whether records of the queue precede it in its file of the log.
     """
@@ -206,11 +197,7 @@ class FileLives:
 
 
 class Lives:
-    """The begin of the last life of each queue that may have had another one.
-
-    Args:
-        files: of each file of the log, in order, the last place where each of its queues begins to count.
-    """
+    """The begin of the last life of each queue that may have had another one, by where its queues begin to count in each file of the log."""
 
     def __init__(self, files: Iterable[Iterable[Life]] = ()) -> None:
         self.begins = {
@@ -259,15 +246,9 @@ _UNITS_AT_ONCE: Final = 1 << 16
 def each_units(
     file: StoreFile, start: int = 0, *, holes: bool = False
 ) -> Iterator[tuple[int, NDArray[np.void]]]:
-    """Number of the first and fields of the units of a file, fewer at first.
+    """Number of the first and fields of the units of a file, fewer at first; OSError if it cannot be read.
 
-    Args:
-        file: of a queue.
-        start: the first unit wanted.
-        holes: also gives the first two units of each hole; the others of a hole are zeros, too.
-
-    Raises:
-        OSError: the file cannot be read.
+    With `holes` also the first two units of each hole; the others of a hole are zeros, too.
     """
     with file.open() as reader:
         whole = reader.size // _SIZE
@@ -295,12 +276,8 @@ class LostUnits:
     """Neighbouring units that a start takes out of a queue.
 
     Attributes:
-        topic: of the queue.
-        queue_id: of the queue.
         first: logical offset of the first.
-        count: how many.
         phy_offset: of the record that the first one points to, bytes.
-        reason: why.
     """
 
     topic: str
@@ -316,8 +293,6 @@ class QueueStart:
     """One queue as a start leaves it.
 
     Attributes:
-        topic: of the queue.
-        queue_id: of the queue.
         files: its files; those that are left.
         end: byte of the queue at which the next unit goes in.
         max_phy_offset: what the queue takes for the end of its last message, -1 without units.
@@ -372,13 +347,9 @@ class QueueStart:
 def queue_starts(
     files: Sequence[StoreFile], log_end: int, work: WorkDone, *, has_log: bool
 ) -> list[QueueStart]:
-    """All queues as a start leaves them.
+    """All queues as a start leaves them, by their files, all of one length; without a log file all are deleted.
 
-    Args:
-        files: the consume-queue files, all of one length.
-        log_end: physical offset at which the start's walk over the log ends.
-        work: counts the bytes of the files.
-        has_log: whether there is a log file at all; else all queues are deleted.
+    The start's walk over the log ends at the physical offset `log_end`; `work` counts the bytes of the files.
     """
     queues = [QueueStart(*key, own) for key, own in by_queue(files).items()]
     sizes = [sum(size_of(file) or 0 for file in queue.files) for queue in queues]
@@ -410,13 +381,7 @@ def _recover(queue: QueueStart) -> None:
 
 
 class _Taken(NamedTuple):
-    """The units of a file up to the first that a walk stops at.
-
-    Attributes:
-        number: of the units.
-        record_end: physical offset of the end of the last one's record, bytes; 0 without units.
-        whole: whether they are all units of the file.
-    """
+    """The number of units up to the first that a walk stops at, the end of the last one's record (0 without), and whether they are all of the file."""
 
     number: int
     record_end: int
@@ -426,10 +391,8 @@ class _Taken(NamedTuple):
 def _taken(file: StoreFile, *, below: int | None = None) -> _Taken:
     """The units before the first that is none.
 
-    Args:
-        file: of a queue.
-        below: also stops at a unit of a record at or after this physical offset; then the first unit is taken, whatever
-            it is (`ConsumeQueue.truncateDirtyLogicFiles` 229-303).
+    With `below` it also stops at a unit of a record at or after this physical offset; then the first unit is taken, whatever
+    it is (`ConsumeQueue.truncateDirtyLogicFiles` 229-303).
     """
     record_end, count = 0, 0
     for first, units in each_units(file, holes=True):

@@ -164,12 +164,7 @@ _CRC_SIZE: Final = 20  # bytes: the name, ten digits and a byte 2
 
 
 class RowTopics:
-    """The topics found so far, and a value for each.
-
-    Args:
-        form: how records are read.
-        value: of a topic's bytes, called once for each topic.
-    """
+    """The topics found so far, and the `value` of each one's bytes, which is asked for once."""
 
     def __init__(self, form: PlainLog, value: Callable[[bytes], int]) -> None:
         self._distinct = form.new_numbers()
@@ -197,10 +192,7 @@ def tags_codes(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
     """The units that a healthy dispatch puts into the consume queue (LOG-DSP-1), and a mask of the rows that have a code; None if all do.
 
-    Args:
-        records: with values.
-        scheduled: which of them are delayed messages.
-        delays: ms of each delay level.
+    The records have their values; `scheduled` marks those of delayed messages, and `delays` are ms of each delay level.
     """
     form, rows = records.form, records.rows
     codes = form.hash_codes(*records.places("tags")).astype(np.int64)
@@ -281,14 +273,7 @@ RULES_4_9_3: Final = KeyRules()
 
 
 class Dispatch:
-    """Makes dispatch requests of records.
-
-    Args:
-        names: to which topics are added.
-        form: how records are read.
-        check_crc: whether bodies and properties are checked against their sums.
-        keys: of the release.
-    """
+    """Makes dispatch requests of records, and adds their topics to `names`; with `check_crc` bodies and properties are checked against their sums."""
 
     def __init__(self, names: TopicNames, form: PlainLog, *, check_crc: bool, keys: KeyRules) -> None:
         self._names = names
@@ -339,17 +324,9 @@ class Dispatch:
 
 
 class RequestScan:
-    """The requests of the records of one file that begin in a range of it.
+    """The requests of the records of one file that begin in a range of it; arguments as of `Scan` and `Dispatch`.
 
     Only the contents of queues and index files are kept: no bodies, no texts, and only the hashes of keys.
-
-    Args:
-        reader: of the file.
-        base_offset: where the file begins in the log, in bytes.
-        names: to which topics are added.
-        check_crc: whether bodies are checked against their sums.
-        rows: maximum number of records in a batch.
-        keys: of the release.
     """
 
     def __init__(
@@ -389,12 +366,9 @@ def read_requests(
     *,
     keys: KeyRules = RULES_4_9_3,
 ) -> Iterator[Requests]:
-    """The requests of one commit-log file; `on_gap` is called with each range in which no record verifies.
+    """The requests of one commit-log file, by the rules of the release; OSError if it cannot be read.
 
-    `keys` are the rules of the release.
-
-    Raises:
-        OSError: the file cannot be read.
+    `on_gap` is called with each range in which no record verifies.
     """
     with file.open() as reader:
         if not reader.size:
@@ -408,14 +382,10 @@ def read_requests(
 
 
 def units_taken(offsets: NDArray[np.int64], next_unit: int) -> NDArray[np.bool_]:
-    """A mask of a queue's records, in the order of the log, that get a unit.
+    """A mask of a queue's records, in the order of the log, that get a unit, by the logical offsets that they state.
 
     A record that states a logical offset below the next unit's gets none, unless it states 0; one that states a greater
-    offset gets the next unit.
-
-    Args:
-        offsets: the logical offset that each record states.
-        next_unit: logical offset of the next unit before them.
+    offset gets the next unit. `next_unit` is the one before them.
     """
     if offsets.size and offsets[0] >= next_unit and (np.diff(offsets) > 0).all():
         return np.ones(offsets.size, np.bool_)
@@ -437,12 +407,8 @@ def requests_before_gap(
 ) -> Iterator[tuple[Reader, int, Requests]]:
     """The requests of a log up to its first gap, with the reader and the start of their file; a missing file is none.
 
-    Args:
-        files: of the log, each with its length.
-        names: to which topics are added.
-        bounds: physical offsets from which on and up to which records begin.
-        on_gap: called with the first gap.
-        keys: of the release.
+    Each file comes with its length. The physical offsets in `bounds` are those from which on and up to which records begin; `on_gap` is
+    called with the first gap.
     """
     for file, size in files:
         base = file.base_offset

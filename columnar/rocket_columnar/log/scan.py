@@ -28,7 +28,6 @@ class Records:
     Attributes:
         window: the bytes that contain them, and `SLACK` more.
         rows: of dtype `ROW`.
-        form: how they are read.
     """
 
     window: NDArray[np.uint8]
@@ -71,14 +70,8 @@ class Records:
 class Scan:
     """A walk over the records of one file that begin in a range of it.
 
-    Args:
-        reader: of the file.
-        base_offset: where the file begins in the log, in bytes.
-        form: how records are read.
-        bodies: whether bodies are wanted; if not, those of large records are not read.
-        rows: maximum number of records in a batch.
-        goes_on: whether a later file of the log contains records, so that zeros at the end of this one are a gap; without it
-            they are still to be written.
+    Without `bodies` those of large records are not read; a batch has at most `rows` records. `goes_on` is whether a later file of the log
+    contains records, so that zeros at the end of this one are a gap; without it they are still to be written.
 
     Attributes:
         walk: that finds what the form does not.

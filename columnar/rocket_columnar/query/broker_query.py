@@ -50,7 +50,6 @@ class Found:
 
     Attributes:
         phy_offset: its physical offset, bytes.
-        topic: its topic.
         store_timestamp: ms.
         sys_flag: as stored.
         how: "key" (a dispatch indexes it under the key), "other topic", or "part" (the key is a part of a
@@ -162,13 +161,10 @@ class Step:
     """One entry of a chain.
 
     Attributes:
-        entry: its number.
         offset: byte offset in the file.
-        key_hash: as stored.
         phy_offset: as stored, bytes.
         time_diff: as stored, seconds.
         store_timestamp: begin_timestamp + 1000 * time_diff, ms: where a query places the entry.
-        prev_entry: as stored.
         verdict: what the entry by itself means to the query.
         read: whether a broker gets here; False after the entry that ends its walk.
         stop: why a broker's walk ends at this entry, and the clause; None if it goes on.
@@ -189,15 +185,10 @@ class Step:
 def walk(
     index: IndexFile, key_hash: int, begin: int, end: int, *, past_stop: bool = False, searched: bool = True
 ) -> Iterator[Step]:
-    """The entries of the hash's chain, newest first, each once.
+    """The entries of the hash's chain, newest first, each once, for a window in ms, both ends inclusive.
 
-    Args:
-        index: the file.
-        key_hash: hash whose slot is walked.
-        begin: first ms of the window, inclusive.
-        end: last ms of the window, inclusive.
-        past_stop: continue to the chain's real end after the entry at which a broker stops.
-        searched: whether a broker opens this file for the query at all.
+    With `past_stop` to the chain's real end, after the entry at which a broker stops; `searched` is whether a broker opens this file
+    for the query at all.
 
     Source: IDX-SEL-1 .. IDX-SEL-8; `IndexFile.selectPhyOffset` 191-265.
     """
@@ -270,18 +261,9 @@ _LONG: Final = (LONG_MIN, LONG_MAX)
 
 
 def find_all(store: OpenFiles, topic: str, key: str, *, window: tuple[int, int] = _LONG) -> list[Row]:
-    """Every message that some index file leads to under a key.
+    """Every message that some index file leads to under a key or unique key, stored in a window of ms, both ends inclusive.
 
-    All files are walked to the real ends of their chains; damage ends a chain, and every walk ends.
-
-    Args:
-        store: an open store.
-        topic: its topic.
-        key: a key or unique key.
-        window: first and last ms of the store timestamp, both inclusive.
-
-    Raises:
-        OSError: when a file cannot be read.
+    All files are walked to the real ends of their chains; damage ends a chain, and every walk ends. An OSError if a file cannot be read.
     """
     return _find(store, [topic], key, window)
 
@@ -413,14 +395,7 @@ class OpenStore(OpenFiles):
         return offsets
 
     def query_offset(self, topic: str, key: str, max_num: int, begin: int, end: int) -> OffsetAnswer:
-        """Physical offsets of the hits for a key.
-
-        Args:
-            topic: its topic.
-            key: a key or unique key.
-            max_num: maximum number of hits, at most 64.
-            begin: first ms of the window, inclusive.
-            end: last ms of the window, inclusive.
+        """Physical offsets of the hits, at most 64, for a key or unique key in a window of ms, both ends inclusive.
 
         Raises:
             UsageError: a negative `max_num`, for which 4.9.3 throws an exception.

@@ -40,8 +40,6 @@ class FileWalk:
     """The steps of a query in one index file.
 
     Attributes:
-        file: its name in the store.
-        header: its header.
         time_matched: whether the window touches its begin and end (IDX-TIME-1 .. IDX-TIME-3).
         verdict: "searched", "skipped" (the window does not touch it) or "not reached".
         why: the verdict in words.
@@ -319,18 +317,9 @@ class Explanation:
 def explain(
     store: OpenStore, topic: str, key: str, *, max_num: int, begin: int, end: int, exact: bool = False
 ) -> Explanation:
-    """Walks as a query does, and beyond its end, and explains why nothing is found.
+    """Walks as a query of a key or unique key does, and beyond its end, and explains why nothing is found.
 
-    Where the index does not show the key at all, the commit log is read for it.
-
-    Args:
-        store: an open store.
-        topic: its topic.
-        key: a key or unique key.
-        max_num: messages at most.
-        begin: first ms of the window, inclusive.
-        end: last ms of the window, inclusive.
-        exact: explain the exact query.
+    Where the index does not show the key at all, the commit log is read for it. The window is in ms, both ends inclusive.
 
     Raises:
         UsageError: for a negative `max_num`.

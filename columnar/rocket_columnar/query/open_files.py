@@ -305,10 +305,7 @@ def keys_of(row: Row) -> set[str]:
 
 
 def _decoded_time(data: bytes) -> int | None:
-    """Store time in ms where all fields are inside `data`; magic and total length are not checked.
-
-    Source: `MessageDecoder.decode` 265-375 (its exceptions give null).
-    """
+    """Store time in ms where all fields are inside `data`; magic and total length are not checked (`MessageDecoder.decode` 265-375)."""
     if len(data) < _LEAST or len(data) < body_begin(data[_LEAST - 1]):
         return None
     fields = fixed_fields(data)

@@ -142,12 +142,7 @@ _AT_ZERO: Final = ("queue.order", "queue.wrong_target", "queue.dangling")
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """Places of the store, relative to it.
-
-    Attributes:
-        away: whose files are moved away.
-        into: that get a new file of this name.
-    """
+    """Places of the store, relative to it: those whose files are moved away, and those that get a new file of this name."""
 
     away: tuple[str, ...] = ()
     into: tuple[str, ...] = ()

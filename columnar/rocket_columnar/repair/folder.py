@@ -89,15 +89,7 @@ class Journal:
 
 
 def parse_journal(raw: bytes, file: str) -> Journal:
-    """The journal that a file has.
-
-    Args:
-        raw: its bytes, at most one more than `JOURNAL_BYTES`.
-        file: for messages.
-
-    Raises:
-        MalformedError: it is none; nothing of it may be carried out.
-    """
+    """The journal of a file's bytes, at most one more than `JOURNAL_BYTES`; MalformedError if it is none: nothing of it may be carried out."""
 
     def refused(found: object) -> MalformedError:
         return MalformedError(file=file, found=found, expected="the journal of a repair")
@@ -161,12 +153,7 @@ _PARTS: Final = ("new", "old")
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A store that is open. Names are relative to it, with `/`; each folder on the way is opened without following links.
-
-    Attributes:
-        path: as the user gave it, for messages.
-        descriptor: of the directory.
-    """
+    """A store that is open. Names are relative to it, with `/`; each folder on the way is opened without following links."""
 
     path: Path
     descriptor: int
@@ -286,12 +273,7 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class RepairFolder:
-    """One repair's folder.
-
-    Attributes:
-        root: the store.
-        name: of the folder in it.
-    """
+    """One repair's folder in the store."""
 
     root: Root
     name: str

@@ -70,8 +70,6 @@ class _Rule:
     """A rule that finds one cause among the findings that no earlier rule took.
 
     Attributes:
-        title: that of the cause.
-        cure: what to do about it.
         roots: the findings that show the cause; without any it is not there.
         follows: whether a finding follows from those that show it.
         commands: those of the cure, for the findings that show the cause.
@@ -105,11 +103,7 @@ def find_causes(
 ) -> list[FindingGroup]:
     """The causes of an audit's findings, worst first; each finding is in exactly one.
 
-    Args:
-        findings: those of one store.
-        shell: builds the commands.
-        store: the store; None if it is elsewhere, and only the findings are known.
-        remedies: those of which a cause has a cure; None for all.
+    Without a store, which is elsewhere, only the findings are known; a cause has no cure whose remedy is not in `remedies`.
     """
     left = sorted(findings, key=lambda finding: _GRAVITY[finding.severity])
     cures = Cures(shell, store, remedies)
@@ -139,10 +133,7 @@ def _coded(*codes: str) -> _Roots:
 
 
 def _beside(left: Iterable[Finding]) -> dict[str, str]:
-    """Log files that are there under another name, packed or not: their names by the names they have.
-
-    The name of each is free: no file has it, or one that has another name of its own.
-    """
+    """Log files that are there under another name, packed or not, by the names they have; the name of each is free, or its file has another."""
     left = list(left)
     free = {finding.file for finding in left if is_missing(finding)}
     free |= {

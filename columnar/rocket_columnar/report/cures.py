@@ -108,7 +108,6 @@ class Choice:
 
     Attributes:
         resized: files that get their usual length, with it; bytes that are added are zeros.
-        moved: files that are moved away.
         kept: messages that the log still holds after the start; 0 if it is refused.
         refused: why no broker would start, or None.
         walk_from: physical offset from which the start reads the log.
@@ -286,13 +285,7 @@ def has(store: Store | None, kind: str) -> bool:
 
 
 class Cures:
-    """Commands for one store, each part of it at most once.
-
-    Args:
-        shell: builds them.
-        store: the store; None if it is elsewhere, and only the findings are known.
-        remedies: those that are allowed; None for all.
-    """
+    """Commands for one store, each part of it at most once; None for a store that is elsewhere, and for all remedies."""
 
     def __init__(self, shell: Shell, store: Store | None, remedies: Sequence[str] | None) -> None:
         self._shell = shell

@@ -73,7 +73,6 @@ class Storage:
 
     Attributes:
         root: scheme and authority of a URI, empty for a path.
-        settings: its options.
     """
 
     root: str = ""
@@ -415,13 +414,8 @@ def local_copy(
 ) -> StoreFile:
     """`file` with its bytes on a local disk, for work that wants a path; itself where it is local already.
 
-    The copy is under the file's name in the store and has its size; pages of zeros are left as holes, and so
-    is all that is not asked for. Memory stays below 8 MB.
-
-    Args:
-        file: as `find_files` gives it.
-        directory: where the copy goes; it is the caller's to remove.
-        ranges: (begin, end) in bytes of the file; all of it when None.
+    The copy is under the file's name in the store, below `directory`, and has its size; pages of zeros are left as holes, and so
+    is all that is not in `ranges`, (begin, end) in bytes. Memory stays below 8 MB.
 
     Raises:
         OSError: the file cannot be read, or the copy not written.

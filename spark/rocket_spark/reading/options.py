@@ -61,11 +61,7 @@ class Condition(NamedTuple):
 
 
 def conditions(text: str, table: str) -> tuple[Condition, ...]:
-    """The comparisons in the option `filters` of a read of `table`; a row passes if all of them are true.
-
-    Raises:
-        UsageError: not a JSON list of [column, sign, value], an unknown column or sign, or a value of another type.
-    """
+    """The comparisons in the option `filters` of a read of `table`, which are all true of a row that passes; UsageError for anything else."""
     try:
         parts = json.loads(text)
     except (ValueError, RecursionError):
@@ -324,16 +320,7 @@ def _columns(options: Mapping[str, str], table: str) -> tuple[str, ...] | None:
 
 
 def request(options: Mapping[str, str], table: str, format_name: str) -> Request:
-    """The options of a read of `table`.
-
-    Args:
-        options: as Spark passes them, with names in any case.
-        table: of the source.
-        format_name: of the source, for messages.
-
-    Raises:
-        UsageError: an option that is unknown, missing, or has an invalid value.
-    """
+    """The options of a read of `table`, named in any case; UsageError for one that is unknown, missing, or has an invalid value."""
     known = {name.lower() for name in (*OPTIONS, *STREAM_OPTIONS, *OFFSET_OPTIONS)}
     for name in options:
         if name.lower() not in known and not is_ignored(name):

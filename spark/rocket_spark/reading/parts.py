@@ -44,8 +44,6 @@ class FilePart:
     """A part of one file for one table, or a problem.
 
     Attributes:
-        store: the name of the store.
-        table: whose rows it has.
         file: to decode; None if the store has none because of the problem.
         range: rows from the first on, before the second; of a commit log, physical offsets.
         share: of what one task takes.
@@ -186,11 +184,7 @@ def row_share(table: str, rows: tuple[int, int], cut: Cut) -> float:
 
 
 def entry_count(file: StoreFile, guess: GeometryGuess) -> int:
-    """The number of entries that the header of an index file counts.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+    """The number of entries that the header of an index file counts; OSError if it cannot be read."""
     ((_, header),) = decode([file], tables=["index_headers"], geometry={file: guess})
     count: int = header.column("index_count")[0].as_py()
     return max(0, min(count, guess.geometry.index_num) - 1)
@@ -371,13 +365,7 @@ def _listed(store: FoundStore, asked: Request, table: str, *, growing: bool) -> 
 
 
 def plan_parts(asked: Request, table: str) -> list[tuple[FilePart, ...]]:
-    """The parts of a read, by the tasks that decode them.
-
-    Raises:
-        UsageError: as `listed_stores`; a geometry that cannot be inferred.
-        MalformedError: in mode FAILFAST, files that are not what they should be.
-        OSError: a file cannot be read.
-    """
+    """The parts of a read, by the tasks that decode them; errors as of `listed_stores` and, by the mode, of `store_parts`."""
     return grouped(_parts(asked, table))
 
 

@@ -41,12 +41,8 @@ def decoded(
 ) -> Iterator[tuple[FilePart, pa.RecordBatch]]:
     """Batches of parts in their order, each with its part, or the first of several that are decoded together.
 
-    Args:
-        parts: of any stores and tables.
-        columns: that are needed; None for all.
-        on_problem: is called with what cannot be decoded; the rest is. It may raise it.
-        where: see `rocket_columnar.decode.decode`.
-        batch_rows: of a batch at most.
+    `on_problem` is called with what cannot be decoded, and may raise it; the rest is decoded. The columns are those that are needed,
+    `where` as of `rocket_columnar.decode.decode`.
     """
     for run in _runs(parts):
         first = run[0]
@@ -160,12 +156,7 @@ class RowsPartition(InputPartition):
 def part_rows(
     parts: Sequence[FilePart], table: str, columns: Sequence[str], request: Request
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of `parts`, of `columns` in their order.
-
-    Raises:
-        MalformedError: in mode FAILFAST, bytes that cannot be decoded.
-        OSError: a file cannot be read.
-    """
+    """The rows of `parts`, of `columns` in their order; OSError for a file that cannot be read, in mode FAILFAST MalformedError for bytes."""
     problems: list[tuple[FilePart, str]] = []
 
     def on_problem(part: FilePart, problem: Problem) -> None:

@@ -22,13 +22,9 @@ _INTEGERS: Final = {"i8": c.Int8sb, "i16": c.Int16sb, "i32": c.Int32sb, "i64": c
 
 
 def struct_of(layout: Layout, *more: Any, absent: int | None = None, **kinds: Any) -> Any:
-    """The fixed fields of a layout, then `more`.
+    """The fixed fields of a layout, then `more`; some are of other `kinds`, by name.
 
-    Args:
-        layout: names and integers.
-        more: what follows them.
-        absent: fields from this number on may be missing in a value, and are 0.
-        kinds: what some fields are instead, by name.
+    Fields from the number `absent` on may be missing in a value, and are 0.
     """
     parts: list[Any] = []
     for place, field in enumerate(layout.fixed):
@@ -102,9 +98,7 @@ class Schema:
     """One structure or file.
 
     Attributes:
-        name: what it describes, in words.
         construct: the Construct object itself, for use inside other Constructs.
-        clause: the clause that defines it.
     """
 
     name: str
