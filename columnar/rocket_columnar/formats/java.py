@@ -43,6 +43,7 @@ LONG_MIN: Final = -(1 << 63)
 LONG_MAX: Final = (1 << 63) - 1
 
 _REPLACEMENT: Final = "\ufffd"
+_UTF16: Final = "utf-16-le" if np.little_endian else "utf-16-be"
 _PLAIN: Final = (
     20  # digits of which a number is parsed at once; any longer one is out of range or has leading zeros
 )
@@ -61,15 +62,12 @@ def to_i64(value: int) -> int:
 def string_hash(text: str) -> int:
     """`String.hashCode` of `text` as an i32: over UTF-16 code units, so a pair of surrogates counts twice."""
     if text.isascii():
-        units = text.encode("ascii")
-        value = 0
-        for unit in units:
-            value = value * 31 + unit & 0xFFFF_FFFF
+        units: bytes | memoryview = text.encode("ascii")
     else:
-        raw = text.encode("utf-16-be", "surrogatepass")
-        value = 0
-        for position in range(0, len(raw), 2):
-            value = value * 31 + (raw[position] << 8 | raw[position + 1]) & 0xFFFF_FFFF
+        units = memoryview(text.encode(_UTF16, "surrogatepass")).cast("H")
+    value = 0
+    for unit in units:
+        value = value * 31 + unit & 0xFFFF_FFFF
     return to_i32(value)
 
 
@@ -132,10 +130,9 @@ def decode_utf8(data: bytes) -> str:
 
 _Units = NDArray[np.uint16] | NDArray[np.uint8]
 
-_LOOP_BELOW = 64  # units; longer keys are hashed by NumPy
 _UNITS_AT_ONCE = 1 << 22
 _MASK = 0xFFFFFFFF
-_SIGN = 0x80000000
+_INT_MAX = 0x7FFFFFFF
 
 
 def index_key(topic: str, key: str) -> str:
@@ -149,27 +146,12 @@ def tag_key(topic: str, tags: str) -> str:
 
 
 def hash_key(key: str) -> int:
-    """Key hash of one index key, 0 .. 2^31-1.
-
-    Non-BMP characters count as two code units and lone surrogates as themselves; the one hash code
-    without a positive counterpart, -2^31, becomes 0.
+    """Key hash of one index key, 0 .. 2^31-1; the hash code without a positive counterpart, -2^31, becomes 0.
 
     Source: IDX-HASH-1, IDX-HASH-2; `IndexFile.indexKeyHashMethod` 164-170.
     """
-    if len(key) >= _LOOP_BELOW:
-        return int(_hash_units(*_units_of_list([key]), _NOTHING)[0])
-    units: bytes | memoryview
-    if key.isascii():
-        units = key.encode("ascii")
-    else:
-        units = memoryview(key.encode(_UTF16, "surrogatepass")).cast("H")
-    code = 0
-    for unit in units:
-        code = code * 31 + unit
-    code &= _MASK
-    if code < _SIGN:
-        return code
-    return (-code) & _MASK if code != _SIGN else 0
+    code = abs(string_hash(key))
+    return code if code <= _INT_MAX else 0
 
 
 def hash_keys(
@@ -196,9 +178,6 @@ def hash_keys(
     chunks: list[Any] = getattr(keys, "chunks", [keys])
     hashes = [_hash_arrow(chunk, codes, of_strings or _hash_strings) for chunk in chunks]
     return np.concatenate(hashes) if hashes else np.empty(0, np.int32)
-
-
-_UTF16 = "utf-16-le" if np.little_endian else "utf-16-be"
 
 
 def _units_of_list(keys: Sequence[str]) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
@@ -242,9 +221,6 @@ def _hash_strings(array: Any, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(per_byte)])
     units = np.frombuffer(data.tobytes().decode("utf-8").encode(_UTF16), np.uint16)
     return _hash_units(units, before[bounds], codes)
-
-
-_NOTHING = np.zeros(1, np.uint32)  # the hash code of what precedes a whole key
 
 
 def _hash_units(units: _Units, bounds: NDArray[np.int64], codes: NDArray[np.uint32]) -> NDArray[np.int32]:

@@ -12,7 +12,7 @@ import os
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -142,11 +142,13 @@ ENTRY: Final = struct.Struct(INDEX_ENTRY.struct_format)
 ENTRY_SIZE: Final = INDEX_ENTRY.size
 _HEADER_SIZE, _SLOT_SIZE = INDEX_HEADER.size, INDEX_SLOT.size
 
-_FIELDS: Final = [
-    (f"_{field.name}", LONG if field.type == "i64" else INT, field.offset or 0)
-    for field in INDEX_HEADER.fields
-]
-"""The fields of the header: for each the attribute that holds it in memory, its form and its place."""
+_FIELDS: Final = {
+    field.name: (LONG if field.type == "i64" else INT, field.offset or 0) for field in INDEX_HEADER.fields
+}
+"""The form and the place of each field of the header."""
+
+_HASH, _OFFSET, _DIFF, _PREVIOUS = (field.offset or 0 for field in INDEX_ENTRY.fields)
+_INT_MAX = 0x7FFFFFFF
 
 
 class EntryFields(NamedTuple):
@@ -158,33 +160,11 @@ class EntryFields(NamedTuple):
     prev_entry: int
 
 
-class MappedIndex:
-    """An open index file without its operations.
+class IndexFile:
+    """An open index file; use it in a `with` block, or `close` it.
 
     Source: `IndexFile` and `IndexHeader`, 4.9.3.
     """
-
-    __slots__ = (
-        "_begin_phy_offset",
-        "_begin_timestamp",
-        "_end_phy_offset",
-        "_end_timestamp",
-        "_entries",
-        "_hash_slot_count",
-        "_image",
-        "_index_count",
-        "_mapping",
-        "_size",
-        "_slots",
-        "geometry",
-        "path",
-    )
-    _begin_phy_offset: int
-    _begin_timestamp: int
-    _end_phy_offset: int
-    _end_timestamp: int
-    _hash_slot_count: int
-    _index_count: int
 
     def __init__(
         self,
@@ -198,14 +178,8 @@ class MappedIndex:
     ) -> None:
         """Opens the file to read and write, making or extending it, with a fresh header in memory.
 
-        Args:
-            path: the file; its name must be a Java long.
-            hash_slot_num: number of slots.
-            index_num: number of entries, the unused entry 0 counted.
-            end_phy_offset: seed of both physical offsets where > 0, in bytes.
-            end_timestamp: seed of both timestamps where > 0, in ms since the epoch.
-            read_only: the file must exist and stays as it is: nothing can be put or flushed, and where
-                it is shorter than the geometry asks for, zeros follow.
+        `index_num` counts the unused entry 0. The seeds, in bytes and ms since the epoch, count if they are > 0. A file that is
+        `read_only` must exist and stays as it is; where it is shorter than the geometry asks for, zeros follow.
 
         Raises:
             RejectedError: where 4.9.3's constructor throws.
@@ -218,7 +192,7 @@ class MappedIndex:
         self._slots = abs(hash_slot_num)  # Java's remainder has the sign of the hash, never negative
         self._entries = to_i32(_HEADER_SIZE + _SLOT_SIZE * hash_slot_num)
         self._size = to_i32(self._entries + ENTRY_SIZE * index_num)
-        self._take(IndexHeader())
+        self._header = asdict(IndexHeader())
         self._image = FilePrefix(path, self._size) if read_only else None
         self._mapping: Mapping = map_file(path, self._size) if self._image is None else self._image.memory
         try:
@@ -274,23 +248,18 @@ class MappedIndex:
 
     def header(self) -> IndexHeader:
         """The header as it stands in memory."""
-        return IndexHeader(*(getattr(self, name) for name, _, _ in _FIELDS))
+        return IndexHeader(**self._header)
 
-    def _take(self, header: IndexHeader) -> None:
-        for name, _, _ in _FIELDS:
-            setattr(self, name, getattr(header, name[1:]))
-
-    def _set(self, field: str, value: int) -> None:
+    def _set(self, name: str, value: int) -> None:
         """Sets a field of the header, in memory and then in the file."""
-        name, form, place = next(known for known in _FIELDS if known[0] == f"_{field}")
-        setattr(self, name, value)
+        self._header[name] = value
+        form, place = _FIELDS[name]
         form.pack_into(self._mapping, place, value)
 
     def load(self) -> None:
         """Reads the six fields from the file; an `index_count` <= 0 becomes 1.
 
-        Raises:
-            RejectedError: when the mapping is shorter than the header; fields before that are taken.
+        RejectedError when the mapping is shorter than the header; fields before that are taken.
 
         Source: IDX-LOAD-1, IDX-LOAD-2; `IndexHeader.load` 41-53.
         """
@@ -298,24 +267,23 @@ class MappedIndex:
             self._image.forget()
         self._fetch(0, _HEADER_SIZE)
         try:
-            for name, form, place in _FIELDS:
-                setattr(self, name, form.unpack_from(self._mapping, place)[0])
+            for name, (form, place) in _FIELDS.items():
+                self._header[name] = form.unpack_from(self._mapping, place)[0]
         except struct.error as error:
             raise RejectedError(f"the header is outside a file of {self._size} bytes") from error
-        if self._index_count <= 0:
-            self._index_count = 1
+        if self._header["index_count"] <= 0:
+            self._header["index_count"] = 1
 
     def flush(self) -> None:
         """Writes the header in memory to the file.
 
-        Raises:
-            RejectedError: when the mapping is shorter than the header; fields before that are written.
+        RejectedError when the mapping is shorter than the header; fields before that are written.
 
         Source: IDX-FLUSH-1; `IndexHeader.updateByteBuffer` 55-62.
         """
         try:
-            for name, form, place in _FIELDS:
-                form.pack_into(self._mapping, place, getattr(self, name))
+            for name, (form, place) in _FIELDS.items():
+                form.pack_into(self._mapping, place, self._header[name])
         except struct.error as error:
             raise RejectedError(f"the header is outside a file of {self._size} bytes") from error
 
@@ -354,43 +322,27 @@ class MappedIndex:
         value: tuple[int] = INT.unpack_from(self._mapping, position)
         return value
 
-
-_HASH, _OFFSET, _DIFF, _PREVIOUS = (field.offset or 0 for field in INDEX_ENTRY.fields)
-_INT_MAX = 0x7FFFFFFF
-
-
-class IndexFile(MappedIndex):
-    """An open index file; use it in a `with` block, or `close` it.
-
-    Source: `IndexFile` and `IndexHeader`, 4.9.3.
-    """
-
-    __slots__ = ()
+    # questions
 
     def full(self) -> bool:
         """Whether no further put is accepted (IDX-FULL-1; `IndexFile.isWriteFull` 83-85)."""
-        return self._index_count >= self.geometry.index_num
+        return self._header["index_count"] >= self.geometry.index_num
 
     def time_matched(self, begin: int, end: int) -> bool:
         """Whether the window in ms touches the header's begin and end (IDX-TIME-1 .. IDX-TIME-3; 184-189)."""
-        first, last = self._begin_timestamp, self._end_timestamp
+        first, last = self._header["begin_timestamp"], self._header["end_timestamp"]
         return (begin < first and end > last) or first <= begin <= last or first <= end <= last
 
     # put
 
     def put(self, key: str, phy_offset: int, store_timestamp: int) -> bool:
-        """Puts one entry for an index key (`topic#key`).
+        """Puts one entry for an index key (`topic#key`); RejectedError for zero slots.
 
-        Returns:
-            False when the file is full, or when a position is outside the mapping: then what was
-            written before stays.
-
-        Raises:
-            RejectedError: for zero slots.
+        False when the file is full, or when a position is outside the mapping: then what was written before stays.
 
         Source: IDX-PUT-1 .. IDX-PUT-11; `IndexFile.putKey` 92-162.
         """
-        key_hash, count = hash_key(key), self._index_count
+        key_hash, count = hash_key(key), self._header["index_count"]
         if count >= self.geometry.index_num:
             return False
         slot = self.slot_position(key_hash)
@@ -398,7 +350,7 @@ class IndexFile(MappedIndex):
             (previous,) = self._read_int(slot)
             if previous <= 0 or previous > count:
                 previous = 0
-            begin = self._begin_timestamp
+            begin = self._header["begin_timestamp"]
             time_diff = 0 if begin <= 0 else _seconds(store_timestamp - begin)
             self._write_entry(self.entry_position(count), key_hash, phy_offset, time_diff, previous)
             INT.pack_into(self._mapping, slot, count)
@@ -406,7 +358,7 @@ class IndexFile(MappedIndex):
                 self._set("begin_phy_offset", phy_offset)
                 self._set("begin_timestamp", store_timestamp)
             if previous == 0:
-                self._set("hash_slot_count", to_i32(self._hash_slot_count + 1))
+                self._set("hash_slot_count", to_i32(self._header["hash_slot_count"] + 1))
             self._set("index_count", count + 1)
             self._set("end_phy_offset", phy_offset)
             self._set("end_timestamp", store_timestamp)
@@ -461,7 +413,7 @@ class IndexFile(MappedIndex):
             steps += 1
             if steps == limit:
                 mark, steps, limit = entry, 0, 2 * limit
-            time = to_i64(self._begin_timestamp + 1000 * found.time_diff)
+            time = to_i64(self._header["begin_timestamp"] + 1000 * found.time_diff)
             if found.time_diff < 0:
                 return
             if found.key_hash == key_hash and begin <= time <= end:
@@ -475,7 +427,7 @@ class IndexFile(MappedIndex):
 
         Source: IDX-SEL-1, IDX-SEL-6, IDX-SEL-8.
         """
-        count = self._index_count
+        count = self._header["index_count"]
         number = self.slot(key_hash) or 0
         while 0 < number <= count > 1 and (found := self.entry(number)) is not None:
             yield number, found
