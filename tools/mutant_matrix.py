@@ -12,7 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from rocket_conformance.cases import directed_cases
 from rocket_conformance.misreadings import MUTANTS, Mutant
@@ -22,8 +22,8 @@ from rocket_conformance.protocol import OPERATIONS
 from rocket_spec.data import find_data
 
 from tools.cause_scores import score
-from tools.equivalent_readings import EQUIVALENT
 from tools.regions import filled
+from tools.replacements import replacements
 
 _LISTS: Final = 10
 """Of a property that is to notice a mutant alone; a default run draws ten times as many."""
@@ -41,6 +41,24 @@ _FAMILIES: Final = {
     "CKP": frozenset({"checkpoint"}),
 }
 """Which operations' properties a clause can be expected to show in."""
+
+
+class Equivalent(NamedTuple):
+    """A reading of a clause that comes to the same: a text that occurs once in the module, what it would become, and the proof."""
+
+    reading: str
+    clause: str
+    module: str
+    old: str
+    new: str
+    why: str
+
+
+EQUIVALENT: Final = tuple(
+    Equivalent(*one.heading.split(" | "), one.old, one.new, one.why)
+    for one in replacements(Path(__file__).with_name("equivalent_readings.txt"))
+)
+"""Tried and dropped as mutants."""
 
 
 @dataclass(frozen=True, slots=True)

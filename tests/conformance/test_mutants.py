@@ -24,7 +24,7 @@ from rocket_conformance.transport import open_handler
 from rocket_spec.clauses import clauses
 from verb_run import Verb
 
-from tools.equivalent_readings import EQUIVALENT, Equivalent
+from tools.mutant_matrix import EQUIVALENT, Equivalent
 
 Item = TypeVar("Item", Mutant, Impostor)
 

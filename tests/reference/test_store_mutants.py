@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from replacements import Replacement, replacements
 from rocket_conformance.misreadings import Mutant, library_of
 from rocket_reference import JavaError, JavaFatalError, UnspecifiedError
 
 from tests.reference import test_restart_scripts as replay
+from tools.replacements import Replacement, replacements
 
 MISREADINGS = list(replacements(Path(__file__).parent / "misreadings.txt"))
 FROM_THE_REFERENCE = (

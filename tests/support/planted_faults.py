@@ -8,9 +8,10 @@ from typing import Final, NamedTuple
 
 from java_programs import EXPORTED, compile_java, jars_of
 from real_broker import run_program
-from replacements import Replacement, replacements
 from rocket_spec.layout import CHECKPOINT
 from store_bytes import overwrite
+
+from tools.replacements import Replacement, replacements
 
 _STORE: Final = "org/apache/rocketmq/store"
 _REPLAY: Final = Path(__file__).parents[1] / "acceptance" / "Replay.java"
