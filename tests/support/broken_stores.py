@@ -236,6 +236,7 @@ _OF_PATHS: Final[dict[str, Callable[..., object]]] = {
     "mkdir": Path.mkdir,
     "truncate": lambda path, size: os.truncate(path, int(size)),
     "write": lambda path, at, data: overwrite(path, int(at), bytes.fromhex(data)),
+    "strip": lambda path: path.write_bytes(path.read_bytes().rstrip(b"\0")),
     "zeros": lambda path, at, size: overwrite(path, int(at), bytes(int(size))),
     "replace": lambda path, old, new: path.write_text(path.read_text("utf-8").replace(old, new), "utf-8"),
     "text": lambda path, text: path.write_text(text, "utf-8"),

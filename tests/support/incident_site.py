@@ -22,7 +22,13 @@ OLD: Final = "readers"
 """A group that has consumed half of each queue."""
 _SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 _HIDDEN: Final = (_SCHEDULE, "%", "RMQ_SYS_", "TRANS_CHECK_")
-_SIZES: Final = ("maxHashSlotNum", "maxIndexNum", "mappedFileSizeCommitLog", "mappedFileSizeConsumeQueue")
+_SIZES: Final = (
+    "maxHashSlotNum",
+    "maxIndexNum",
+    "mappedFileSizeCommitLog",
+    "mappedFileSizeConsumeQueue",
+    "mappedFileSizeConsumeQueueExt",
+)
 _LOG_PATHS: Final = ("storePathCommitLog", "readOnlyCommitLogStorePaths")
 _MASTERS: Final = {"replica-slave": "replica"}
 """Golden stores of slaves, and their masters'."""

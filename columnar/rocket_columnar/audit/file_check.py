@@ -15,13 +15,14 @@ from rocket_columnar.audit.checkpoint_check import ENTRIES_CUT_OFF
 from rocket_columnar.decode import Where, decode
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, check_names, finding, strange, unread_findings
-from rocket_columnar.formats import clean_utf8, parse_int, tags_code
+from rocket_columnar.formats import clean_utf8, parse_int, parse_long, tags_code
 from rocket_columnar.index import IndexHeader
 from rocket_columnar.log import StoredRecords
 from rocket_columnar.store import (
     MODE_OFF,
     NO_ENTRY,
     NO_NUMBER,
+    OTHER_QUEUE,
     StoreFile,
     Unreadable,
     by_queue,
@@ -56,10 +57,18 @@ def planned(store: Store) -> tuple[Finding, ...]:
 
 
 def _own_name(store: Store, name: str) -> str:
-    """The name of a log file that a copy or a packer named `.NAME.XXXXXX` or `NAME.gz`; empty for a part of one."""
+    """The name of a log file that a copy or a packer named `.NAME.XXXXXX` or `NAME.gz`; empty for a part of one.
+
+    Of a folder with log files in that of the log, which has none, it is the name of that folder.
+    """
     folder, _, leaf = name.rpartition("/")
     named = _NAMED.fullmatch(leaf)
-    if named is None or store.path is None:
+    if store.path is None:
+        return ""
+    if (store.path / name).is_dir():
+        inner = (parse_long(path.name) for path in (store.path / name).iterdir())
+        return folder if not store.logs and any(number is not None for number in inner) else ""
+    if named is None:
         return ""
     whole = leaf.endswith(".gz") or (store.path / name).stat().st_size == max(store.log_sizes, default=0)
     return f"{folder}/{named[1]}" if whole else ""
@@ -76,7 +85,7 @@ def _stray(store: Store, name: str, reason: str) -> Finding | None:
     Source: `MappedFileQueue.doLoad` 161-184, whatever a folder holds; `IndexService.load` 62-90.
     """
     folder, below, _ = name.partition("/")
-    if not below or isinstance(reason, Unreadable):
+    if not below or isinstance(reason, Unreadable) or reason == OTHER_QUEUE:
         return None
     if folder == "index":
         if reason == NO_NUMBER:

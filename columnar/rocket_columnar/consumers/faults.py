@@ -340,6 +340,11 @@ def _consumers(
         queue = queues.get((row["topic"], row["queue_id"]))
         if queue is None or row["offset"] >= queue.min_offset:
             continue
+        if row["offset"] < 0:
+            text = f"{_standing(**row)}, which a broker takes for none: the group begins as a new one does"
+            cure = "none needed; a replica's file may have the group's offset"
+            yield finding("consumer.offset_below_minimum", file, None, text, severity="note", cure=cure)
+            continue
         lost = queue.min_offset - row["offset"]
         text = f"{_standing(**row)}, and the queue begins at {queue.min_offset:,}: {lost:,} messages expired unread"
         yield finding("consumer.offset_below_minimum", file, None, text)

@@ -45,11 +45,13 @@ from rocket_columnar.log import KeyRules, has_light_queues
 from rocket_columnar.store import (
     CONFIG_TABLES,
     LIGHT,
+    MEMBER,
     Sign,
     StoreFile,
     find_files,
     folder_signs,
     later_signs,
+    member_logs,
     read_at,
     shown_name,
     topics_in_rocksdb,
@@ -438,9 +440,24 @@ class Store(Files):
         return _shown_delays(self)
 
     @cached_property
-    def mode_off(self) -> bool:
-        """Whether the broker does not read the log: it is one of DLedger mode, which the configuration switches off."""
-        return self.conf is not None and not self.conf.dledger and self.framed and self.logs[0].framed
+    def unread_member(self) -> str | None:
+        """The DLedger member in whose folder the log is, or goes on, but which the configured broker does not read; None if there is none."""
+        conf = self.conf
+        if conf is None or self.path is None or not self.logs:
+            return None
+        if self.logs[0].framed:
+            own = self.logs[0].path.parent.parent.name.removeprefix(MEMBER)
+            return None if conf.dledger and conf.member in (None, own) else own
+        for folder in member_logs(self.path) if not conf.dledger else ():
+            begins = (parse_long(entry.name) for entry in folder.iterdir())
+            if min((begin for begin in begins if begin is not None), default=0) == self.log_ends[-1]:
+                return folder.parent.name.removeprefix(MEMBER)
+        return None
+
+    @property
+    def has_no_log(self) -> bool:
+        """Whether the broker reads nothing of the log, and starts with an empty one."""
+        return self.unread_member is not None and self.logs[0].framed
 
     # --- the next start -----------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from rocket_columnar.findings.files import (
     check_names,
     gap_finding,
     hidden_codes,
+    is_cut,
     is_usual_end,
     unread_findings,
 )

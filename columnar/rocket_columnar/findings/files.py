@@ -14,6 +14,7 @@ from rocket_spec.layout import (
     BLANK_MAGIC,
     ENTRY,
     ENTRY_MAGIC,
+    QUEUE_UNIT,
     RECORD,
     RECORD_FIXED_V4,
     RECORD_MAGICS,
@@ -100,6 +101,14 @@ def is_usual_end(file: StoreFile, size: int, at: int, usual: int) -> bool:
         return False
     head = read_at(file, at, BLANK.size).ljust(BLANK.size, b"\0")
     return is_blank(head, 0, usual - at) or not _any_byte(file, at, usual)
+
+
+def is_cut(file: StoreFile, size: int) -> bool:
+    """Whether the end of a file is gone: of a queue a part of a unit is left, and of the log no zeros or blank (LOG-BLANK-1)."""
+    if file.kind == "queue":
+        return bool(size % QUEUE_UNIT.size)
+    end = read_at(file, max(size - BLANK.size, 0), BLANK.size)
+    return bool(any(end)) and not is_blank(end, 0, BLANK.size)
 
 
 def _header_fault(file: StoreFile, at: int, position: int) -> str | None:

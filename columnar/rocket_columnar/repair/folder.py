@@ -41,7 +41,7 @@ _NUMBER: Final = {"type": "integer", "minimum": -(1 << 63), "maximum": (1 << 63)
 _PART: Final = r"[^/\u0000]+"
 _QUEUE_FILE: Final = rf"consumequeue/{_PART}/{_PART}/{_PART}"
 _MADE: Final = rf"^(index/{_PART}|{_QUEUE_FILE}|config/(topics|consumerOffset)\.json)\Z"
-_MOVED: Final = rf"^((index|commitlog|consumequeue(_ext)?(/{_PART}){{0,2}}|dledger-{_PART}/data)/{_PART}|checkpoint|config/(topics|consumerOffset)\.json)\Z"
+_MOVED: Final = rf"^((index|commitlog|consumequeue(_ext)?(/{_PART}){{0,2}}|dledger-{_PART}/(data|index))/{_PART}|checkpoint|config/(topics|consumerOffset)\.json)\Z"
 _NEW_FOLDER: Final = rf"^(index|config|consumequeue(/{_PART}){{0,2}})\Z"
 
 SCHEMA: Final[dict[str, Any]] = {

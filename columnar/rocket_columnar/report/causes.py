@@ -166,7 +166,8 @@ def _follows_from_foreign(finding: Finding, _: Sequence[Finding]) -> bool:
 
 def _names_folders(roots: Sequence[Finding]) -> bool:
     """Whether the configuration lacks directories of the log: what is missing is to be looked at again with them."""
-    return any(name == "storePathCommitLog" for root in roots for name, _ in root.settings)
+    folders = ("storePathCommitLog", "enableDLegerCommitLog")
+    return any(name in folders for root in roots for name, _ in root.settings)
 
 
 def _clock_jumped(left: Sequence[Finding], store: Store | None) -> list[Finding]:
@@ -245,7 +246,11 @@ _RULES: Final = (
     _Rule(
         "the commit log is gone: no message can be read, and nothing can be rebuilt without it",
         "copy the commit log from a replica or a backup",
-        lambda left, _: [one for one in left if one.code == "log.gap" and one.file == "commitlog"],
+        lambda left, _: [
+            one
+            for one in left
+            if one.code == "log.gap" and one.file == "commitlog" and one.file not in _beside(left).values()
+        ],
         lambda finding, _: finding.code.startswith(("queue.", "index.", "checkpoint.")),
         lambda cures, _: cures.whole_log(),
     ),
@@ -265,7 +270,12 @@ _RULES: Final = (
         "give the broker the settings with which the files were written; of a name that is set twice the last one counts",
         lambda left, _: [finding for finding in left if finding.remedy == "settings"],
         lambda finding, roots: (
-            _names_folders(roots) and (is_missing(finding) or _follows_from_foreign(finding, roots))
+            _names_folders(roots)
+            and (
+                is_missing(finding)
+                or _follows_from_foreign(finding, roots)
+                or finding.file in {root.file for root in roots}
+            )
         ),
         Cures.settings,
     ),

@@ -5,10 +5,20 @@ from pathlib import Path
 from typing import Final
 
 from rocket_columnar.facts import Store
-from rocket_columnar.findings import Finding, finding
+from rocket_columnar.findings import Finding, finding, is_cut
 from rocket_columnar.rebuild import Rebuilt
 from rocket_columnar.report.cures import STAMPED
-from rocket_columnar.store import LIGHT, BrokerConf, StoreFile, logs_of, same_place, sized, usual_size
+from rocket_columnar.store import (
+    LIGHT,
+    MEMBER,
+    MEMBER_LOG,
+    BrokerConf,
+    StoreFile,
+    logs_of,
+    same_place,
+    sized,
+    usual_size,
+)
 
 _LIGHT: Final = f"consumequeue/{LIGHT}"
 
@@ -19,11 +29,13 @@ def mismatches(store: Store, conf: BrokerConf) -> list[Finding]:
         _mode_mismatch(conf, store),
         _size_mismatch(conf, sized(store.queues), "mappedFileSizeConsumeQueue", conf.queue_file_size),
         _size_mismatch(conf, sized(store.logs), "mappedFileSizeCommitLog", conf.log_file_size),
+        conf.ext_file_size
+        and _size_mismatch(conf, sized(store.exts), "mappedFileSizeConsumeQueueExt", conf.ext_file_size),
         _geometry_mismatch(conf, store),
         _folder_left_out(conf, store),
         _light_mismatch(conf, store),
     )
-    return [*_unmounted(conf, store), *(mismatch for mismatch in found if mismatch is not None)]
+    return [*_unmounted(conf, store), *filter(None, found)]
 
 
 def _unmounted(conf: BrokerConf, store: Store) -> Iterator[Finding]:
@@ -113,27 +125,36 @@ def _size_mismatch(
     if not sizes or any(size == wanted for _, size in sizes):
         return None
     usual = usual_size([size for _, size in sizes])
-    if not usual:
+    if not usual or (len(sizes) > 1 and len({size for _, size in sizes}) == len(sizes)):
         return None
     text = (
-        f"FILE SIZE DIFFERS: found files of {usual:,} bytes, but {conf.path} sets {name} to {wanted:,}: "
+        f"FILE SIZE DIFFERS: found files of {usual:,} bytes, but with {conf.path} {name} is {wanted:,}{conf.ignores(name)}: "
         "the broker refuses to start"
     )
     code, clause = ("log.length", "LOG-FILE-1") if sizes[0][0].kind == "log" else ("queue.size", "CQ-FILE-1")
+    if usual < wanted and len(sizes) == 1 and is_cut(*sizes[0]):
+        text = f"found a file of {usual:,} bytes, expected {wanted:,}, which {name} is with {conf.path}: a broker refuses to start"
+        return finding(code, sizes[0][0].name, usual, text, clause=clause, length=wanted)
     return _mismatch(code, clause, sizes[0][0].name, text, ((name, usual),))
 
 
 def _mode_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
-    """The log is one of DLedger mode, and the broker looks for another (`DefaultMessageStore.recover`: STORE-10)."""
-    if not store.mode_off:
+    """The log, or its end, is one of DLedger mode, and the broker looks for another (`DefaultMessageStore.recover`: STORE-10)."""
+    member = store.unread_member
+    if member is None:
         return None
+    set_to = f"dLegerSelfId to {conf.member}" if conf.dledger else "enableDLegerCommitLog to false"
+    whole = store.has_no_log
     text = (
-        f"MODE DIFFERS: the log is one of DLedger mode, but {conf.path} sets enableDLegerCommitLog to false: the broker "
+        f"MODE DIFFERS: the log is one of DLedger mode, of member {member}, but {conf.path} sets {set_to}: the broker "
         "starts with an empty log, and deletes all consume queues"
+        if whole
+        else f"MODE DIFFERS: the log goes on in DLedger mode, in that of member {member}, but {conf.path} sets {set_to}: the broker ends "
+        f"the log at physical offset {store.end:,}"
     )
-    member = store.logs[0].path.parent.parent.name
-    settings = ("enableDLegerCommitLog", "true"), ("dLegerSelfId", member.removeprefix("dledger-"))
-    return _mismatch("log.gap", "STORE-10", store.logs[0].name, text, settings)
+    settings = ("enableDLegerCommitLog", "true"), ("dLegerSelfId", member)
+    name = store.logs[0].name if whole else f"{MEMBER}{member}/{MEMBER_LOG}"
+    return _mismatch("log.gap", "STORE-10", name, text, settings)
 
 
 def _geometry_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
@@ -141,10 +162,12 @@ def _geometry_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
     if seen is None or seen == conf.geometry or store.foreign_index:
         return None
     slots, entries = seen
+    if slots == conf.geometry.hash_slot_num and entries < conf.geometry.index_num:
+        return None  # the broker lengthens the files, and finds each entry where it was
     text = (
-        f"GEOMETRY DIFFERS: the index files have {slots:,} slots and {entries:,} entries, but {conf.path} sets "
-        f"{conf.geometry.hash_slot_num:,} and {conf.geometry.index_num:,}: the broker finds no key in them, and its "
-        "next puts damage the newest file"
+        f"GEOMETRY DIFFERS: the index files have {slots:,} slots and {entries:,} entries, but with {conf.path} "
+        f"a broker takes {conf.geometry.hash_slot_num:,} and {conf.geometry.index_num:,}{conf.ignores('maxHashSlotNum', 'maxIndexNum')}: "
+        "its queries miss keys, and its next puts damage the newest file"
     )
     settings = ("maxHashSlotNum", slots), ("maxIndexNum", entries)
     return _mismatch("index.geometry", "IDX-FILE-1", store.indexes[0][0].name, text, settings)
@@ -200,13 +223,13 @@ def rebuild_warnings(
     if conf.geometry != done.geometry:
         wanted = conf.geometry
         yield (
-            f"GEOMETRY DIFFERS: {conf.path} sets {wanted.hash_slot_num:,} slots and {wanted.index_num:,} entries, but "
-            f"these files have {slots:,} and {entries:,}: the broker finds no key in them"
+            f"GEOMETRY DIFFERS: with {conf.path} a broker takes {wanted.hash_slot_num:,} slots and {wanted.index_num:,} entries, but "
+            f"these files have {slots:,} and {entries:,}: its queries miss keys"
         )
     if conf.queue_file_size != done.queue_file_size:
         yield (
-            f"FILE SIZE DIFFERS: {conf.path} sets consume-queue files of {conf.queue_file_size:,} bytes, but these have "
-            f"{done.queue_file_size:,}: the broker refuses to start"
+            f"FILE SIZE DIFFERS: with {conf.path} a broker expects consume-queue files of {conf.queue_file_size:,} bytes, but these have "
+            f"{done.queue_file_size:,}: it refuses to start"
         )
     if not conf.multi_dispatch and any(name.startswith(_LIGHT) for name in done.files):
         yield (

@@ -178,11 +178,18 @@ class LogChoices:
         foreign = any(
             finding.foreign for finding in found
         )  # of such a file consumers get nothing but wrong bytes
-        best = max(choices, key=lambda choice: (choice.kept, foreign and bool(choice.moved)))
+        last = {file.name for file in store.logs[-1:]}
+
+        def gives_wrong_bytes(moved: Sequence[str]) -> bool:
+            """Whether consumers get nothing but wrong bytes of files: they are not this store's, or hold no record."""
+            return bool(moved) and (
+                foreign or not (last & {*moved} or any(count(name, store.end) for name in moved))
+            )
+
+        best = max(choices, key=lambda choice: (choice.kept, gives_wrong_bytes(choice.moved)))
         ends = [end for file, end in zip(store.logs, store.log_ends, strict=True) if file.name in damaged]
         as_it_is = choices[0]
         read = as_it_is.refused is None and any(end > as_it_is.walk_from for end in ends)
-        last = {file.name for file in store.logs[-1:]}
         only_end = {finding.file for finding in found} == last or bool(after and best.moved == after)
         return cls(as_it_is, best, bool(damaged), read, only_end)
 
@@ -333,15 +340,26 @@ class Cures:
         )
 
     def settings(self, found: Sequence[Finding]) -> tuple[str, ...]:
-        """Corrects the broker's configuration."""
-        return tuple(
-            self._shell.setting(name, value) for finding in found for name, value in finding.settings
+        """Corrects the broker's configuration; a last line without an end gets one."""
+        conf = None if self._store is None else self._store.conf
+        open_end = conf is not None and conf.path.read_bytes()[-1:] not in (b"", b"\n")
+        return (
+            *((f"echo >> {shell_word(self._shell.conf or CONF)}",) if open_end else ()),
+            *(self._shell.setting(name, value) for finding in found for name, value in finding.settings),
         )
 
     def named_back(self, files: Mapping[str, str]) -> tuple[str, ...]:
-        """Gives log files the names that the values are, and unpacks them; one whose name is taken waits in a folder."""
+        """Gives log files the names that the values are, and unpacks them; one whose name is taken waits in a folder.
+
+        So does a folder of log files inside the folder whose name it gets.
+        """
         kept = self._shell.folder("renamed")
-        waiting = {name: f"{kept}/{name.rpartition('/')[2]}" for name in files.values() if name in files}
+        outer = [name for file, name in files.items() if file.startswith(f"{name}/")]
+        waiting = {
+            name: f"{kept}/{name.rpartition('/')[2]}"
+            for name in files.values()
+            if name in files or name in outer
+        }
         commands = [self._shell.line("mkdir", kept)] if waiting else []
         for file, name in files.items():
             target = waiting.get(name, self._shell.file(name))
@@ -349,6 +367,7 @@ class Cures:
                 commands.append(self._shell.line("gunzip", self._shell.file(file)))
             else:
                 commands.append(self._shell.line("mv", self._shell.file(file), target))
+        commands += [self._shell.line("rmdir", self._shell.file(name)) for name in outer]
         commands += [self._shell.line("mv", place, self._shell.file(name)) for name, place in waiting.items()]
         return chained(commands)
 

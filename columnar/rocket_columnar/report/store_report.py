@@ -19,7 +19,7 @@ from rocket_columnar.findings import Finding, finding
 from rocket_columnar.report.causes import FindingGroup, find_causes
 from rocket_columnar.report.configured import mismatches
 from rocket_columnar.report.cures import REPAIRED_LATER, Shell
-from rocket_columnar.restart import refused_by_log
+from rocket_columnar.restart import entry_index_fault, refused_by_log
 from rocket_columnar.store import (
     Sign,
     despite_unreadable,
@@ -110,6 +110,7 @@ def audit(
         other = store.refusal
         if other is not None:
             found.append(finding("store.refused", other.file, None, other.reason, cure=other.cure))
+        found += while_listed(lambda: _entry_index(store))
         named = {one.file for one in found}
         links = () if store.path is None else links_in(store.path)
         found += (_linked(name) for name in links if name not in named)
@@ -137,6 +138,19 @@ def _refused(store: Store, found: list[Finding]) -> list[Finding]:
     return (
         found if refused is None else [replace(one, message=text) if one is damage else one for one in found]
     )
+
+
+def _entry_index(store: Store) -> list[Finding]:
+    """The findings on DLedger's own index of entries, with which it does not start; it makes a new one from its log."""
+    fault = entry_index_fault(store)
+    if fault is None:
+        return []
+    text = f"the broker does not start: {fault[0]}"
+    cure = "move the file away while the broker is down: DLedger makes its index again from its log"
+    return [
+        finding("store.refused", name, None, text, clause="DLG-19", cure=cure, remedy="aside")
+        for name in fault[1]
+    ]
 
 
 def _linked(name: str) -> Finding:

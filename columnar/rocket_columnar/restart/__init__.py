@@ -12,4 +12,4 @@ from rocket_columnar.restart.prediction import (
     rows_of,
 )
 from rocket_columnar.restart.queues import max_after_start
-from rocket_columnar.restart.recovery import Deletion, entry_log
+from rocket_columnar.restart.recovery import Deletion, entry_index_fault, entry_log

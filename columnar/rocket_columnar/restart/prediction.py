@@ -416,7 +416,7 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool)
         end = store.end if refused else walked_end(store, walk_from, work)
     if refused is not None:
         return Restart(clean, refused, walk_from, store.end, walk_from, (), (), LostKeys.none())
-    if store.mode_off:
+    if store.has_no_log:
         return _without_log(store, work)
     queues = queue_starts(store.queues, end, work, has_log=bool(store.logs))
     indexes = deleted_indexes(store.indexes, store.checkpoint_times[2], clean=clean)

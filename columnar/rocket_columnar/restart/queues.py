@@ -230,12 +230,17 @@ def ext_refusal(store: Store) -> str | None:
     start goes on in the midst of the old one.
     """
     sizes = [(file, size_of(file) or 0) for file in store.exts]
-    usual = usual_size([size for _, size in sizes]) if sizes else 0
+    conf = store.conf
+    if conf is not None and conf.ext_file_size is None:
+        return None
+    configured = None if conf is None else conf.ext_file_size
+    usual = configured or usual_size([size for _, size in sizes])
+    who = "the broker expects" if configured else "the others have"
     loaded = {(file.topic, file.queue_id) for file in store.queues}
     for file, size in sizes:
         if (file.topic, file.queue_id) in loaded:
             if size != usual:
-                return f"{file.name}: an ext file of {size:,} bytes where the others have {usual:,}"
+                return f"{file.name}: an ext file of {size:,} bytes where {who} {usual:,}"
             if _walked(file, size) is None:
                 return f"{file.name}: the walk over its units leads past its end"
     return None

@@ -235,6 +235,19 @@ def entry_log(files: Sequence[StoreFile], size: int) -> EntryLog:
     return EntryLog(files[first].base_offset, end, refused)
 
 
+def entry_index_fault(store: Store) -> tuple[str, list[str]] | None:
+    """Why DLedger does not start on its own index of entries, and the names of its files; None if it does."""
+    if not store.framed:
+        return None
+    member = store.logs[-1].path.parent.parent
+    fault = EntryIndex(member).unfit
+    if fault is None:
+        return None
+    return fault, [
+        f"{member.name}/index/{name}" for name in sorted(path.name for path in (member / "index").iterdir())
+    ]
+
+
 def _number(file: StoreFile) -> int:
     """The number that the first entry of a file claims."""
     with file.open() as reader:

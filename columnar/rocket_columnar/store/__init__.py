@@ -17,12 +17,21 @@ from rocket_columnar.store.broker import (
     signs_at,
     topics_in_rocksdb,
 )
-from rocket_columnar.store.listing import DIRECTORY, MODE_OFF, NO_ENTRY, NO_NUMBER, OwnLog, find_files
+from rocket_columnar.store.listing import (
+    DIRECTORY,
+    MODE_OFF,
+    NO_ENTRY,
+    NO_NUMBER,
+    OTHER_QUEUE,
+    OwnLog,
+    find_files,
+)
 from rocket_columnar.store.places import (
     REPAIRS,
     entry_position,
     is_safe,
     links_in,
+    member_logs,
     placed_file,
     protected_directories,
     require_store,
@@ -45,6 +54,8 @@ from rocket_columnar.store.store_file import (
     KINDS,
     LATER_KINDS,
     LIGHT,
+    MEMBER,
+    MEMBER_LOG,
     Kind,
     StoreFile,
     Unreadable,

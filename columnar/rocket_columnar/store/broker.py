@@ -7,14 +7,14 @@ import struct
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, LONG_TOPIC_MAGIC, Geometry
 
-from rocket_columnar.formats import DELAYS, body_begin
+from rocket_columnar.formats import DELAYS, body_begin, parse_int
 from rocket_columnar.store.listing import find_files
 from rocket_columnar.store.places import is_store
 from rocket_columnar.store.reader import open_reader, raise_of_process, require_regular
@@ -22,6 +22,7 @@ from rocket_columnar.store.store_file import StoreFile, read_at
 
 _LOG_FILE_SIZE: Final = 1 << 30
 _QUEUE_FILE_SIZE: Final = 6_000_000
+_EXT_FILE_SIZE: Final = 48 << 20
 _UNIT: Final = 20  # bytes of a consume-queue unit
 RESERVED_HOURS: Final = 72
 DELETE_WHEN: Final = "04"
@@ -40,35 +41,46 @@ class BrokerConf:
         geometry: `maxHashSlotNum` and `maxIndexNum`.
         log_file_size: `mappedFileSizeCommitLog`, bytes.
         queue_file_size: `mappedFileSizeConsumeQueue`, bytes, rounded up to whole units.
+        ext_file_size: `mappedFileSizeConsumeQueueExt`, bytes; None without `enableConsumeQueueExt`.
         store: `storePathRootDir`, or None if the file does not set it.
         commit_logs: the directories of `storePathCommitLog`, and if there are several, of `readOnlyCommitLogStorePaths`;
             blanks beside a comma belong to a name (STORE-17).
         index_safe: `messageIndexSafe`.
         index_enabled: `messageIndexEnable`.
         dledger: `enableDLegerCommitLog`.
+        member: `dLegerSelfId`, or None if the file does not set it.
         light_queues: `enableLmq`, which gives light queues the number 0.
         multi_dispatch: `enableMultiDispatch`.
         reserved_hours: `fileReservedTime`.
         delete_when: `deleteWhen`, hours of the broker's local time.
         delays: `messageDelayLevel`, ms of each level.
+        ignored: texts that are not numbers, by the names of the settings that keep their defaults.
 
-    Source: `MessageStoreConfig` 25-175; `ConsumeQueue.multiDispatchLmqQueue` 432-453 (4.9.3).
+    Source: `MixAll.properties2Object` 317-355; `MessageStoreConfig` 25-175; `ConsumeQueue.multiDispatchLmqQueue` 432-453 (4.9.3).
     """
 
     path: Path
     geometry: Geometry
     log_file_size: int
     queue_file_size: int
+    ext_file_size: int | None
     store: str | None
     commit_logs: tuple[str, ...]
     index_safe: bool
     index_enabled: bool
     dledger: bool
+    member: str | None
     light_queues: bool
     multi_dispatch: bool
     reserved_hours: int
     delete_when: str
     delays: tuple[int, ...] = DELAYS
+    ignored: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
+
+    def ignores(self, *names: str) -> str:
+        """A note in parentheses on the texts of settings that the broker ignores; empty without any."""
+        texts = [f"{name}={self.ignored[name]!r}" for name in names if name in self.ignored]
+        return f" ({' and '.join(texts)} is not a number)" if texts else ""
 
 
 def read_broker_conf(path: Path) -> BrokerConf:
@@ -83,20 +95,31 @@ def read_broker_conf(path: Path) -> BrokerConf:
         if reader.size > _LONGEST:
             expected = f"the configuration file of a broker of at most {_LONGEST:,} bytes"
             raise MalformedError(file=str(path), found=f"{reader.size:,} bytes", expected=expected)
-        values = _properties(reader.read(0, reader.size).tobytes().decode("utf-8", "replace"))
+        text = reader.read(0, reader.size).tobytes().decode("latin-1")
+    try:
+        values = _properties(text)
+    except ValueError as error:
+        raise UsageError(f"{path}: found {error}, expected four hexadecimal digits after \\u") from None
     for name in _PATHS:
         if re.search("[\0\ud800-\udfff]", values.get(name, "")):  # a \u escape can be either
             raise UsageError(f"{path}: found {name}={values[name]!a}, expected a path")
 
+    ignored: list[str] = []
+
     def number(name: str, default: int) -> int:
-        text = values.get(name, str(default))
-        if not re.fullmatch(r"[0-9]{1,10}", text) or not 0 < int(text) < 1 << 31:
-            raise UsageError(f"{path}: found {name}={text}, expected a positive number of 32 bits")
-        return int(text)
+        given = values.get(name)
+        found = default if given is None else parse_int(given)
+        if found is None:  # `MixAll.properties2Object` goes on with the default
+            ignored.append(name)
+            return default
+        if found <= 0:
+            raise UsageError(f"{path}: found {name}={given}, expected a positive number of 32 bits")
+        return found
 
     def switch(name: str, *, default: bool = False) -> bool:
         return values.get(name, str(default)).lower() == "true"
 
+    ext = switch("enableConsumeQueueExt")
     return BrokerConf(
         path=path,
         geometry=Geometry(
@@ -105,22 +128,25 @@ def read_broker_conf(path: Path) -> BrokerConf:
         ),
         log_file_size=number("mappedFileSizeCommitLog", _LOG_FILE_SIZE),
         queue_file_size=-(-number("mappedFileSizeConsumeQueue", _QUEUE_FILE_SIZE) // _UNIT) * _UNIT,
+        ext_file_size=number("mappedFileSizeConsumeQueueExt", _EXT_FILE_SIZE) if ext else None,
         store=values.get("storePathRootDir"),
         commit_logs=_commit_logs(values),
         index_safe=switch("messageIndexSafe"),
         index_enabled=switch("messageIndexEnable", default=True),
         dledger=switch("enableDLegerCommitLog"),
+        member=values.get("dLegerSelfId"),
         light_queues=switch("enableLmq"),
         multi_dispatch=switch("enableMultiDispatch"),
         reserved_hours=number("fileReservedTime", RESERVED_HOURS),
         delete_when=values.get("deleteWhen", DELETE_WHEN),
         delays=_delays(path, values["messageDelayLevel"]) if "messageDelayLevel" in values else DELAYS,
+        ignored={name: values[name] for name in ignored},
     )
 
 
 def _delays(path: Path, text: str) -> tuple[int, ...]:
     """The delays of all levels, ms (`ScheduleMessageService.parseDelayLevel` 248-276)."""
-    levels = text.strip().split(" ")
+    levels = re.sub(" +$", "", text).split(" ")  # Java's split drops empty parts at the end
     if not all(re.fullmatch("[0-9]{1,9}[smhd]", level) for level in levels):
         raise UsageError(f"{path}: found messageDelayLevel={text}, expected delays such as 1s 5m 2h")
     return tuple(int(level[:-1]) * _DELAY_UNITS[level[-1]] for level in levels)
@@ -147,25 +173,38 @@ def _commit_logs(values: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in own + (read_only if len(own) > 1 else []) if part))
 
 
+_KEY: Final = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
+_ESCAPED: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+
+
 def _properties(text: str) -> dict[str, str]:
-    """The pairs of a Java properties file."""
+    """The pairs of a Java properties file; blanks at the end of a value belong to it.
+
+    Raises:
+        ValueError: an escape with which `Properties.load` throws.
+    """
     pairs: dict[str, str] = {}
-    for line in re.sub(r"(?<!\\)((?:\\\\)*)\\\r?\n[ \t\f]*", r"\1", text).splitlines():
-        stripped = line.lstrip(" \t\f")
-        if not stripped or stripped[0] in "#!":
+    lines = iter(re.split(r"\r\n|\r|\n", text))
+    for line in lines:
+        whole = line.lstrip(" \t\f")
+        if whole[:1] in ("", "#", "!"):
             continue
-        found = re.fullmatch(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", stripped, re.DOTALL)
+        while (len(whole) - len(whole.rstrip("\\"))) % 2:
+            whole = whole[:-1] + next(lines, "").lstrip(" \t\f")
+        found = _KEY.fullmatch(whole)
         if found is not None:
-            pairs[_plain(found[1])] = _plain(found[2]).strip()
+            pairs[_plain(found[1])] = _plain(found[2])
     return pairs
 
 
 def _plain(text: str) -> str:
     def character(found: re.Match[str]) -> str:
         escape = found[1]
+        if escape == "u":
+            raise ValueError(text)
         return chr(int(escape[1:], 16)) if len(escape) > 1 else _ESCAPES.get(escape, escape)
 
-    return re.sub(r"\\(u[0-9a-fA-F]{4}|.)", character, text)
+    return _ESCAPED.sub(character, text)
 
 
 # The lock of a store: a broker holds it on the store's file `lock` as long as it runs, and a repair as long as it works.

@@ -44,6 +44,9 @@ from rocket_columnar.store.store_file import (
 NO_NUMBER: Final = "its name is not a number"
 """The reason for a file that `find_files` skips because no file of a store has its name."""
 
+OTHER_QUEUE: Final = "a broker does not read it: the folder of a queue is its number in plain decimal"
+"""The reason for a folder such as `007`, which `find_files` skips (STORE-4)."""
+
 DIRECTORY: Final = "a directory"
 """The reason for a directory that `find_files` skips because it has the name of a file."""
 
@@ -160,8 +163,12 @@ class _Finder:
         queues = []
         for entry in self.entries(directory):
             queue_id = parse_int(entry.name)
-            if queue_id is not None and entry.is_dir():
+            if queue_id is None or not entry.is_dir():
+                continue
+            if entry.name == str(queue_id):
                 queues.append((queue_id, entry.name))
+            else:
+                self.skipped.append((self.name(directory / entry.name), OTHER_QUEUE))
         folder = self.name(directory)
         above = "" if folder == "." else f"{folder}/"
         for queue_id, name in sorted(queues):

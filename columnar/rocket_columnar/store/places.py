@@ -154,7 +154,8 @@ def placed_file(name: str, *, source: Source | None = None, path: Path | None = 
     if kind == "log":
         return StoreFile(kind, path, name, base_offset=number, source=source)
     queue_id = parse_int(parts[2])
-    return None if queue_id is None else StoreFile(kind, path, name, parts[1], queue_id, number, source)
+    own = parts[2] == str(queue_id)  # of a folder such as `007` a broker reads nothing (STORE-4)
+    return StoreFile(kind, path, name, parts[1], queue_id, number, source) if own else None
 
 
 def protected_directories(path: Path) -> list[Path]:

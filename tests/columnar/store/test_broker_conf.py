@@ -16,7 +16,7 @@ def written(path: Path, **values: object) -> Path:
 @pytest.mark.parametrize(
     ("own", "read_only", "expected"),
     [
-        ("/a, /b ", "", ("/a", " /b")),
+        ("/a, /b ", "", ("/a", " /b ")),
         ("/a,,/b", "/c", ("/a", "/b", "/c")),
         ("/a", "/c", ("/a",)),
         ("/a,/b", "/b,/c", ("/a", "/b", "/c")),
@@ -50,7 +50,31 @@ def test_defaults_are_those_of_4_9_3(tmp_path: Path) -> None:
     assert (conf.store, conf.commit_logs, conf.index_safe) == (None, (), False)
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "many", "", "4294967296"])
-def test_a_number_that_no_broker_takes(tmp_path: Path, value: str) -> None:
+@pytest.mark.parametrize("value", ["0", "-1"])
+def test_a_number_with_which_no_broker_starts(tmp_path: Path, value: str) -> None:
     with pytest.raises(UsageError, match="maxIndexNum="):
         read_broker_conf(written(tmp_path / "broker.conf", maxIndexNum=value))
+
+
+def test_what_is_no_number_or_switch_is_ignored(tmp_path: Path) -> None:
+    """`MixAll.properties2Object` 317-355: the real broker goes on with the default, and says nothing; a blank belongs to the value."""
+    path = tmp_path / "broker.conf"
+    for value in ("many", "", "4294967296", "200 ", "1_000", "0x10"):
+        conf = read_broker_conf(written(path, maxIndexNum=value, enableDLegerCommitLog="true "))
+        assert (conf.geometry.index_num, conf.dledger) == (20_000_000, False)
+        assert conf.ignored == {"maxIndexNum": value}
+    assert read_broker_conf(written(path, maxIndexNum="+200")).geometry.index_num == 200
+
+
+def test_lines_as_java_reads_them(tmp_path: Path) -> None:
+    """A comment does not go on, only CR and LF end a line, bytes are ISO 8859-1, and an escape may be malformed."""
+    path = tmp_path / "broker.conf"
+    path.write_bytes(
+        b"# a \\\nmaxIndexNum=7\rmaxHashSlotNum=5\x0c\nstorePathRootDir=/a\x85\xc3\xa9\\\\\nfileReservedTime=9\\"
+    )
+    conf = read_broker_conf(path)
+    assert (conf.geometry, conf.store) == (Geometry(5_000_000, 7), "/a\x85\xc3\xa9\\")
+    assert (conf.reserved_hours, conf.ignored) == (9, {"maxHashSlotNum": "5\x0c"})
+    path.write_text("storePathRootDir=/\\u00e\n")
+    with pytest.raises(UsageError, match="four hexadecimal digits"):
+        read_broker_conf(path)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rocket_columnar.store import StoreFile, find_files
+from rocket_columnar.store import StoreFile, find_files, placed_file
 from rocket_spec.errors import UsageError
 from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, put, record, unit
 
@@ -125,6 +125,17 @@ def test_names_that_are_no_numbers_are_skipped_and_said(whole: Path) -> None:
     assert names(files)[0] == "index/-5"
     assert skipped == ["index/.DS_Store"]
     assert not any("notes" in name for name in names(files))
+
+
+def test_a_queue_folder_that_no_broker_reads(whole: Path) -> None:
+    """STORE-4: `007` registers queue 7, whose files are those in `7`."""
+    queue = min((whole / "consumequeue").glob("*/*"))
+    queue.rename(queue.with_name("007"))
+    skipped: list[tuple[str, str]] = []
+    files = find_files(whole, on_skip=lambda *skip: skipped.append(skip))
+    assert [name for name, _ in skipped] == [queue.with_name("007").relative_to(whole).as_posix()]
+    assert {file.path.parent for file in files if file.kind == "queue"}.isdisjoint({queue.with_name("007")})
+    assert placed_file(f"{skipped[0][0]}/{0:020}") is None
 
 
 def test_symbolic_links_are_followed(whole: Path, tmp_path: Path) -> None:
