@@ -59,13 +59,6 @@ def parse(raw: bytes, file: str) -> Any:
     return _Parser(text.removeprefix("\ufeff"), file).whole()
 
 
-def _paired(text: str) -> str:
-    """The text with escaped pairs of surrogates as one character; one alone becomes U+FFFD, as undecodable bytes do."""
-    if _SURROGATE.search(text) is None:
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 def _again(name: str | int, first: Any, second: Any) -> Any:
     """The value of a table that a file has twice: of groups both, of others the last, but the first of a name in another spelling."""
     if name not in _TABLE_NAMES or not isinstance(first, dict):
@@ -183,7 +176,11 @@ class _Parser:
             parts.append(self._text[start : found.start()])
             if found[0] == quote:
                 self._at = found.end()
-                return _paired("".join(parts))
+                text = "".join(parts)
+                if _SURROGATE.search(text) is None:
+                    return text
+                # A pair becomes one character; a surrogate alone U+FFFD, as undecodable bytes do.
+                return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
             escaped = self._text[found.end() : found.end() + 1]
             digits = {"u": 4, "x": 2}.get(escaped, 0)
             start = found.end() + 1 + digits

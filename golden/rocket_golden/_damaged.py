@@ -79,16 +79,11 @@ def damaged() -> tuple[Damaged, ...]:
 
 
 def _variant(name: str, data: dict[str, Any]) -> Damaged:
-    found: dict[str, Any] = data | {
-        "name": name,
-        "patches": tuple(_patch(patch) for patch in data["patches"]),
-    }
-    return Damaged(**found)
-
-
-def _patch(data: dict[str, Any]) -> Patch:
-    found: dict[str, Any] = {part: bytes.fromhex(data[part]) for part in ("before", "after") if part in data}
-    return Patch(**(data | found))
+    patches = []
+    for patch in data["patches"]:
+        found = {part: bytes.fromhex(patch[part]) for part in ("before", "after") if part in patch}
+        patches.append(Patch(**(patch | found)))
+    return Damaged(**(data | {"name": name, "patches": tuple(patches)}))
 
 
 def open_damaged(name: str, directory: str | os.PathLike[str]) -> Path:

@@ -3,7 +3,6 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from typing import IO
 
 from rocket_golden._archive import members, packed_bytes
 from rocket_golden._damaged import damaged
@@ -72,17 +71,10 @@ def _archive_problems(store: StoreEntry) -> Iterator[str]:
         file = expected.pop(name, None)
         if file is None:
             yield f"{store.archive.file}: {name} is not in the manifest"
-        elif (digest := _sha256(content)) != file.sha256:
+        elif (digest := hashlib.file_digest(content, "sha256").hexdigest()) != file.sha256:
             yield f"{store.archive.file}: {name}: found SHA-256 {digest}, expected {file.sha256}"
     for name in expected:
         yield f"{store.archive.file}: {name} is missing"
-
-
-def _sha256(content: IO[bytes]) -> str:
-    digest = hashlib.sha256()
-    while buffer := content.read(1 << 20):
-        digest.update(buffer)
-    return digest.hexdigest()
 
 
 def _truth_problems(store: StoreEntry) -> Iterator[str]:

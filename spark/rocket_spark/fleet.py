@@ -165,7 +165,8 @@ def query_task(asked: Asked, task: FoundStore) -> list[Row]:
 def _found(store: OpenStore, asked: Asked, files: Sequence[StoreFile]) -> list[Row]:
     queues = [file for file in files if file.kind == "queue" and file.topic is not None]
     if asked.time is not None:
-        return _stored_from(store, [file for file in queues if file.topic == asked.topic], asked.time)
+        tails = queue_tails([file for file in queues if file.topic == asked.topic])
+        return [row for queue in tails if (row := _first_from(store, queue, asked.time)) is not None]
     key = asked.key if asked.key is not None else asked.unique_key or ""
     if asked.scan or not store.indexes.files:
         rows = scan(store, asked.topic, key)
@@ -175,12 +176,6 @@ def _found(store: OpenStore, asked: Asked, files: Sequence[StoreFile]) -> list[R
         topics = sorted({file.topic or "" for file in queues}) if asked.topic is None else [asked.topic]
         rows = find_by_unique_key(store, key, topics)
     return [row for row in rows if asked.takes(row)]
-
-
-def _stored_from(store: OpenStore, files: list[StoreFile], time: int) -> list[Row]:
-    """The first message of each queue that was stored at a time or later."""
-    found = (_first_from(store, queue, time) for queue in queue_tails(files))
-    return [row for row in found if row is not None]
 
 
 def _first_from(store: OpenStore, queue: QueueTail, time: int) -> Row | None:

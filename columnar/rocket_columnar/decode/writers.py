@@ -36,11 +36,6 @@ def _base64(value: bytes | None) -> str | None:
     return None if value is None else b64encode(value).decode("ascii")
 
 
-def _base64_texts(array: Array) -> Array:
-    """The bytes of each value as base64; null for null."""
-    return arrow.strings([_base64(value) for value in array.to_pylist()])
-
-
 def _strings(values: list[Any]) -> Array:
     return arrow.strings([_json(value) for value in values])
 
@@ -109,11 +104,6 @@ def _few_lines(batch: pa.RecordBatch, table: str | None) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def csv_header(schema: pa.Schema) -> bytes:
-    """The line of column names."""
-    return (",".join(schema.names) + "\n").encode()
-
-
 def csv_bytes(batch: pa.RecordBatch) -> bytes:
     """The rows as CSV, UTF-8: text in quotes, null empty and without quotes, bytes base64, maps JSON."""
     import pyarrow.csv as arrow_csv
@@ -121,7 +111,7 @@ def csv_bytes(batch: pa.RecordBatch) -> bytes:
     columns = []
     for array in batch.columns:
         if pa.types.is_binary(array.type):
-            columns.append(_base64_texts(array))
+            columns.append(arrow.strings([_base64(value) for value in array.to_pylist()]))
         elif pa.types.is_map(array.type):
             columns.append(_strings([None if value is None else dict(value) for value in array.to_pylist()]))
         elif pa.types.is_timestamp(array.type):
@@ -208,7 +198,7 @@ class _Text:
         self._table = table
         self._is_csv = fmt == "csv"
         if self._is_csv:
-            stream.write(csv_header(schema))
+            stream.write((",".join(schema.names) + "\n").encode())
 
     def write(self, batch: pa.RecordBatch) -> None:
         self._stream.write(csv_bytes(batch) if self._is_csv else jsonl_bytes(batch, self._table))

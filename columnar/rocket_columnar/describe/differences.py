@@ -449,7 +449,11 @@ def _pairs(
 ) -> Iterator[tuple[_FieldRow | None, _FieldRow | None]]:
     """Rows with the same key, without those of equal batches; None for a row that a file lacks."""
     first, second = next(one, None), next(other, None)
-    while first is not None and second is not None and _same_keys(first, second, key):
+    while (
+        first is not None
+        and second is not None
+        and (key is None or first.column(key).equals(second.column(key)))
+    ):
         if not first.equals(second):
             yield from zip(first.to_pylist(), second.to_pylist(), strict=True)
         first, second = next(one, None), next(other, None)
@@ -470,11 +474,6 @@ def _pairs(
         else:
             yield row, twin
             row, twin = (next(side, None) for side in rows)
-
-
-def _same_keys(first: pa.RecordBatch, second: pa.RecordBatch, key: str | None) -> bool:
-    same: bool = key is None or first.column(key).equals(second.column(key))
-    return same
 
 
 def _rows(

@@ -37,7 +37,10 @@ def cache_folder() -> Path | None:
             return None
     except (OSError, RuntimeError):  # no home, or nothing can be written there
         return None
-    return folder / _sources()
+    texts = [
+        source.read_bytes() for source in (Path(__file__).with_name("compiled.py"), Path(layout.__file__))
+    ]
+    return folder / hashlib.sha256(b"\0".join(texts)).hexdigest()[:16]
 
 
 def _is_own(folder: Path) -> bool:
@@ -46,12 +49,6 @@ def _is_own(folder: Path) -> bool:
     if sys.platform == "win32":
         return stat.S_ISDIR(found.st_mode)
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
-
-
-def _sources() -> str:
-    sources = Path(__file__).with_name("compiled.py"), Path(layout.__file__)
-    texts = [source.read_bytes() for source in sources]
-    return hashlib.sha256(b"\0".join(texts)).hexdigest()[:16]
 
 
 SETTINGS: Final = ".numba_config.yaml"

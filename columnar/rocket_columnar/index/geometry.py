@@ -139,9 +139,8 @@ def _ranked(witnesses: Sequence[_Seen], candidates: Sequence[Geometry]) -> list[
 
 def _infer(group: Sequence[_Seen]) -> GeometryGuess | None:
     """The geometry of files of one size by their content, or None if that is not conclusive."""
-    witnesses = sorted((index for index in group if index.header.index_count > 1), key=_fewest_last)[
-        :_WITNESSES
-    ]
+    filled = [index for index in group if index.header.index_count > 1]
+    witnesses = sorted(filled, key=lambda index: -index.header.index_count)[:_WITNESSES]
     for index in witnesses:
         first = _first_guess(index)
         if first is not None and first[1].agreed >= _SETTLED:
@@ -158,10 +157,6 @@ def _infer(group: Sequence[_Seen]) -> GeometryGuess | None:
         if len(best) == 1:
             return _guess(best[0], _agreement(witnesses, best[0]), "inferred", len(candidates))
     return None
-
-
-def _fewest_last(index: _Seen) -> int:
-    return -index.header.index_count
 
 
 def _candidates(size: int, least: int) -> str:

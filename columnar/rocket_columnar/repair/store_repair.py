@@ -168,7 +168,11 @@ def _survey(target: Target) -> _Survey:
     # A `commitlog` that is elsewhere is left: nothing is moved out of it by a rename.
     fixed = _LOG if (target.store / _LOG).is_symlink() else "/"
     for cause in report.causes:
-        of_log = any(_is_of_log(root) for root in cause.roots)
+        # Of a damaged log, what is replaced may be needed beside a replica's files.
+        of_log = any(
+            root.code.startswith("log.") and root.severity != "note" and root.remedy != "aside"
+            for root in cause.roots
+        )
         for root in cause.roots if of_log else (*cause.roots, *cause.consequences):
             if root.severity != "note":
                 can_cure = not is_aside(root) or (can_move(root.file) and not root.file.startswith(fixed))
@@ -189,11 +193,6 @@ def _outlook(target: Target, store: Store, report: AuditReport) -> Outlook:
     if isinstance(found, str):
         raise UsageError(f"{target.store}: a broker is running ({found}); stop it before a repair")
     return Outlook.of(store, target.chosen(found), report)
-
-
-def _is_of_log(root: Finding) -> bool:
-    """Whether the log is damaged: what is replaced then may be needed beside a replica's files."""
-    return root.code.startswith("log.") and root.severity != "note" and root.remedy != "aside"
 
 
 def _prepared(target: Target, survey: _Survey, new: Path) -> RepairPlan:

@@ -151,10 +151,6 @@ def _log_beside(left: Sequence[Finding], _: Store | None) -> list[Finding]:
     return [finding for finding in left if finding.file in {*beside, *beside.values()}]
 
 
-def _log_empty(left: Sequence[Finding], _: Store | None) -> list[Finding]:
-    return [] if _has(left, *_SHORT) else [one for one in left if one.remedy == "aside" and one.length]
-
-
 def _follows_from_foreign(finding: Finding, _: Sequence[Finding]) -> bool:
     """Whether a finding has to be checked again without the foreign file."""
     return finding.code == "log.clock" or (
@@ -168,11 +164,6 @@ def _names_folders(roots: Sequence[Finding]) -> bool:
     """Whether the configuration lacks directories of the log: what is missing is to be looked at again with them."""
     folders = ("storePathCommitLog", "enableDLegerCommitLog")
     return any(name in folders for root in roots for name, _ in root.settings)
-
-
-def _clock_jumped(left: Sequence[Finding], store: Store | None) -> list[Finding]:
-    both = _has(left, "log.clock") and _has(left, "index.name_order")
-    return _coded("log.clock", "index.name_order", "checkpoint.behind")(left, store) if both else []
 
 
 def _index_of_another_log(left: Sequence[Finding], store: Store | None) -> list[Finding]:
@@ -299,7 +290,9 @@ _RULES: Final = (
     _Rule(
         "log files after the log's end are empty: no message is lost, but a broker refuses to start",
         "move them away while the broker is stopped: the broker makes the next file itself",
-        _log_empty,
+        lambda left, _: [
+            one for one in left if one.remedy == "aside" and one.length and not _has(left, *_SHORT)
+        ],
     ),
     _Rule(
         "log files are longer than the others: no message is lost, but a broker refuses to start",
@@ -335,7 +328,11 @@ _RULES: Final = (
     _Rule(
         "the clock jumped while messages were stored: times and names of files are not in the order of the log",
         "rebuild the index files and put them in place while the broker is stopped",
-        _clock_jumped,
+        lambda left, store: (
+            _coded("log.clock", "index.name_order", "checkpoint.behind")(left, store)
+            if _has(left, "log.clock") and _has(left, "index.name_order")
+            else []
+        ),
     ),
     _Rule(
         "index files refer to records after the log's end, where no queue has a message: they are damaged, or another store's",

@@ -429,7 +429,9 @@ class Cures:
         """Copies the last files of a replica's log."""
         if self._framed:
             return ()
-        names = [] if self._store is None else _end_files(self._store)
+        logs, end = ((), 0) if self._store is None else (self._store.logs, self._store.end)
+        full = sum(file.base_offset < end for file in logs[1:])
+        names = [file.name for file in logs[full:]]
         files = [self._shell.file(name) for name in names]
         kept = self._shell.folder("short")
         moved = [self._shell.line("mkdir", kept), self._shell.line("mv", *files, f"{kept}/")] if files else []
@@ -474,12 +476,6 @@ class Cures:
         if first.remedy == "config":
             return self.config_files(group)
         return self.repaired() if first.severity != "note" and first.remedy in REPAIRED else ()
-
-
-def _end_files(store: Store) -> list[str]:
-    """Names of the last log file with records, and of those after it."""
-    full = sum(file.base_offset < store.end for file in store.logs[1:])
-    return [file.name for file in store.logs[full:]]
 
 
 def is_missing(finding: Finding) -> bool:
