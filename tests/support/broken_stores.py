@@ -183,6 +183,16 @@ def light_queue_stuck(store: Path) -> None:
                 overwrite(path, 20 * number, bytes(20))
 
 
+def older_queues(store: Path, end: str) -> None:
+    """Queues as they were when the log ended at a physical offset."""
+    for path in files(store, "consumequeue"):
+        for number, (offset, _, _) in enumerate(struct.iter_unpack(">qiq", path.read_bytes())):
+            if offset >= int(end):
+                overwrite(path, 20 * number, bytes(20))
+        if not any(path.read_bytes()):
+            path.unlink()
+
+
 def copy(store: Path, name: str, to: str) -> None:
     """A copy of a file or folder of the store."""
     take(store / name, store / to)
@@ -214,6 +224,14 @@ def unlist(store: Path, topic: str) -> None:
     path.write_text(json.dumps(table), "utf-8")
 
 
+def fewer_queues(store: Path, topic: str, number: str) -> None:
+    """Gives a topic this number of queues in the list of topics."""
+    path = store / "config" / "topics.json"
+    table = json.loads(path.read_text("utf-8"))
+    table["topicConfigTable"][topic] |= {"readQueueNums": int(number), "writeQueueNums": int(number)}
+    path.write_text(json.dumps(table), "utf-8")
+
+
 def other_offsets(store: Path) -> None:
     """Each queue has the group's offset of another one, some beyond their ends, as in the file of a store with the same topics."""
     path = store / "config" / "consumerOffset.json"
@@ -226,8 +244,11 @@ def other_offsets(store: Path) -> None:
 
 
 _OF_STORES: Final[dict[str, Callable[..., object]]] = {
-    **{one.__name__: one for one in (next_log, copied_queue, two_indexes, clock_jumped, light_queue_stuck)},
-    **{one.__name__: one for one in (copy, take_of, swap, unlist, other_offsets)},
+    **{
+        one.__name__: one
+        for one in (next_log, copied_queue, two_indexes, clock_jumped, light_queue_stuck, older_queues)
+    },
+    **{one.__name__: one for one in (copy, take_of, swap, unlist, fewer_queues, other_offsets)},
     "move": lambda store, name, to: (store / name).rename(store / to),
 }
 _OF_PATHS: Final[dict[str, Callable[..., object]]] = {

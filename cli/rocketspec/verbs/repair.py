@@ -86,7 +86,7 @@ def _show_plan(plan: RepairPlan, shell: Shell) -> None:
         if name not in plan.into:
             say(f"move {printable(name)} away")
     for topic, number in plan.topics.items():
-        say(f"add topic {printable(topic)} with {option.counted(number, 'queue')} to config/topics.json")
+        say(f"list topic {printable(topic)} with {option.counted(number, 'queue')} in config/topics.json")
     for one in plan.offsets:
         place = f"{printable(one.topic)} queue {one.queue_id}"
         say(f"set the offset of group {printable(one.group)} in {place} from {one.offset:,} to {one.end:,}")

@@ -68,7 +68,7 @@ class Moved(NamedTuple):
 
 
 def completed_topics(store: Store, topics: Mapping[str, int]) -> str:
-    """The text of `topics.json` with further topics, with the number of queues of each; settings are the defaults of 4.9.3 (CFG-3).
+    """The text of `topics.json` with further topics, or queues to read, with the number of queues of each; settings are the defaults of 4.9.3 (CFG-3).
 
     Raises:
         MalformedError: the file that a start takes changed meanwhile, or has a number that JSON does not.
@@ -77,6 +77,10 @@ def completed_topics(store: Store, topics: Mapping[str, int]) -> str:
     content = _content(store, _TOPICS)
     table = content.setdefault(spelling(content, "topicConfigTable") or "topicConfigTable", {})
     for topic, number in topics.items():
+        if topic in store.read_queues:
+            row = table[topic]
+            row[spelling(row, "readQueueNums") or "readQueueNums"] = number
+            continue
         table[topic] = {
             "order": False,
             "perm": 6,
@@ -388,13 +392,20 @@ def _topics(store: Store, queues: Mapping[tuple[str, int], QueueView]) -> Iterat
     if config.taken is None and not (config.main.passed_over and config.backup.passed_over):
         return  # it is unreadable, which is a finding of its own
     for topic, number in store.unlisted.items():
-        messages = sum(queue.messages for (name, _), queue in queues.items() if name == topic)
+        read = store.read_queues.get(topic, 0)
+        messages = sum(
+            queue.messages for (name, queue_id), queue in queues.items() if name == topic and queue_id >= read
+        )
+        if read:
+            text = f"topic {topic} has queues 0 to {number - 1}, and {read} to read in the list of topics: consumers do not get the {messages:,} messages of the others"
+        else:
+            text = f"topic {topic} has queues 0 to {number - 1} with {messages:,} messages, and "
+            text += "there is no list of topics" if config.taken is None else "is not in the list of topics"
         yield finding(
             "topic.missing",
             _name(config.taken or config.main),
             None,
-            f"topic {topic} has queues 0 to {number - 1} with {messages:,} messages, and "
-            + ("there is no list of topics" if config.taken is None else "is not in the list of topics"),
+            text,
         )
 
 

@@ -27,7 +27,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from rocket_spec.errors import UsageError
 from rocket_spec.later_layouts import TIMER_SLOT
-from rocket_spec.layout import CHECKPOINT, QUEUE_UNIT, RECORD_FIXED_V4, RECORD_MAGICS
+from rocket_spec.layout import CHECKPOINT, PRE_BLANK_SIZE, QUEUE_UNIT, RECORD_FIXED_V4, RECORD_MAGICS
 from rocket_spec.profiles import profile
 
 from rocket_columnar.config import LoadedConfig, load_config
@@ -54,6 +54,7 @@ from rocket_columnar.store import (
     member_logs,
     read_at,
     shown_name,
+    size_of,
     topics_in_rocksdb,
 )
 
@@ -380,16 +381,41 @@ class Store(Files):
 
     @cached_property
     def unlisted(self) -> dict[str, int]:
-        """The topics that have queues and are not in the list of topics: the number of queues of each, by its greatest number.
+        """The topics with queues of which a broker answers no pull (CFG-1): the number of queues of each, by its greatest number.
 
-        None are where no broker has run. A broker answers no pull of such a topic (CFG-1).
+        They are not in the list of topics, or have fewer queues to read there, and messages in the others. None are where no
+        broker has run.
         """
         if not self._has_config:
             return {}
-        known = {row["topic"] for row in self.config("topics").rows}
+        listed = self.read_queues
         places = sorted((file.topic or "", file.queue_id or 0) for file in self.queues)
-        missing = [place for place in places if place[0] not in known]
-        return {topic: number + 1 for topic, number in missing if not topic.startswith(NOT_LISTED)}
+        missing = {topic: number + 1 for topic, number in places if number >= listed.get(topic, 0)}
+        return {
+            topic: number
+            for topic, number in missing.items()
+            if not topic.startswith(NOT_LISTED) and (topic not in listed or self._has_unread(topic))
+        }
+
+    @cached_property
+    def read_queues(self) -> dict[str, int]:
+        """The number of queues to read of each topic in the list of topics."""
+        return {row["topic"]: row["read_queue_nums"] for row in self.config("topics").rows}
+
+    def _has_unread(self, topic: str) -> bool:
+        """Whether a queue of a topic that the list has not to read has a message that the log still has."""
+        first = self.read_queues[topic]
+        own = (file for file in self.queues if file.topic == topic and (file.queue_id or 0) >= first)
+        for file in own:
+            raw = read_at(file, 0, size_of(file) or 0)
+            units = np.frombuffer(raw, UNIT_DTYPE, len(raw) // _UNIT)
+            sizes = units["size"].astype(np.int32)
+            held = (
+                (sizes > 0) & (sizes < PRE_BLANK_SIZE) & (units["phy_offset"].astype(np.int64) >= self.begin)
+            )
+            if held.any():
+                return True
+        return False
 
     @cached_property
     def forgotten(self) -> tuple[str, ...]:

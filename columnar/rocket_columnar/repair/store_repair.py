@@ -29,7 +29,7 @@ from rocket_columnar.findings import Finding
 from rocket_columnar.repair.choice import Outlook, Target, is_aside, rebuilt
 from rocket_columnar.repair.folder import RepairFolder, Root, can_move
 from rocket_columnar.report import REPAIRED, REPAIRED_LATER, AuditReport, audit
-from rocket_columnar.restart import predicted
+from rocket_columnar.restart import predicted, restarts
 from rocket_columnar.store import hold_lock, links_in, lock_holder, require_regular
 
 _LOG: Final = "commitlog/"
@@ -230,7 +230,7 @@ def _configured(
     """Writes the files of the configuration; topics that are added, and offsets that are moved. A file that cannot be written is left."""
     store = target.look()
     kinds = {root.remedy for root in roots}
-    topics = store.unlisted if "topics" in kinds else {}
+    topics = {**store.unlisted, **restarts(store)[0].made} if "topics" in kinds else {}
     beyond = [root for root in roots if root.code == _BEYOND]
     offsets = moved_offsets(store, target.offsets, to_end=target.to_end) if beyond else []
     left += [] if offsets else beyond

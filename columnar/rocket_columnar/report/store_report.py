@@ -19,7 +19,7 @@ from rocket_columnar.findings import Finding, finding
 from rocket_columnar.report.causes import FindingGroup, find_causes
 from rocket_columnar.report.configured import mismatches
 from rocket_columnar.report.cures import REPAIRED_LATER, Shell
-from rocket_columnar.restart import entry_index_fault, refused_by_log
+from rocket_columnar.restart import entry_index_fault, refused_by_log, restarts
 from rocket_columnar.store import (
     Sign,
     despite_unreadable,
@@ -110,7 +110,7 @@ def audit(
         other = store.refusal
         if other is not None:
             found.append(finding("store.refused", other.file, None, other.reason, cure=other.cure))
-        found += while_listed(lambda: _entry_index(store))
+        found += while_listed(lambda: [*_entry_index(store), *_made(store, found)])
         named = {one.file for one in found}
         links = () if store.path is None else links_in(store.path)
         found += (_linked(name) for name in links if name not in named)
@@ -150,6 +150,20 @@ def _entry_index(store: Store) -> list[Finding]:
     return [
         finding("store.refused", name, None, text, clause="DLG-19", cure=cure, remedy="aside")
         for name in fault[1]
+    ]
+
+
+def _made(store: Store, found: Sequence[Finding]) -> list[Finding]:
+    """The findings on topics that are not listed, and of which only records are there that no queue has yet."""
+    if store.live or store.signs or not any(one.code == "store.lag" for one in found):
+        return []
+    try:
+        start = restarts(store)[0]
+    except (UsageError, OSError):
+        return []
+    text = "has messages that the next start dispatches, and is not in the list of topics"
+    return [
+        finding("topic.missing", "config/topics.json", None, f"topic {topic} {text}") for topic in start.made
     ]
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -23,7 +23,7 @@ from rocket_columnar.audit import (
     read_frames,
     survey_file,
 )
-from rocket_columnar.facts import FORGOTTEN, Store, as_store, first_record, recovery_start
+from rocket_columnar.facts import FORGOTTEN, NOT_LISTED, Store, as_store, first_record, recovery_start
 from rocket_columnar.formats import hash_key, index_key
 from rocket_columnar.log import (
     LostUnits,
@@ -86,6 +86,15 @@ class LostKeys:
 
     def __len__(self) -> int:
         return self.phy_offset.size
+
+    def without(self, others: LostKeys) -> LostKeys:
+        """Those that are not among others."""
+        own, other = (
+            zip(one.phy_offset.tolist(), one.key_hash.tolist(), strict=True) for one in (self, others)
+        )
+        left = {*other}
+        kept = np.array([key not in left for key in own], np.bool_)
+        return LostKeys(self.phy_offset[kept], self.key_hash[kept], self.logs)
 
     @property
     def records(self) -> int:
@@ -268,9 +277,12 @@ class Restart:
         unread: bytes of the log after the end of the walk, up to the last record: their messages are lost.
         missing: bytes of the log that no file holds, before its last file: their messages were lost before the start.
         zeros: names of queue files without units whose first bytes become one: every pull at that offset fails.
-        unlisted: topics with queues that are not in the list of topics: every pull of them fails.
+        unlisted: topics with queues of which every pull fails: the number of queues to read of each in the list of topics, 0 of one
+            that is not listed.
         beyond: physical offset after the log's end from which the dispatch goes on: messages that are sent after the start get no
             unit and are not indexed until the log is longer; None if there is none.
+        made: topics that are not in the list of topics, and of which no queue has a message yet: the number of queues that the start makes
+            of each.
         forgotten: what the start forgets since a file of `config/` and its `.bak` are missing, in words.
     """
 
@@ -285,8 +297,9 @@ class Restart:
     unread: int = 0
     missing: int = 0
     zeros: tuple[str, ...] = ()
-    unlisted: tuple[str, ...] = ()
+    unlisted: Mapping[str, int] = field(default_factory=dict[str, int])
     beyond: int | None = None
+    made: Mapping[str, int] = field(default_factory=dict[str, int])
     forgotten: tuple[str, ...] = ()
 
     @property
@@ -383,7 +396,7 @@ def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
         "lost_keys": len(usual.lost),
         "missing": usual.missing,
         "zeros": usual.zeros,
-        "unlisted": usual.unlisted,
+        "unlisted": list(usual.unlisted),
         "beyond": usual.beyond,
         "forgotten": usual.forgotten,
         "index_safe": {"dispatch_from": safe.dispatch_from, "lost_keys": len(safe.lost)},
@@ -401,7 +414,8 @@ def _predicted(store: Store, work: WorkDone, release: Profile, *, index_safe: bo
     forgotten = (
         f"the {table.replace('_', ' ')} are missing: {FORGOTTEN[table]}" for table in store.forgotten
     )
-    return replace(found, refused=refused, unlisted=tuple(store.unlisted), forgotten=tuple(forgotten))
+    unlisted = {topic: store.read_queues.get(topic, 0) for topic in (*store.unlisted, *found.made)}
+    return replace(found, refused=refused, unlisted=unlisted, forgotten=tuple(forgotten))
 
 
 def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool) -> Restart:
@@ -429,10 +443,8 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool)
     if not framed:
         begin = dispatch_from if later else behind
         again = dispatched_again(store, queues, begin, end, recovered_from=None if clean else walk_from)
-    lost = LostKeys.none()
-    if store.index_enabled:
-        begin = min(store.indexed_from(dispatch_from), max(dispatch_from, end))
-        lost = lost_keys(store, {deletion.file for deletion in indexes}, [(-1, begin), *again.stated], work)
+    begin = min(store.indexed_from(dispatch_from), max(dispatch_from, end))
+    lost = _lost(store, [one.file for one in indexes], [(-1, begin), *again.stated], end, work)
     refused = None if release.rules.get("checks_room") else too_long_record(store, end)
     if refused is not None:  # the index was loaded before that
         return Restart(clean, refused, walk_from, end, dispatch_from, (*indexes,), (), lost)
@@ -460,7 +472,36 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool)
         missing,
         zeros,
         beyond=beyond if beyond > end else None,
+        made=_made(store, again.topics),
     )
+
+
+def _lost(
+    store: Store, deleted: Collection[str], passed: Sequence[tuple[int, int]], end: int, work: WorkDone
+) -> LostKeys:
+    """The keys that a start loses with some index files; a broker that indexes nothing loses no others."""
+    if store.index_enabled:
+        return lost_keys(store, {*deleted}, passed, work)
+    if not deleted:
+        return LostKeys.none()
+    missing = lost_keys(store, set(), [(-1, end)], work)
+    return lost_keys(store, {*deleted}, [(-1, end)], work).without(missing)
+
+
+def _made(store: Store, topics: Mapping[str, int]) -> dict[str, int]:
+    """The topics among those of records that no queue had which are neither listed nor have a queue.
+
+    If a listed topic is among them, queues and list are older than the log; else topics were deleted.
+    """
+    listed = store.listed_topics or frozenset()
+    if listed.isdisjoint(topics):
+        return {}
+    known = listed | store.has_queue
+    return {
+        topic: number
+        for topic, number in topics.items()
+        if topic not in known and not topic.startswith(NOT_LISTED)
+    }
 
 
 def _without_log(store: Store, work: WorkDone) -> Restart:

@@ -1,8 +1,9 @@
 """What a start of 4.9.3 dispatches into consume queues, and what it does to their ext files."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -57,12 +58,14 @@ class Redispatched(NamedTuple):
         stated: of each record with keys that states an offset after its own: its own, and the stated one, up to which no other
             record is indexed (`IndexService.buildIndex` 201-205).
         end: physical offset from which the dispatch goes on after a recovery: after the log's end only if a record states that.
+        topics: those of records that no queue had before, each with its number of queues.
     """
 
     stuck: str | None
     lost: tuple[LostUnits, ...]
     stated: tuple[tuple[int, int], ...] = ()
     end: int = 0
+    topics: Mapping[str, int] = MappingProxyType({})
 
 
 def dispatched_again(
@@ -87,6 +90,7 @@ def dispatched_again(
         puts.places[queue.topic, queue.queue_id] = _Place(place, queue.max_phy_offset, _Kept(queue))
     names, stuck = TopicNames(), -1
     stated: list[tuple[int, int]] = []
+    topics: dict[str, int] = {}
     walk = StartWalk(store, min(position, puts.begin), end, names)
     for reader, base, batch in walk:
         begin = walk.end - int(batch.size[-1])
@@ -94,6 +98,10 @@ def dispatched_again(
         at = np.array([begin]) if off else batch.phy_offset
         put = batch.queued & (at >= puts.begin)
         puts.add(batch, names, put, at)
+        new = put & (at >= position)
+        for topic in np.unique(batch.topic[new]).tolist():
+            number = int(batch.queue_id[new & (batch.topic == topic)].max()) + 1
+            topics[names.names[topic]] = max(number, topics.get(names.names[topic], 0))
         if off > 0 and at[0] >= puts.begin and batch.key_count[0]:
             stated.append((int(at[0]), int(batch.phy_offset[0])))
         first = _first_stop(reader, base, batch, put) if store.multi_dispatch else -1
@@ -108,7 +116,7 @@ def dispatched_again(
     why = "the broker is a slave or has longPollingEnable off (LOG-DSP-18)"
     text = _stuck_text(stuck, why) if stuck >= 0 else None
     ends = [place.max_phy_offset for place in puts.places.values() if recovered_from is not None]
-    return Redispatched(text, tuple(puts.lost), tuple(stated), max(ends, default=0))
+    return Redispatched(text, tuple(puts.lost), tuple(stated), max(ends, default=0), topics)
 
 
 def _first_stop(reader: Reader, base: int, batch: Requests, chosen: NDArray[np.bool_]) -> int:

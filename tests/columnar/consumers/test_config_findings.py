@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from broken_stores import fewer_queues
 from rocket_columnar.consumers import (
     completed_topics,
     config_findings,
@@ -50,6 +51,21 @@ def test_a_topic_that_is_not_listed(mixed: Path) -> None:
     completed = json.loads(completed_topics(Store(mixed), {"Orders": 4}))
     assert completed["topicConfigTable"].pop("Orders") == orders
     assert completed == topics
+
+
+def test_a_topic_of_which_the_list_has_fewer_queues(mixed: Path) -> None:
+    """The real broker answers no pull of queues 2 and 3 (`PullMessageProcessor` 144); queues without a message do no harm."""
+    fewer_queues(mixed, "Orders", "2")
+    (missing,) = found(mixed)
+    assert missing.message.startswith("topic Orders has queues 0 to 3, and 2 to read")
+    assert "the 39 messages of the others" in missing.message
+    assert restart(mixed).unlisted == {"Orders": 2}
+    row = json.loads(completed_topics(Store(mixed), Store(mixed).unlisted))["topicConfigTable"]["Orders"]
+    assert (row["readQueueNums"], row["writeQueueNums"]) == (4, 2)
+    for queue in ("2", "3"):
+        for path in (mixed / "consumequeue/Orders" / queue).iterdir():
+            path.write_bytes(bytes(path.stat().st_size))
+    assert Store(mixed).unlisted == {}
 
 
 def test_no_file_at_all(mixed: Path) -> None:

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from broken_stores import INCIDENTS, change
 from rocket_columnar.formats import hash_key
 from rocket_columnar.index import IndexFile
 from rocket_columnar.log import LostUnits, QueueStart, queue_starts
+from rocket_columnar.repair import Target, plan_repair
+from rocket_columnar.report import audit
 from rocket_columnar.restart import Deletion, LostKey, restart
 from rocket_columnar.store import WorkDone, find_files
 from rocket_golden import open_store, truth
@@ -304,3 +307,25 @@ def test_units_that_are_there_already_are_not_lost(tmp_path: Path) -> None:
     put(tmp_path, "checkpoint", checkpoint(0, 0, 0))
     put(tmp_path, "abort", b"")
     assert restart(tmp_path, geometry=Geometry(7, 100)).lost_units == ()
+
+
+def test_a_topic_of_a_log_that_is_newer_than_queues_and_list(tmp_path: Path) -> None:
+    """The start dispatches its records, and the real broker answers no pull of it (docs/broken-stores.md); deleted topics have none there."""
+    store = open_store("mixed", tmp_path)
+    (incident,) = (one for one in INCIDENTS if one.name == "all but the log is of an older backup")
+    incident.damage(store)
+    found = restart(store)
+    assert (found.made, found.unlisted, found.safe) == ({"Batch": 2}, {"Batch": 0}, False)
+    (warning,) = (one for one in audit(store) if one.severity != "note")
+    assert (warning.code, warning.message.split()[:2]) == ("topic.missing", ["topic", "Batch"])
+    plan = plan_repair(Target(store))
+    assert (plan.topics, plan.into) == ({"Batch": 2}, ("config/topics.json",))
+
+
+def test_a_deleted_topic_whose_records_are_the_last_ones(tmp_path: Path) -> None:
+    """Nothing but its own records is dispatched again, which no list of an older backup explains."""
+    store = open_store("mixed", tmp_path)
+    change(store, "remove", "consumequeue/Later")
+    change(store, "unlist", "Later")
+    found = restart(store)
+    assert (found.dispatch_from < found.log_end, found.made) == (True, {})

@@ -124,7 +124,14 @@ def _restart(settings: StoreOptions, store: Store, *, as_json: bool) -> None:
     index_safe = settings.conf is not None and settings.conf.index_safe
     conf = None if settings.conf is None else settings.conf.path
     shell = Shell.of(settings.store, settings.options, conf)
-    show(usual, safe, shell, as_json=as_json, index_safe=index_safe)
+    show(
+        usual,
+        safe,
+        shell,
+        as_json=as_json,
+        index_safe=index_safe,
+        indexing=store.index_enabled,
+    )
     plan = safe if index_safe else usual
     if not plan.safe:
         raise typer.Exit(option.FINDINGS)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import typer
 
 from rocketspec._options import counted, write_json
-from rocketspec._terminal import fitted, one_line, say
+from rocketspec._terminal import fitted, one_line, say, say_all
 
 if TYPE_CHECKING:
     from rocket_columnar.findings import Finding
@@ -100,6 +100,7 @@ def show(
     *,
     as_json: bool,
     index_safe: bool = False,
+    indexing: bool = True,
 ) -> None:
     """Prints the plan of a start, and how the other value of messageIndexSafe would change it.
 
@@ -109,6 +110,7 @@ def show(
         shell: builds the cure's commands.
         as_json: prints JSON.
         index_safe: whether the broker has messageIndexSafe.
+        indexing: whether it makes index files.
     """
     if as_json:
         from rocket_columnar.restart import rows_of
@@ -127,6 +129,10 @@ def show(
         if len(plan.lost) and not index_safe and not len(other.lost):
             say("cure: set messageIndexSafe before the start, which then takes longer")
             typer.echo(f"  {shell.setting('messageIndexSafe', 'true')}")
+        elif len(plan.lost) and not indexing:
+            say(
+                "cure: copy these index files before the start: with messageIndexEnable=false the broker makes no others"
+            )
         elif len(plan.lost):
             say("cure: start the broker, stop it cleanly, and rebuild the index as an audit then prints it")
             typer.echo(f"  {shell.verb('audit')}")
@@ -157,13 +163,26 @@ def answer(plan: Restart) -> str:
     text = text or ("nothing more" if plan.missing else "nothing")
     if plan.zeros:
         text += f"; pulls fail in {counted(len(plan.zeros), 'queue')}"
-    if plan.unlisted:
-        text += f"; the list of topics lacks {counted(len(plan.unlisted), 'topic')}, whose messages cannot be consumed"
+    fewer = sum(read > 0 for read in plan.unlisted.values())
+    if len(plan.unlisted) > fewer:
+        text += f"; the list of topics lacks {counted(len(plan.unlisted) - fewer, 'topic')}, whose messages cannot be consumed"
+    if fewer:
+        text += f"; the list of topics lacks queues of {counted(fewer, 'topic')}, whose messages cannot be consumed"
     if plan.missing:
         text += f"; {plan.missing:,} bytes of the log are missing already, and a start does not notice"
     if plan.beyond is not None:
         text += f"; then no message is dispatched until the log is longer than {plan.beyond:,} (STORE-14)"
     return f"a broker starts, and loses {text}"
+
+
+def _unlisted_line(topic: str, read: int) -> str:
+    """A topic of which pulls fail; `read` is the number of its queues in the list of topics."""
+    if not read:
+        return f"topic {topic} is not in the list of topics: none of its messages can be consumed (CFG-1)"
+    return (
+        f"topic {topic} has {counted(read, 'queue')} to read in the list of topics: no message of its others "
+        "can be consumed (CFG-1)"
+    )
 
 
 def _show_text(plan: Restart) -> None:
@@ -180,9 +199,7 @@ def _show_text(plan: Restart) -> None:
     say(f"dispatch {'starts' if plan.clean else 'restarts'} at {plan.dispatch_from:,}")
     for name in plan.zeros:
         say(f"{name}: its first 20 bytes, zeros, become a unit: every pull there fails (CQ-TRUNC-3)")
-    unlisted = "is not in the list of topics: none of its messages can be consumed (CFG-1)"
-    for text in (*(f"topic {topic} {unlisted}" for topic in plan.unlisted), *plan.forgotten):
-        say(text)
+    say_all((*starmap(_unlisted_line, plan.unlisted.items()), *plan.forgotten))
     for unit in plan.lost_units:
         say(
             f"lost: {unit.count:,} units of {unit.topic} queue {unit.queue_id} from logical offset {unit.first:,}, starting with "
