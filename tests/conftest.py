@@ -36,7 +36,7 @@ UNITS = {
     "site": ("tests/website/test_site.py", "tests/website/test_in_a_browser.py"),
 }
 SPLIT = (
-    *(f"tests/conformance/test_{name}.py" for name in ("causes", "mutants", "properties_store")),
+    *(f"tests/conformance/test_{name}.py" for name in ("mutants", "properties_store")),
     "tests/cli/test_transcripts.py",
 )
 """Long files whose tests share nothing: any worker takes any of them."""

@@ -231,6 +231,7 @@ def test_other_releases_break_what_versions_md_says(
 
 
 @pytest.mark.java
+@pytest.mark.soak
 def test_a_planted_fault_breaks_its_clause(java: str, tmp_path: Path) -> None:
     (fault,) = (fault for fault in FAULTS if fault.name == "unit-left-out")
     with Scenario(tmp_path / "runs", java, {}) as runs:

@@ -1,37 +1,33 @@
 """The benchmarks run, on sizes at which their figures mean nothing; no test looks at a time."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
+from benchmarks import growth, verbs
 from benchmarks.__main__ import main
 
-ROOT = Path(__file__).parents[2]
 
-
-def bench(*arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", "--quick", "--rounds", "1", *arguments],
-        cwd=ROOT,
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def bench(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    main(["--quick", "--rounds", "1", *arguments])
+    return capsys.readouterr().out
 
 
 def titles(text: str) -> list[str]:
     return [line[3:] for line in text.splitlines() if line.startswith("## ")]
 
 
-def test_every_section_without_the_jar() -> None:
-    text = bench("--no-java")
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.soak)])
+def test_every_section_without_the_jar(
+    *, whole: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With one verb or two in each table; with all of them in a soak."""
+    for module, table, few in (
+        (verbs, "_VERBS", ("digest",)),
+        (growth, "_OF_BYTES", ("decode",)),
+        (growth, "_OF_QUEUES", ("list", "query --unique-key")),
+    ):
+        if not whole:
+            monkeypatch.setattr(module, table, {name: getattr(module, table)[name] for name in few})
+    text = bench(capsys, "--no-java")
     assert titles(text) == [
         *("Bars", "Decode an index file", "Build an index file", "Scan a commit log"),
         *("Verbs from the shell", "Memory", "Growth"),
@@ -41,8 +37,8 @@ def test_every_section_without_the_jar() -> None:
 
 @pytest.mark.java
 @pytest.mark.soak
-def test_engine_and_real_jar_agree(maven: str) -> None:
-    text = bench(*(f"--only={name}" for name in ("build", "log")))
+def test_engine_and_real_jar_agree(maven: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = bench(capsys, *(f"--only={name}" for name in ("build", "log")))
     assert titles(text) == ["Bars", "Build an index file", "Scan a commit log"]
     assert "| real putKey, 4.9.3 | 3,000 |" in text
     assert "| real checkMessageAndReturnSize, 4.9.3 | 500 |" in text

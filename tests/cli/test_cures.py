@@ -34,10 +34,8 @@ def shell(folder: Path, script: str, *, finds: bool = False) -> None:
 
 
 HOSTILE = (
-    "n0;touch PWNED;#",
-    "n0 with spaces",
-    "n0'\"$(touch PWNED)`touch PWNED`",
-    "n0\ntouch PWNED\n",
+    "n0 with spaces;touch PWNED;#",
+    "n0'\"$(touch PWNED)`touch PWNED`\ntouch PWNED\n",
     "--help",
 )
 

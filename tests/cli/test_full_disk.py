@@ -7,9 +7,9 @@ from limited_disk import run_on_disks
 from rocket_golden import open_store
 
 LIMITS = [
-    pytest.param("size", range(5, 2000, 5), "no space left on device", id="room"),
-    pytest.param("nr_inodes", range(1, 1000, 4), "no space left on device", id="inodes"),
-    pytest.param("files", range(8, 64), "too many open files", id="descriptors"),
+    pytest.param("size", range(5, 2000, 20), "no space left on device", id="room"),
+    pytest.param("nr_inodes", range(1, 1000, 12), "no space left on device", id="inodes"),
+    pytest.param("files", range(8, 64, 3), "too many open files", id="descriptors"),
 ]
 
 
@@ -33,13 +33,13 @@ def test_a_rebuild(option: str, limits: range, reason: str, tmp_path: Path) -> N
 def test_decoding(form: str, tmp_path: Path) -> None:
     store, folder = open_store("small-roll", tmp_path / "golden"), tmp_path / "disk"
     arguments = "decode", store, "-o", folder / "new", "--format", form
-    check(folder, "size", range(5, 2000, 15), "no space left on device", *arguments)
+    check(folder, "size", range(5, 2000, 40), "no space left on device", *arguments)
 
 
 def test_an_audit_by_a_process_that_may_open_few_files(tmp_path: Path) -> None:
     """It reports no finding that is about the process."""
     store = open_store("small-roll", tmp_path / "golden")
-    check(tmp_path / "disk", "files", range(8, 128, 2), "too many open files", "audit", store)
+    check(tmp_path / "disk", "files", range(8, 128, 5), "too many open files", "audit", store)
 
 
 def test_the_page_of_an_audit(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_the_page_of_an_audit(tmp_path: Path) -> None:
     check(
         folder,
         "size",
-        range(5, 2000, 5),
+        range(5, 2000, 15),
         "no space left on device",
         "audit",
         store,

@@ -63,14 +63,20 @@ def test_another_hash_is_named_beside_faults_that_nearly_every_case_shows(names:
 @pytest.mark.parametrize(
     "names",
     [
+        "hash-not-compared crc32-absolute expiry-goes-on-behind-a-kept-file",  # one passing case needs both of the first
         # the second hides what speaks for the third, until it is found
-        "count-is-the-number-of-entries flush-writes-nothing header-fields-read-one-too-early",
+        pytest.param(
+            "count-is-the-number-of-entries flush-writes-nothing header-fields-read-one-too-early",
+            marks=pytest.mark.soak,
+        ),
         pytest.param(
             "crc32-without-a-sign count-starts-at-0 time-diff-is-the-timestamp slot-count-on-every-put header-wiped-when-reopened",
             marks=pytest.mark.soak,
         ),
-        "hash-not-compared crc32-absolute expiry-goes-on-behind-a-kept-file",  # one passing case needs both of the first
-        "count-starts-at-0 number-written-over-the-key-hash begin-of-the-file-exclusive",
+        pytest.param(
+            "count-starts-at-0 number-written-over-the-key-hash begin-of-the-file-exclusive",
+            marks=pytest.mark.soak,
+        ),
     ],
 )
 def test_each_fault_that_ports_have_together_is_named(names: str) -> None:
@@ -120,9 +126,9 @@ def test_a_misreading_outside_the_catalogue_has_no_cause_of_another_clause() -> 
         "no-pre-blanks-and-the-unit-at-the-beginning",
         "slot-by-the-floor-modulus-of-the-signed-hash",
         "units-at-the-places-that-they-ask-for",
-        "end-looked-for-from-the-last-byte-backward",
         "last-file-alone-recovered",
-        "whole-header-written-by-each-put",
+        pytest.param("end-looked-for-from-the-last-byte-backward", marks=pytest.mark.soak),
+        pytest.param("whole-header-written-by-each-put", marks=pytest.mark.soak),
     ],
 )
 def test_the_first_cause_is_of_the_clause_of_a_fault_that_ports_have(name: str) -> None:
@@ -136,9 +142,10 @@ def test_the_first_cause_is_of_the_clause_of_a_fault_that_ports_have(name: str) 
     "name",
     [
         "no-pre-blanks-and-the-unit-at-the-beginning",
-        "files-without-slots-deleted-at-the-load",
+        pytest.param("files-without-slots-deleted-at-the-load", marks=pytest.mark.soak),
         "later-entry-not-followed",
-        "end-looked-for-from-the-last-byte-backward",  # as "negative offset in use" in two cases of CQ-UNIT-3, not in others
+        # as "negative offset in use" in two cases of CQ-UNIT-3, not in others
+        pytest.param("end-looked-for-from-the-last-byte-backward", marks=pytest.mark.soak),
     ],
 )
 def test_a_fault_outside_the_catalogue_is_not_stated_as_another_one(name: str) -> None:

@@ -73,7 +73,13 @@ def test_every_must_clause_keeps_a_directed_case_of_its_own() -> None:
     assert {case.id for case in directed_cases()} >= set(TABLE["cases"])
 
 
-@pytest.mark.parametrize("mutant", ONE_A_MODULE, ids=lambda item: item.name)
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        pytest.param(item, id=item.name, marks=pytest.mark.soak if number % 3 else ())
+        for number, item in enumerate(ONE_A_MODULE)
+    ],
+)
 def test_a_port_that_misreads_an_observed_clause_passes(mutant: Mutant) -> None:
     assert failing_at_must(mutant, examples=2) == []
 

@@ -33,11 +33,13 @@ def adapter() -> Iterator[Adapter]:
     adapter.stop()
 
 
-@pytest.mark.parametrize("select", ["*-1/*", pytest.param("*", marks=pytest.mark.soak)])
-def test_4_9_3_passes(select: str) -> None:
+@pytest.mark.parametrize(
+    ("select", "examples"), [("*-1/*", 15), pytest.param("*", 100, marks=pytest.mark.soak)]
+)
+def test_4_9_3_passes(select: str, examples: int) -> None:
     """The first clause of each family; every recorded case is run by tests/golden/test_vectors.py, through this adapter."""
     with open_jar("4.9.3") as transport:
-        report = run(transport, Options(seed=20, select=[select]))
+        report = run(transport, Options(seed=20, select=[select], examples=examples))
     others = {line.detail for line in report.cases if line.verdict != "pass"}
     assert others == {f"not declared: {name}" for name in ("index.read", "queue.read", "log.read")}
     assert report.footer is not None

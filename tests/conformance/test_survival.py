@@ -165,7 +165,7 @@ def test_a_port_whose_selects_hang_runs_to_the_end(tmp_path: Path) -> None:
         ),
         "utf-8",
     )
-    options = Options(select=["IDX-PUT-1/one-*", "IDX-SEL-3/*"], examples=1, restarts=1, shrink_seconds=4)
+    options = Options(select=["IDX-PUT-1/one-*", "IDX-SEL-3/*"], examples=1, restarts=1, shrink_seconds=2)
     with open_command([sys.executable, str(path)], case_timeout=1.0) as transport:
         report = run(transport, options, report=tmp_path / "out")
     hung = [item for item in report.cases if item.verdict == "timeout"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from java_programs import fetched
+from java_programs import SHORT_LIVED, fetched
 from one_at_a_time import BUILD
 from rocket_golden import vectors
 from rocket_spec.data import find_data
@@ -35,6 +35,8 @@ def language(
             pytest.fail(f"{TOOLS[name]} is missing, and with CI=true nothing is skipped", pytrace=False)
         pytest.skip(f"{TOOLS[name]} is missing")
     monkeypatch.setenv("CARGO_TARGET_DIR", str(tmp_path_factory.getbasetemp() / "cargo"))
+    for profile in ("DEV", "TEST"):
+        monkeypatch.setenv(f"CARGO_PROFILE_{profile}_DEBUG", "0")
     return name
 
 
@@ -118,7 +120,10 @@ def test_a_name_that_leads_out_is_refused_in_java(java: str, jar: Path, tmp_path
     (tmp_path / "Runner.java").write_text(JAVA_RUNNER, "ascii")
     gson = fetched(BUILD / "gson", "copy", f"-Dartifact={GSON}")
     class_path = os.pathsep.join([str(tmp_path / "changed"), str(jar), f"{gson}/*"])
-    output = run([java, f"-Djava.io.tmpdir={tmp_path}", "-cp", class_path, "Runner.java"], tmp_path)
+    output = run(
+        [java, *SHORT_LIVED.split(), f"-Djava.io.tmpdir={tmp_path}", "-cp", class_path, "Runner.java"],
+        tmp_path,
+    )
     assert output.count("is not a relative path without ..") == 2 * len(LEADING_OUT)
     assert not list(tmp_path.rglob("*led-out"))
     assert not list(tmp_path.glob("rocketmq-vector*"))
@@ -138,14 +143,14 @@ def test_the_real_store_passes_both_runners(
     """IndexFile by the ten methods; consume queues, service, log and checkpoint by the tenth."""
     monkeypatch.setenv("ROCKETMQ_RELEASE", release)
     shutil.unpack_archive(jar, tmp_path / "jar", "zip")
-    run(["mvn", "-q", "-B", "install:install-file", f"-Dfile={jar}", f"-DpomFile=jar/{POM}"], tmp_path)
     tests = tmp_path / "src" / "test" / "java"
     tests.mkdir(parents=True)
     shutil.copyfile(HERE / "real" / "pom.xml", tmp_path / "pom.xml")
     for source in [*(HERE / "real").glob("*.java"), *find_data(ADAPTER).rglob("*.java")]:
         shutil.copyfile(source, tests / source.name)
     versions = [f"-Dvectors.version={VERSION}", f"-Drocketmq.version={release}"]
-    run(["mvn", "-q", "-B", "test", *versions], tmp_path)
+    installed = ["install:install-file", f"-Dfile={jar}", f"-DpomFile=jar/{POM}"]
+    run(["mvn", "-q", "-B", *installed, "test", *versions], tmp_path)
     recorded = len([*vectors(), *vectors(store=True)])
     for name, number in (("RealStoreTest", recorded + 1), ("RealStore4Test", recorded)):
         report = tmp_path / "target" / "surefire-reports" / f"TEST-rocketspec.adapter.{name}.xml"

@@ -147,6 +147,7 @@ def test_the_reference_works_with_the_standard_library_alone(wheel: Path, tmp_pa
     run(python, "-c", BARE, cwd=tmp_path)
 
 
+@pytest.mark.soak
 def test_an_editable_install_in_place_of_the_wheel(base: tuple[Path, Path], tmp_path: Path) -> None:
     """The last test here: it changes the environment of the others."""
     python, rocketspec = base

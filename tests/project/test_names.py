@@ -127,6 +127,7 @@ def broken_links(name: str) -> Iterator[str]:
                 yield f"{target}#{anchor}"
 
 
+@cache
 def docstrings(name: str) -> str:
     """The docstrings of a module; the whole of a page."""
     if not name.endswith(".py"):
@@ -264,6 +265,9 @@ def words() -> frozenset[str]:
     return frozenset(found | {part for word in found for part in word.split(".")})
 
 
+EXTRAS: Final = tomllib.loads(text_of("pyproject.toml"))["project"]["optional-dependencies"].keys()
+
+
 def test_names_of_code_exist() -> None:
     assert found_in([*PAGES, *PYTHON], unknown_code) == {}
 
@@ -274,8 +278,7 @@ def unknown_code(name: str) -> set[str]:
     names = {found[1] for part in _QUOTED.findall(text) if (found := _IDENTIFIER.fullmatch(part))}
     codes = {part for part in _QUOTED.findall(text) if _CODE.fullmatch(part)} if name in PAGES else set()
     stores = set(re.findall(r"golden unpack ([a-z][\w-]+)", text)) - {"it", *manifest().stores}
-    extras = tomllib.loads(text_of("pyproject.toml"))["project"]["optional-dependencies"]
-    return ((names | codes) - words() - FOREIGN_NAMES) | stores | (set(_EXTRA.findall(text)) - {*extras})
+    return ((names | codes) - words() - FOREIGN_NAMES) | stores | (set(_EXTRA.findall(text)) - EXTRAS)
 
 
 def test_class_names_have_one_meaning() -> None:

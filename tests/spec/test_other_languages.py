@@ -23,6 +23,7 @@ from tools.make_readers import compiler
 
 HERE: Final = Path(__file__).parent / "readers"
 STORES: Final = [*rocket_golden.stores(log=None), *rocket_golden.stores(unclean=True, log=None)]
+SMALL: Final = [name for name in STORES if name != "default-geometry"]
 DLEDGER: Final = [name for name in STORES if name.startswith("dledger")]
 LANGUAGES: Final = ("java", "javascript")
 ENTRY_FIELDS: Final = [
@@ -194,15 +195,19 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return found | {one.name: rocket_golden.open_damaged(one.name, folder / one.name) for one in DAMAGED}
 
 
-@pytest.fixture(scope="module")
-def read(command: list[str], stores: dict[str, Path]) -> Rows:
-    """What one process read of all of them."""
+def files_of(names: Iterable[str], stores: dict[str, Path]) -> list[tuple[str, Path, tuple[int, int]]]:
     known = rocket_golden.manifest().stores
-    asked = [
+    return [
         (kind, stores[name] / file, known[name].geometry)
-        for name in STORES
+        for name in names
         for file, kind in expected(name)[0].items()
     ]
+
+
+@pytest.fixture(scope="module")
+def read(command: list[str], stores: dict[str, Path]) -> Rows:
+    """What one process read of all of them, but for index files of 420 MB."""
+    asked = files_of(SMALL, stores)
     asked += [("dledger_index", stores[name] / entry_index(name), (1, 1)) for name in DLEDGER]
     asked += [("lenient", stores[one.name] / one.file, (1, 1)) for one in DAMAGED]
     return dumped(command, asked)
@@ -210,12 +215,24 @@ def read(command: list[str], stores: dict[str, Path]) -> Rows:
 
 @pytest.mark.node
 @pytest.mark.java
-@pytest.mark.parametrize("name", STORES)
+@pytest.mark.parametrize("name", SMALL)
 def test_it_reads_what_java_says_of_a_store(read: Rows, name: str, stores: dict[str, Path]) -> None:
+    compare(read, name, stores[name])
+
+
+@pytest.mark.soak
+@pytest.mark.node
+@pytest.mark.java
+def test_it_reads_the_largest_index_file(command: list[str], stores: dict[str, Path]) -> None:
+    name = "default-geometry"
+    compare(dumped(command, files_of([name], stores)), name, stores[name])
+
+
+def compare(read: Rows, name: str, store: Path) -> None:
     _, rows, texts = expected(name)
     compared = 0
     for file, wanted in rows.items():
-        seen = read[str(stores[name] / file)]
+        seen = read[str(store / file)]
         plain = [row[:-1] if row[0] == "record" else row for row in seen]
         assert plain == wanted, file
         properties = [split_properties(bytes.fromhex(row[-1])) for row in seen if row[0] == "record"]

@@ -12,32 +12,32 @@ NAMES = {table: name for name, table in CONFIG_TABLES.items()}
 TEXTS = {
     "queues": (
         "consumer_offsets",
-        '{"offsetTable":{"a@g":{' + ",".join(f"{n}:{n}" for n in range(20_000)) + "}}}",
+        '{"offsetTable":{"a@g":{' + ",".join(f"{n}:{n}" for n in range(10_000)) + "}}}",
     ),
     "long topic": (
         "consumer_offsets",
-        '{"offsetTable":{"' + "a" * 100_000 + '@g":{' + ",".join(f"{n}:{n}" for n in range(20_000)) + "}}}",
+        '{"offsetTable":{"' + "a" * 50_000 + '@g":{' + ",".join(f"{n}:{n}" for n in range(10_000)) + "}}}",
     ),
     "groups": (
         "consumer_offsets",
-        '{"offsetTable":{' + ",".join(f'"{n:x}":{{0:1}}' for n in range(20_000)) + "}}",
+        '{"offsetTable":{' + ",".join(f'"{n:x}":{{0:1}}' for n in range(10_000)) + "}}",
     ),
-    "delays": ("delay_offsets", '{"offsetTable":{' + ",".join(f"{n}:{n}" for n in range(20_000)) + "}}"),
-    "topics": ("topics", '{"topicConfigTable":{' + ",".join(f"t{n:x}:{{}}" for n in range(20_000)) + "}}"),
+    "delays": ("delay_offsets", '{"offsetTable":{' + ",".join(f"{n}:{n}" for n in range(10_000)) + "}}"),
+    "topics": ("topics", '{"topicConfigTable":{' + ",".join(f"t{n:x}:{{}}" for n in range(10_000)) + "}}"),
     "settings": (
         "subscription_groups",
-        '{"subscriptionGroupTable":{' + ",".join(f"t{n:x}:{{}}" for n in range(20_000)) + "}}",
+        '{"subscriptionGroupTable":{' + ",".join(f"t{n:x}:{{}}" for n in range(10_000)) + "}}",
     ),
     "filters": (
         "consumer_filters",
         '{"filterDataByTopic":{a:{groupFilterData:{'
-        + ",".join(f"t{n:x}:{{}}" for n in range(20_000))
+        + ",".join(f"t{n:x}:{{}}" for n in range(10_000))
         + "}}}}",
     ),
-    "lists": ("topics", '{"x":[' + "[[[[[[[[]]]]]]]]," * 10_000 + "]}"),
-    "objects": ("topics", '{"x":[' + "{a:{a:{a:{}}}}," * 10_000 + "]}"),
-    "blanks": ("topics", " \n" * 100_000 + "{}"),
-    "escapes": ("topics", '{"x":"' + "\\n\u20ac" * 30_000 + '"}'),
+    "lists": ("topics", '{"x":[' + "[[[[[[[[]]]]]]]]," * 2_500 + "]}"),
+    "objects": ("topics", '{"x":[' + "{a:{a:{a:{}}}}," * 2_500 + "]}"),
+    "blanks": ("topics", " \n" * 50_000 + "{}"),
+    "escapes": ("topics", '{"x":"' + "\\n\u20ac" * 7_500 + '"}'),
 }
 
 

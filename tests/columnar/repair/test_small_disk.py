@@ -9,9 +9,9 @@ from rocket_golden import open_store
 
 FULL = "no space left on device"
 LIMITS = [
-    pytest.param("size", range(0, 10_000, 25), FULL, id="room"),
-    pytest.param("nr_inodes", range(0, 4_000, 9), FULL, id="inodes"),
-    pytest.param("files", range(8, 200, 4), "too many open files", id="descriptors"),
+    pytest.param("size", range(0, 10_000, 75), FULL, id="room"),
+    pytest.param("nr_inodes", range(0, 4_000, 23), FULL, id="inodes"),
+    pytest.param("files", range(8, 200, 9), "too many open files", id="descriptors"),
     pytest.param("size", range(0, 10_000, 5), FULL, id="room, small steps", marks=pytest.mark.soak),
     pytest.param("nr_inodes", range(4_000), FULL, id="inodes, one by one", marks=pytest.mark.soak),
 ]
