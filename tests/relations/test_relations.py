@@ -53,6 +53,7 @@ def _of_module(name: str, lie: Callable[..., Any]) -> Callable[[Subject, pytest.
 
 LIES: Final[dict[str, Callable[[Subject, pytest.MonkeyPatch], object]]] = {
     "a_finding_states_that_no_broker_starts": lambda subject, _: _start(subject, refused="no"),
+    "a_finding_states_where_a_start_ends_the_log": lambda subject, _: _start(subject, unread=1),
     "the_reference_starts": lambda subject, _: _start(subject, refused="no"),
     "the_real_broker_starts": lambda subject, _: _start(subject, refused="no"),
     "lost_keys_are_not_found": lambda subject, _: setattr(

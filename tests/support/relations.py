@@ -26,6 +26,8 @@ from rocket_spec.errors import FormatError, UsageError
 Relation = Callable[[Subject], Iterator[str]]
 
 _REFUSES: Final = re.compile("refuses to start|does not start|never returns")
+_STOPS: Final = re.compile("recovery stop here|a recovery (cuts|truncates) the log here")
+_PASSES: Final = re.compile("goes on after it")
 _RECORD: Final = re.compile(r"physical offset [\d,]*\d")
 _ASKED: Final = 40
 """Keys that are asked of one store."""
@@ -39,6 +41,22 @@ def a_finding_states_that_no_broker_starts(subject: Subject) -> Iterator[str]:
     stated = [one for one in subject.report if one.severity != "note" and _REFUSES.search(one.message)]
     if bool(stated) != bool(subject.start.refused):
         yield f"audit: {[one.code for one in stated]}, --restart: {subject.start.refused}"
+
+
+def a_finding_states_where_a_start_ends_the_log(subject: Subject) -> Iterator[str]:
+    """`audit` states that a recovery stops at a place of the log, or goes on after it, as the walk does that `audit --restart` predicts, and has a finding on the log where that leaves records out."""
+    start = subject.start
+    if start is None or start.refused or subject.store.mode_off:
+        return
+    begins = {file.name: file.base_offset for file in subject.store.logs}
+    found = [one for one in subject.report if one.file in begins and one.severity != "note"]
+    for one in found:
+        at = begins[one.file] + (one.offset or 0)
+        ends = start.walk_from <= at < start.log_end and _STOPS.search(one.message)
+        if ends or (start.log_end <= at and _PASSES.search(one.message)):
+            yield f"{one.file} at {one.offset}: {one.message}, --restart: {start.walk_from} to {start.log_end}"
+    if start.unread and not any(one.code.startswith("log.") for one in subject.report):
+        yield f"--restart leaves out {start.unread} bytes of the log, audit: {subject.faults}"
 
 
 def the_reference_starts(subject: Subject) -> Iterator[str]:
@@ -353,7 +371,7 @@ def spark_has_the_findings(subject: Subject) -> Iterator[str]:
 
 
 RELATIONS: Final[tuple[Relation, ...]] = (
-    a_finding_states_that_no_broker_starts, the_reference_starts, the_real_broker_starts, lost_keys_are_not_found,
+    a_finding_states_that_no_broker_starts, a_finding_states_where_a_start_ends_the_log, the_reference_starts, the_real_broker_starts, lost_keys_are_not_found,
     lost_units_are_gone, failing_pulls_are_stated, the_judge_of_stores_agrees, queries_are_the_references, a_rebuild_of_a_clean_store_gives_its_files, a_copy_is_equal,
     counts_are_equal, a_repair_does_what_its_plan_names, a_repair_cures, an_undo_restores_each_byte,
     spark_has_the_findings,

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 from typing import Final
-from zlib import crc32
 
 import numpy as np
 from rocket_spec.deviations import Deviation
@@ -15,7 +14,14 @@ from rocket_columnar.audit.file_survey import QueueSurvey
 from rocket_columnar.audit.ranges import MOST, Frames, Queue, RangeResult, Steps
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding, is_usual_end, strange
-from rocket_columnar.formats import Record, body_begin, is_blank, parse_record, topic_length_size
+from rocket_columnar.formats import (
+    Record,
+    body_begin,
+    body_matches,
+    is_blank,
+    parse_record,
+    topic_length_size,
+)
 from rocket_columnar.log import (
     COMMIT,
     NOT,
@@ -148,16 +154,14 @@ def _bad_body(file: StoreFile, at: int) -> Finding:
     size = int.from_bytes(read_at(file, at, 4), signed=True)
     raw = read_at(file, at, size)
     record = parse_record(raw, 0) if len(raw) == size >= RECORD_FIXED_V4 else None  # cut meanwhile
-    if isinstance(record, Record) and not property_crc_matches(raw):
-        body = raw[record.body :][: max(record.fixed.body_length, 0)]
-        if not body or crc32(body) & 0x7FFFFFFF == record.fixed.body_crc:
-            text = (
-                f"the record at physical offset {file.base_offset + at:,} does not match its property __CRC32#, but its body "
-                "matches its own checksum: its fields, topic or properties are damaged, and a recovery with forceVerifyPropCRC "
-                "truncates the log here"
-            )
-            values = Deviation("__CRC32#", "another checksum", "that of the record", at + file.base_offset)
-            return finding("log.crc", file.name, at, text, clause="LOG-PROP-8", deviation=values)
+    if isinstance(record, Record) and not property_crc_matches(raw) and body_matches(raw, record):
+        text = (
+            f"the record at physical offset {file.base_offset + at:,} does not match its property __CRC32#, but its body "
+            "matches its own checksum: its fields, topic or properties are damaged, and a recovery with forceVerifyPropCRC "
+            "truncates the log here"
+        )
+        values = Deviation("__CRC32#", "another checksum", "that of the record", at + file.base_offset)
+        return finding("log.crc", file.name, at, text, clause="LOG-PROP-8", deviation=values)
     text = (
         f"the body of the record at physical offset {file.base_offset + at:,} does not match its checksum: consumers get damaged "
         "bytes, and a recovery truncates the log here"

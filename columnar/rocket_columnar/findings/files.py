@@ -21,8 +21,8 @@ from rocket_spec.layout import (
 )
 
 from rocket_columnar.findings.forms import Finding, Remedy, finding
-from rocket_columnar.formats import is_blank
-from rocket_columnar.log import Gap
+from rocket_columnar.formats import Record, body_matches, is_blank, parse_record
+from rocket_columnar.log import Gap, misplaced
 from rocket_columnar.store import StoreFile, Unreadable, read_at
 
 _HEAD: Final = struct.Struct(">ii20xq")
@@ -130,7 +130,8 @@ def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool)
     clause = found.clause
     if file.framed and clause != "DLG-2" and found.code != "log.torn":
         clause = "DLG-4"  # an entry whose body is no record
-    values = Deviation("record", gap.found, gap.expected)
+    position = gap.begin + ENTRY.size * (file.framed and gap.begin >= file.base_offset)
+    values = Deviation("record", gap.found, gap.expected, position if found.remedy == "position" else None)
     return replace(found, clause=clause, deviation=values)
 
 
@@ -139,6 +140,8 @@ def _gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool
     where = f"physical offsets {gap.begin:,} to {gap.end:,}"
     found = f"found {gap.found}, expected {gap.expected}; {where} contain no valid record"
     lost = f"{found}: their messages are lost, and dispatch and recovery stop here"
+    if file.framed:
+        lost = f"{found}: their messages are lost; a recovery reads the headers of entries alone, and goes on after it"
     begin = gap.begin
     if file.framed and at >= 0:
         fault = _header_fault(file, at, begin)
@@ -167,12 +170,43 @@ def _gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool
             severity="note" if live else None,
         )
     if magic == BLANK_MAGIC:
-        return finding("log.length", file.name, at, lost, clause="LOG-BLANK-1")
+        text = f"{found}: their messages are lost, and dispatch and recovery leave out the rest of the file"
+        return finding("log.length", file.name, at, text, clause="LOG-BLANK-1")
     if magic not in RECORD_MAGICS and len(head) >= RECORD.offset_of("magic") + 4:
         return finding("log.magic", file.name, at + RECORD.offset_of("magic"), lost)
     if RECORD_FIXED_V4 <= length <= size - at and recorded != begin:
-        return finding("log.position", file.name, at + RECORD.offset_of("phy_offset"), lost)
+        return _misplaced_finding(file, gap, at, recorded) or finding(
+            "log.position", file.name, at + RECORD.offset_of("phy_offset"), lost
+        )
     return finding("log.length", file.name, at, lost)
+
+
+def _misplaced_finding(file: StoreFile, gap: Gap, at: int, recorded: int) -> Finding | None:
+    """The finding on a gap that begins with a record which is sound but for the offset that it states; None for another one.
+
+    4.9.3 does not compare that offset with the record's place (`CommitLog.checkMessageAndReturnSize` 302-432).
+    """
+    with file.open() as reader:
+        length, _ = misplaced(reader, file.base_offset, at)
+        raw = reader.read(at, length).tobytes()
+        is_alone = length > 0 and reader.first_nonzero(at + length, gap.end - file.base_offset) is None
+    record = parse_record(raw, 0) if length else None
+    if not isinstance(record, Record) or not body_matches(raw, record):
+        return None
+    begin, place = file.base_offset + at, at + RECORD.offset_of("phy_offset")
+    text = f"found a record that states physical offset {recorded:,}, expected {begin:,}, its position"
+    if not is_alone:
+        text += (
+            f"; physical offsets {begin:,} to {gap.end:,} contain no record of their place: a start takes this one for sound, "
+            "and goes on after it"
+        )
+        return finding("log.position", file.name, place, text)
+    text += (
+        "; it is sound otherwise: consumers get its message, and a start goes on after it, but one that dispatches it again puts "
+        "the stated offset into queue and index, and a rebuild leaves it out"
+    )
+    cure = "set the offset back while the broker is down"
+    return finding("log.position", file.name, place, text, cure=cure, remedy="position")
 
 
 # Files that cannot be read, and what cannot be judged without them.

@@ -33,6 +33,7 @@ from rocket_columnar.formats.records import (
     Record,
     body_begin,
     body_end,
+    body_matches,
     check_frame_head,
     clean_utf8,
     dtype_of,

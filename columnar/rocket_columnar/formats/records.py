@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from mmap import mmap
 from typing import Final, NamedTuple
+from zlib import crc32
 
 import numpy as np
 from rocket_spec.layout import (
@@ -174,6 +175,12 @@ def parse_record(window: Buffer, at: int) -> Record | Bad:
                 if properties + max(length, 0) == end:
                     return Record(fixed, body, topic, topic_length, properties, max(length, 0))
     return Bad("lengths of body, topic and properties that do not add up", f"{total_size:,} bytes in all")
+
+
+def body_matches(raw: bytes, record: Record) -> bool:
+    """Whether the body of a record that begins a window has the checksum in it; true for no body (LOG-REC-4)."""
+    body = raw[record.body :][: max(record.fixed.body_length, 0)]
+    return not body or crc32(body) & 0x7FFFFFFF == record.fixed.body_crc
 
 
 def parse_properties(data: bytes) -> dict[bytes, bytes]:

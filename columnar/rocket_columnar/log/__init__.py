@@ -1,6 +1,14 @@
 """The commit log: frames, gaps, dispatch requests, multi-dispatch, and where the log ends."""
 
-from rocket_columnar.log.frame_walk import NARROW, Gap, StoredRecords, Tail, VerifiedRecord, Walk, log_tail
+from rocket_columnar.log.frame_walk import (
+    Gap,
+    StoredRecords,
+    Tail,
+    VerifiedRecord,
+    Walk,
+    log_tail,
+    misplaced,
+)
 from rocket_columnar.log.queues import (
     RECOVERED_FILES,
     FileLives,

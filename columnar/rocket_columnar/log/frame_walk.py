@@ -361,6 +361,19 @@ class Walk:
         return hit
 
 
+def misplaced(reader: Reader, base_offset: int, at: int) -> tuple[int, int]:
+    """Length of a record that verifies but for its own offset, and by how much that is off; zeros if there is none."""
+    if at + RECORD_FIXED_V4 > reader.size:
+        return 0, 0
+    head = reader.read(at, RECORD_FIXED_V4).tobytes()
+    recorded = int.from_bytes(head[28:36], signed=True)
+    if int.from_bytes(head[4:8], signed=True) not in RECORD_MAGICS or recorded == base_offset + at:
+        return 0, 0
+    walk = Walk(reader, recorded - at, window=NARROW)  # as if it were at the offset that it gives
+    record = walk.record(at)
+    return (record.fixed.total_size, recorded - base_offset - at) if isinstance(record, Record) else (0, 0)
+
+
 # Finds the end of the log, reading only little before it.
 
 

@@ -11,7 +11,7 @@ from rocket_spec.layout import CHECKPOINT
 
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, Remedy, Severity
-from rocket_columnar.report.cures import Cures, Shell, has, is_missing
+from rocket_columnar.report.cures import Cures, Shell, end_files, has, is_missing, log_beside
 
 _GRAVITY: Final = {"error": 0, "warning": 1, "note": 2}
 _DANGLING: Final = ("queue.dangling", "index.entry_dangling")
@@ -185,10 +185,22 @@ def _log_end(left: Sequence[Finding], store: Store | None) -> list[Finding]:
     return found or (_coded("checkpoint.ahead")(left, store) if _has(left, *_DANGLING) else [])
 
 
-def _end_rule(word: str, records: str, roots: _Roots) -> _Rule:
+def _log_end_beside(left: Sequence[Finding], store: Store | None) -> list[Finding]:
+    """Also a last file that was cut."""
+    found = _log_end(left, store)
+    if store is None or not (found and store.once(log_beside)):
+        return []
+    names = end_files(store)
+    return [one for one in left if one.code in _LOG_DAMAGE and one.file in names] + found
+
+
+_FROM_REPLICA: Final = "copy the last files of commitlog/ from a replica"
+
+
+def _end_rule(word: str, records: str, roots: _Roots, cure: str = _FROM_REPLICA) -> _Rule:
     return _Rule(
         f"the end of the commit log is {word}: the index, the queues or the checkpoint refer to records {records}",
-        "copy the last files of commitlog/ from a replica",
+        cure,
         roots,
         lambda finding, _: (
             finding.code in (*_DANGLING, "checkpoint.ahead", "log.torn")
@@ -196,10 +208,20 @@ def _end_rule(word: str, records: str, roots: _Roots) -> _Rule:
         ),
         lambda cures, _: cures.log_end(),
         lambda cures, _: (
-            "without a replica: accept the loss, and have index, queues and checkpoint repaired",
-            cures.repair(),
+            (
+                "without a replica: accept the loss, and have index, queues and checkpoint repaired",
+                cures.repair(),
+            )
+            if cure == _FROM_REPLICA
+            else ("", ())
         ),
     )
+
+
+def _leads_to_misplaced(finding: Finding, roots: Sequence[Finding]) -> bool:
+    """Whether it only states that a record which states another offset is not found at its position."""
+    places = {root.deviation.record for root in roots if root.deviation is not None}
+    return finding.deviation is not None and finding.deviation.found in places
 
 
 def _rebuild_rule(remedy: Remedy, files: str, also: str = "") -> _Rule:
@@ -316,6 +338,19 @@ _RULES: Final = (
         _follows_from_foreign,
         Cures.log_files,
         Cures.damaged_log,
+    ),
+    _Rule(
+        "records of the commit log state other physical offsets than their positions: their messages are not lost",
+        "set the offsets back while the broker is stopped",
+        lambda left, _: [one for one in left if one.remedy == "position"],
+        _leads_to_misplaced,
+        Cures.set_back,
+    ),
+    _end_rule(
+        "in another folder",
+        "after the end of what is here",
+        _log_end_beside,
+        "copy the last files of the commit log from that folder, which has the same bytes up to there, and goes on",
     ),
     _Rule(
         "part of the commit log is missing or damaged: these messages are lost unless a replica has them",

@@ -1,13 +1,15 @@
 """Compares a store's files with the configuration of its broker."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
+
+from rocket_spec.layout import Geometry
 
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding, is_cut
 from rocket_columnar.rebuild import Rebuilt
-from rocket_columnar.report.cures import STAMPED
+from rocket_columnar.report.cures import folders_beside, listed_in
 from rocket_columnar.store import (
     LIGHT,
     MEMBER,
@@ -21,16 +23,20 @@ from rocket_columnar.store import (
 )
 
 _LIGHT: Final = f"consumequeue/{LIGHT}"
+_SIZES: Final = {
+    "log": "mappedFileSizeCommitLog",
+    "queue": "mappedFileSizeConsumeQueue",
+    "ext": "mappedFileSizeConsumeQueueExt",
+}
 
 
 def mismatches(store: Store, conf: BrokerConf) -> list[Finding]:
     """A finding for each of the broker's settings with which it would not start on the files, or misread them."""
     found = (
         _mode_mismatch(conf, store),
-        _size_mismatch(conf, sized(store.queues), "mappedFileSizeConsumeQueue", conf.queue_file_size),
-        _size_mismatch(conf, sized(store.logs), "mappedFileSizeCommitLog", conf.log_file_size),
-        conf.ext_file_size
-        and _size_mismatch(conf, sized(store.exts), "mappedFileSizeConsumeQueueExt", conf.ext_file_size),
+        _size_mismatch(conf, sized(store.queues), conf.queue_file_size),
+        _size_mismatch(conf, sized(store.logs), conf.log_file_size),
+        conf.ext_file_size and _size_mismatch(conf, sized(store.exts), conf.ext_file_size),
         _geometry_mismatch(conf, store),
         _folder_left_out(conf, store),
         _light_mismatch(conf, store),
@@ -63,13 +69,10 @@ def _folder_left_out(conf: BrokerConf, store: Store) -> Finding | None:
         return None
     missing = [(end, begin) for end, begin in store.log_breaks if end < begin]
     named, size = logs_of(conf, store.path), usual_size(store.log_sizes)
-    parents = list(dict.fromkeys((store.path, *(folder.parent for folder in named)))) if missing else []
     found = [
         folder
-        for parent in parents
-        for folder in _listed(parent)
-        if not (STAMPED.search(folder.name) or any(same_place(folder, one) for one in named))
-        and any(_is_missing_log(path, missing, size) for path in _listed(folder))
+        for folder in (folders_beside(store.path, named) if missing else ())
+        if any(_is_missing_log(path, missing, size) for path in listed_in(folder))
     ]
     if not found:
         return None
@@ -84,14 +87,6 @@ def _folder_left_out(conf: BrokerConf, store: Store) -> Finding | None:
     )
     settings = (("storePathCommitLog", ",".join(map(str, (*conf.commit_logs, *places)))),)
     return _mismatch("log.gap", "STORE-17", str(found[0]), text, settings)
-
-
-def _listed(folder: Path) -> list[Path]:
-    """The content of a directory; none if it cannot be listed."""
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []
 
 
 def _is_missing_log(path: Path, missing: Sequence[tuple[int, int]], size: int) -> bool:
@@ -110,16 +105,17 @@ def _light_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
     settings = tuple((name, "true") for name, off in wanted if off)
     if light is None or not settings:
         return None
-    text = (
-        f"LIGHT QUEUES OFF: the store has light queues, but {conf.path} does not set {' and '.join(name for name, _ in settings)}: "
-        "the broker puts no new message into them"
+    return _mismatch("queue.missing_unit", "CQ-LMQ-1", light, _light_text(conf, dict(settings)), settings)
+
+
+def _light_text(conf: BrokerConf, names: Iterable[str]) -> str:
+    return (
+        f"LIGHT QUEUES OFF: the store has light queues, but {conf.path} does not set {' and '.join(names)}: the broker puts no new "
+        "message into them"
     )
-    return _mismatch("queue.missing_unit", "CQ-LMQ-1", light, text, settings)
 
 
-def _size_mismatch(
-    conf: BrokerConf, files: Sequence[tuple[StoreFile, int]], name: str, wanted: int
-) -> Finding | None:
+def _size_mismatch(conf: BrokerConf, files: Sequence[tuple[StoreFile, int]], wanted: int) -> Finding | None:
     """Files of one kind that all have another size than the configured one (`MappedFileQueue.load` 163-166)."""
     sizes = [(file, size) for file, size in files if not file.framed]
     if not sizes or any(size == wanted for _, size in sizes):
@@ -127,15 +123,20 @@ def _size_mismatch(
     usual = usual_size([size for _, size in sizes])
     if not usual or (len(sizes) > 1 and len({size for _, size in sizes}) == len(sizes)):
         return None
-    text = (
-        f"FILE SIZE DIFFERS: found files of {usual:,} bytes, but with {conf.path} {name} is {wanted:,}{conf.ignores(name)}: "
-        "the broker refuses to start"
-    )
-    code, clause = ("log.length", "LOG-FILE-1") if sizes[0][0].kind == "log" else ("queue.size", "CQ-FILE-1")
+    file = sizes[0][0]
+    code, clause = ("log.length", "LOG-FILE-1") if file.kind == "log" else ("queue.size", "CQ-FILE-1")
+    name = _SIZES[file.kind]
     if usual < wanted and len(sizes) == 1 and is_cut(*sizes[0]):
         text = f"found a file of {usual:,} bytes, expected {wanted:,}, which {name} is with {conf.path}: a broker refuses to start"
-        return finding(code, sizes[0][0].name, usual, text, clause=clause, length=wanted)
-    return _mismatch(code, clause, sizes[0][0].name, text, ((name, usual),))
+        return finding(code, file.name, usual, text, clause=clause, length=wanted)
+    return _mismatch(code, clause, file.name, _size_text(conf, name, usual, wanted), ((name, usual),))
+
+
+def _size_text(conf: BrokerConf, name: str, size: int, wanted: int) -> str:
+    return (
+        f"FILE SIZE DIFFERS: found files of {size:,} bytes, but with {conf.path} {name} is {wanted:,}{conf.ignores(name)}: the broker "
+        "refuses to start"
+    )
 
 
 def _mode_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
@@ -159,18 +160,24 @@ def _mode_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
 
 def _geometry_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
     seen = store.geometry
-    if seen is None or seen == conf.geometry or store.foreign_index:
+    if seen is None or store.foreign_index:
         return None
-    slots, entries = seen
-    if slots == conf.geometry.hash_slot_num and entries < conf.geometry.index_num:
-        return None  # the broker lengthens the files, and finds each entry where it was
-    text = (
-        f"GEOMETRY DIFFERS: the index files have {slots:,} slots and {entries:,} entries, but with {conf.path} "
-        f"a broker takes {conf.geometry.hash_slot_num:,} and {conf.geometry.index_num:,}{conf.ignores('maxHashSlotNum', 'maxIndexNum')}: "
+    text = _geometry_text(conf, seen)
+    settings = ("maxHashSlotNum", seen.hash_slot_num), ("maxIndexNum", seen.index_num)
+    name = store.indexes[0][0].name
+    return _mismatch("index.geometry", "IDX-FILE-1", name, text, settings) if text else None
+
+
+def _geometry_text(conf: BrokerConf, seen: Geometry) -> str:
+    """How the geometry differs; empty if a broker lengthens the files, and finds each entry where it was."""
+    wanted = conf.geometry
+    if seen.hash_slot_num == wanted.hash_slot_num and seen.index_num <= wanted.index_num:
+        return ""
+    return (
+        f"GEOMETRY DIFFERS: the index files have {seen.hash_slot_num:,} slots and {seen.index_num:,} entries, but with {conf.path} "
+        f"a broker takes {wanted.hash_slot_num:,} and {wanted.index_num:,}{conf.ignores('maxHashSlotNum', 'maxIndexNum')}: "
         "its queries miss keys, and its next puts damage the newest file"
     )
-    settings = ("maxHashSlotNum", slots), ("maxIndexNum", entries)
-    return _mismatch("index.geometry", "IDX-FILE-1", store.indexes[0][0].name, text, settings)
 
 
 def _mismatch(
@@ -220,19 +227,10 @@ def rebuild_warnings(
         )
     if conf is None:
         return
-    if conf.geometry != done.geometry:
-        wanted = conf.geometry
-        yield (
-            f"GEOMETRY DIFFERS: with {conf.path} a broker takes {wanted.hash_slot_num:,} slots and {wanted.index_num:,} entries, but "
-            f"these files have {slots:,} and {entries:,}: its queries miss keys"
-        )
+    text = _geometry_text(conf, done.geometry)
+    if text:
+        yield text
     if conf.queue_file_size != done.queue_file_size:
-        yield (
-            f"FILE SIZE DIFFERS: with {conf.path} a broker expects consume-queue files of {conf.queue_file_size:,} bytes, but these have "
-            f"{done.queue_file_size:,}: it refuses to start"
-        )
+        yield _size_text(conf, _SIZES["queue"], done.queue_file_size, conf.queue_file_size)
     if not conf.multi_dispatch and any(name.startswith(_LIGHT) for name in done.files):
-        yield (
-            "LIGHT QUEUES: the log contains messages that are copied to light queues (%LMQ%), which are rebuilt, but "
-            f"{conf.path} does not set enableMultiDispatch: the broker adds nothing to them"
-        )
+        yield _light_text(conf, ["enableMultiDispatch"])

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -17,13 +18,14 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from rocket_spec.layout import RECORD
 from rocket_spec.printable import shell_word
 
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
-from rocket_columnar.log import RequestScan, TopicNames
+from rocket_columnar.log import RequestScan, TopicNames, log_tail
 from rocket_columnar.restart import predict
-from rocket_columnar.store import StoreFile, of_usual_size, sized
+from rocket_columnar.store import StoreFile, of_usual_size, offset_name, sized
 
 # Commands for a shell: each is built here, from arguments that are quoted one by one. A folder that a command makes has the store's name
 # and the time in its name, so that it meets no other store's files. Where commands follow one another, each but the last ends in `&&`:
@@ -256,6 +258,64 @@ def _predicted(
     )  # fmt: skip
 
 
+# Finds the end of a log in a folder beside it, such as a copy of a replica's.
+
+
+def folders_beside(store: Path, logs: Iterable[Path]) -> list[Path]:
+    """The content of the store and of the folders around its log, but for the log and for what a command or a repair made."""
+    logs = list(logs)
+    own = {os.path.realpath(folder) for folder in logs}
+    parents = dict.fromkeys((store, *(folder.parent for folder in logs)))
+    found = (folder for parent in parents for folder in listed_in(parent))
+    return [one for one in found if not STAMPED.search(one.name) and os.path.realpath(one) not in own]
+
+
+def listed_in(folder: Path) -> list[Path]:
+    """The content of a directory; none if it cannot be listed."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def log_beside(store: Store) -> tuple[StoreFile, ...]:
+    """The files of a log beside the store's from the one of its end on, if that has the same bytes up to there, and goes on.
+
+    Raises:
+        OSError: the own file cannot be read.
+    """
+    last = next((file for file in reversed(store.logs) if file.base_offset < store.end), None)
+    if store.path is None or last is None or last.framed:
+        return ()
+    folders = folders_beside(store.path, dict.fromkeys(file.path.parent for file in store.logs))
+    for folder in (*folders, *listed_in(store.path.parent)):
+        files = _files_from(last, folder)
+        with suppress(OSError):
+            if files and _goes_on(last, files) and log_tail(files).end >= store.end:
+                return files
+    return ()
+
+
+def _files_from(first: StoreFile, folder: Path) -> tuple[StoreFile, ...]:
+    """The log files in a folder from the one with a file's name on, up to the first that is missing."""
+    found, begin = list[StoreFile](), first.base_offset
+    with suppress(OSError):
+        while (path := folder / offset_name(begin)).is_file():
+            found.append(replace(first, path=path, base_offset=begin))
+            begin += max(path.stat().st_size, 1)
+    return tuple(found)
+
+
+def _goes_on(own: StoreFile, files: Sequence[StoreFile]) -> bool:
+    """Whether the first of some files has the bytes of another one up to its end, and they have more."""
+    with own.open() as first, files[0].open() as second:
+        size = (first.last_nonzero(0, first.size) or 0) + 1
+        return (len(files) > 1 or second.first_nonzero(size, second.size) is not None) and all(
+            first.read(start, length).data == second.read(start, length).data
+            for start, length in first.held_by_either(second, 0, min(size, second.size))
+        )
+
+
 def messages_in(file: StoreFile, begin: int, end: int, held: NDArray[np.int64] | None = None) -> int:
     """Number of records of a log file between two physical offsets that a consumer can get; an OSError if it cannot be read.
 
@@ -371,6 +431,19 @@ class Cures:
         commands += [self._shell.line("mv", place, self._shell.file(name)) for name, place in waiting.items()]
         return chained(commands)
 
+    def set_back(self, found: Sequence[Finding]) -> tuple[str, ...]:
+        """Writes the position of each record into it, which findings name; copies of the files are kept."""
+        files = list(dict.fromkeys(self._shell.file(finding.file) for finding in found))
+        kept = self._shell.folder("damaged")
+        commands = [self._shell.line("mkdir", kept), self._shell.line("cp", "-p", *files, f"{kept}/")]
+        begins = {file.name: file.base_offset for file in (self._store.logs if self._store else ())}
+        for file, place in ((one.file, one.offset or 0) for one in found):
+            position = begins[file] + place - RECORD.offset_of("phy_offset")
+            digits = "".join(f"\\{byte:03o}" for byte in position.to_bytes(8))
+            written = self._shell.line("dd", f"of={self._shell.file(file)}", "bs=1", f"seek={place}")
+            commands.append(f"printf '{digits}' | {written} conv=notrunc status=none")
+        return chained(commands)
+
     def trimmed(self, files: Mapping[str, int]) -> tuple[str, ...]:
         """Cuts files to the lengths that the values are; copies of them are kept."""
         kept = self._shell.folder("longer")
@@ -426,15 +499,18 @@ class Cures:
         return (f"cp -n {REPLICA}/commitlog/* {self._shell.line(self._shell.file('commitlog'))}/",)
 
     def log_end(self) -> tuple[str, ...]:
-        """Copies the last files of a replica's log."""
+        """Copies the last files of a log beside it, or else of a replica's."""
         if self._framed:
             return ()
-        logs, end = ((), 0) if self._store is None else (self._store.logs, self._store.end)
-        full = sum(file.base_offset < end for file in logs[1:])
-        names = [file.name for file in logs[full:]]
+        names = [] if self._store is None else end_files(self._store)
+        beside = () if self._store is None else self._store.once(log_beside)
         files = [self._shell.file(name) for name in names]
         kept = self._shell.folder("short")
         moved = [self._shell.line("mkdir", kept), self._shell.line("mv", *files, f"{kept}/")] if files else []
+        if beside:
+            folder = self._shell.file(names[0].rpartition("/")[0])
+            copied = self._shell.line("cp", *(os.path.abspath(file.path) for file in beside), f"{folder}/")
+            return chained([*moved, copied])
         there = [self._shell.line("test", "-f", f"{REPLICA}/{name}") for name in names[:1]]
         return chained([*there, *moved, *self._missing()])
 
@@ -476,6 +552,12 @@ class Cures:
         if first.remedy == "config":
             return self.config_files(group)
         return self.repaired() if first.severity != "note" and first.remedy in REPAIRED else ()
+
+
+def end_files(store: Store) -> list[str]:
+    """Names of the last log file with records, and of those after it."""
+    full = sum(file.base_offset < store.end for file in store.logs[1:])
+    return [file.name for file in store.logs[full:]]
 
 
 def is_missing(finding: Finding) -> bool:

@@ -17,14 +17,13 @@ from rocket_spec.layout import (
     ENTRY_INDEX_FILE_SIZE,
     ENTRY_INDEX_UNIT,
     ENTRY_MAGIC,
-    RECORD_FIXED_V4,
     RECORD_MAGICS,
 )
 
 from rocket_columnar.facts import Store
-from rocket_columnar.formats import LONG_MAX, Record, iso, parse_long
+from rocket_columnar.formats import LONG_MAX, iso, parse_long
 from rocket_columnar.index import IndexHeader
-from rocket_columnar.log import NARROW, Requests, RequestScan, TopicNames, Walk
+from rocket_columnar.log import Requests, RequestScan, TopicNames, misplaced
 from rocket_columnar.store import (
     Reader,
     StoreFile,
@@ -395,7 +394,7 @@ class StartWalk:
     def _of_file(self, reader: Reader, base: int, stop: int) -> Iterator[tuple[Reader, int, Requests]]:
         place = self.end - base
         while place < stop:
-            size, shift = _misplaced(reader, base, place)
+            size, shift = misplaced(reader, base, place)
             scan = RequestScan(
                 reader, base + shift, self._names, check_crc=self._check_crc, keys=self._store.keys
             )
@@ -460,19 +459,6 @@ def _sound(batch: Requests, begin: int) -> Requests | None:
         return batch
     count = int(np.argmin(sound))
     return batch.part(0, count, np.append(0, np.cumsum(batch.key_count))) if count else None
-
-
-def _misplaced(reader: Reader, base_offset: int, at: int) -> tuple[int, int]:
-    """Length of a record that verifies but for its own offset, and by how much that is off; zeros if there is none."""
-    if at + RECORD_FIXED_V4 > reader.size:
-        return 0, 0
-    head = reader.read(at, RECORD_FIXED_V4).tobytes()
-    recorded = int.from_bytes(head[28:36], signed=True)
-    if int.from_bytes(head[4:8], signed=True) not in RECORD_MAGICS or recorded == base_offset + at:
-        return 0, 0
-    walk = Walk(reader, recorded - at, window=NARROW)  # as if it were at the offset that it gives
-    record = walk.record(at)
-    return (record.fixed.total_size, recorded - base_offset - at) if isinstance(record, Record) else (0, 0)
 
 
 def _rolls(file: StoreFile, at: int) -> bool:
