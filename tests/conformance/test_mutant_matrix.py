@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from rocket_conformance.mutants import CATALOGUE, MUTANTS, figures, hunt
+from rocket_conformance.misreadings import MUTANTS
+from rocket_conformance.mutants import CATALOGUE, figures, hunt
 
 from tools.mutant_matrix import (
     inputs_digest,

@@ -8,15 +8,8 @@ from typing import TypeVar
 
 import pytest
 import rocket_reference
-from rocket_conformance.mutants import (
-    CATALOGUE,
-    IMPOSTORS,
-    MUTANTS,
-    Impostor,
-    Mutant,
-    hunt,
-    own_cases,
-)
+from rocket_conformance.misreadings import MUTANTS, Mutant
+from rocket_conformance.mutants import CATALOGUE, IMPOSTORS, Impostor, hunt, own_cases
 from rocket_conformance.protocol import OPERATIONS
 from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.running import Options, run

@@ -38,11 +38,11 @@ from rocket_conformance.report.renderings import (
     badge,
     badge_picture,
     badge_svg,
+    print_summary,
     render_junit,
     render_markdown,
     write_badges,
 )
-from rocket_conformance.report.terminal import print_summary
 from rocket_conformance.report.wording import (
     describe_divergence,
     describe_files,

@@ -17,9 +17,8 @@ from rocket_spec.layout import DEFAULT_GEOMETRY
 from rocket_conformance.store_verdict.index_bytes import StoredIndex
 from rocket_conformance.store_verdict.misread import ABOUT_ANSWERS, ERRORS, Reading, readings
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.record_table import StoredRecord
 from rocket_conformance.store_verdict.sparse import copy_sparse
-from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
+from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord, numbered_files
 from rocket_conformance.workload import Manifest
 
 _MOST: Final = 64

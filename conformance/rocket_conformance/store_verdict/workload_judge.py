@@ -13,8 +13,7 @@ from rocket_conformance.protocol import has_lone_surrogate
 from rocket_conformance.store_verdict.answer_judge import AskedRecords, open_answers
 from rocket_conformance.store_verdict.index_bytes import StoredIndex
 from rocket_conformance.store_verdict.observations import Observations, Place, as_releases_do
-from rocket_conformance.store_verdict.record_table import StoredRecord
-from rocket_conformance.store_verdict.stored_log import StoredLog
+from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord
 from rocket_conformance.workload import Manifest, Sent
 
 _COMPRESSED = 1

@@ -9,8 +9,9 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from enum import Enum
+from pathlib import Path
 from types import FrameType
 from typing import IO, Any, Final, NoReturn
 
@@ -84,6 +85,21 @@ def descendants(root: int) -> set[psutil.Process]:
     with contextlib.suppress(psutil.Error):
         return set(filter(_runs, psutil.Process(root).children(recursive=True)))
     return set()
+
+
+def _with_children(pid: int) -> Iterator[psutil.Process]:
+    """A process and all that is below it: on Linux by its own list of children, which is much quicker than a look at every process."""
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(pid)
+        yield process
+        try:
+            tasks = list(Path(f"/proc/{pid}/task").iterdir())
+            below = [int(child) for task in tasks for child in (task / "children").read_text().split()]
+        except OSError:  # another system, or a thread that has just ended
+            yield from process.children(recursive=True)
+        else:
+            for child in below:
+                yield from _with_children(child)
 
 
 def _runs(process: psutil.Process) -> bool:
@@ -218,20 +234,17 @@ class Process:
     def computed(self) -> float:
         """Seconds of processor time that it and all that is below it have used."""
         used = 0.0
-        with contextlib.suppress(psutil.Error):
-            process = psutil.Process(self._process.pid)
-            for item in (process, *process.children(recursive=True)):
-                with contextlib.suppress(psutil.Error):
-                    times = item.cpu_times()
-                    used += times.user + times.system
+        for item in _with_children(self._process.pid):
+            with contextlib.suppress(psutil.Error):
+                times = item.cpu_times()
+                used += times.user + times.system
         return used
 
     def waits(self) -> bool:
         """Whether neither it nor anything below it, for which it may wait, is running or reading from a disk."""
+        every = list(_with_children(self._process.pid))
         with contextlib.suppress(psutil.Error):
-            process = psutil.Process(self._process.pid)
-            every = (process, *process.children(recursive=True))
-            return all(item.status() == psutil.STATUS_SLEEPING for item in every)
+            return bool(every) and all(item.status() == psutil.STATUS_SLEEPING for item in every)
         return False
 
     def _fate(self) -> str:
