@@ -77,6 +77,8 @@ def test_another_hash_is_named_beside_faults_that_nearly_every_case_shows(names:
             "count-starts-at-0 number-written-over-the-key-hash begin-of-the-file-exclusive",
             marks=pytest.mark.soak,
         ),
+        # two others stand for them until all three are found
+        pytest.param("unique-key-ignored mask-for-modulo count-starts-at-0", marks=pytest.mark.soak),
     ],
 )
 def test_each_fault_that_ports_have_together_is_named(names: str) -> None:
@@ -203,6 +205,20 @@ def test_a_property_whose_failing_lists_are_all_kept_is_claimed() -> None:
     failing = {line.id for line in report.cases if line.verdict == "diverged"}
     assert any("/prop-" in name for name in failing)
     assert (set(cause["cases"]), cause["properties"]) == (failing, [])
+
+
+def test_a_fault_that_only_drawn_lists_show_is_named() -> None:
+    """More lists fail than are kept, and every directed case passes."""
+    (mutant,) = (item for item in SMALL if item.name == "next-file-named-by-the-number-of-files")
+    with mutant.open() as transport:
+        options = Options(select=["CQ-PUT-5/*", "CQ-FILE-[14]/*"], examples=40, shrink_seconds=1)
+        report = run(transport, options)
+    failing = [line.id for line in report.cases if line.verdict == "diverged"]
+    assert len(failing) == 3
+    assert all("/prop-" in name for name in failing)
+    first, *others = account_of(report).items
+    assert (first.kind, first.clause, others) == ("cause", "CQ-PUT-5", [])
+    assert first.title.endswith("same answers and bytes in all 3 properties in which it would show")
 
 
 @pytest.mark.parametrize("doubted", [(True, False), (False, True)])

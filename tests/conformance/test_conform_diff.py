@@ -62,3 +62,18 @@ def test_what_comes_goes_changes_and_stays(
     old: dict[str, Verdict], new: dict[str, Verdict], found: dict[str, list[str]]
 ) -> None:
     assert kinds(report(old), report(new)) == found
+
+
+@pytest.mark.parametrize("where", ["cases", "properties"])
+def test_the_cause_of_what_broke_is_stated(where: str) -> None:
+    old, new = report(a="pass", b="diverged"), report(a="diverged", b="diverged")
+    for case, stated in (("IDX-PUT-1/a", 1), ("IDX-PUT-1/b", 0)):
+        cause = {
+            "misreadings": ["slot never written"],
+            "sure": True,
+            "shows": 1,
+            "cases": [],
+            "properties": [],
+        }
+        caused = Report(new.header, new.cases, FOOTER | {"causes": [cause | {where: [case]}]})
+        assert len(compare_reports(old, caused).causes) == stated

@@ -97,6 +97,7 @@ class Search:
         self.properties = [failure for failure in failures if not failure.all_kept]
         self.outcomes: dict[tuple[frozenset[Mutant], str], _Outcome] = {}
         self.refuted: set[Mutant] = set()
+        self.taken_out: set[Mutant] = set()
         self._hidden: dict[Mutant, set[str]] = {}
 
     # --- running ------------------------------------------------------------------------------------------
@@ -146,14 +147,58 @@ class Search:
                 self.found.append(mutant)
 
     def grow(self) -> None:
+        """Adds misreadings as long as they explain more, and takes out those that stood for several which were found later.
+
+        Then properties are looked at of which only some failing lists were kept, for misreadings that no other case shows.
+        """
+        self._add()
+        while (worst := self._worst()) is not None:
+            self.found.remove(worst)
+            self.taken_out.add(worst)
+            self._add()
+        rest = [failure for failure in self.properties if not self.outcome(self.found, failure).exact]
+        near = [
+            mutant for mutant in self._suspects() if any(self._fits(mutant, item) for item in rest[:_SAMPLE])
+        ]
+        if near:
+            self.taken_out.update(mutant for mutant in self.evidence.misreadings if mutant not in near)
+            self.failures, self.properties = (
+                self.failures + rest,
+                [i for i in self.properties if i not in rest],
+            )
+            self._add()
+
+    def _suspects(self) -> list[Mutant]:
+        return [
+            mutant
+            for mutant in self.evidence.misreadings
+            if mutant not in self.found and mutant not in self.refuted | self.taken_out
+        ]
+
+    def _fits(self, mutant: Mutant, failure: CaseState) -> bool:
+        """Whether the set with a misreading gives what was seen of the smallest failing list."""
+        trial = failure.shown
+        self._count()
+        shown = self.evidence.simulation.observe(frozenset((*self.found, mutant)), trial.case, trial.expected)
+        return shown is not None and trial.actual is not None and is_same(trial.actual, shown)
+
+    def _worst(self) -> Mutant | None:
+        """The misreading without which the set gives most more; None if there is none."""
+        found, gains = self.found, dict[Mutant, float]()
+        try:
+            for mutant in found:
+                self.found = [other for other in found if other != mutant]
+                gains[mutant] = self._gain(mutant, self.failures[:_COMPARED])
+        finally:
+            self.found = found
+        worst = min(gains, key=gains.__getitem__, default=None)
+        return worst if worst is not None and gains[worst] < 0 else None
+
+    def _add(self) -> None:
         """Adds misreadings as long as they explain more."""
         while len(self.found) < _MOST_MISREADINGS:
             rest = [failure for failure in self.failures if not self.outcome(self.found, failure).exact]
-            suspects = [
-                mutant
-                for mutant in self.evidence.misreadings
-                if mutant not in self.found and mutant not in self.refuted
-            ]
+            suspects = self._suspects()
             sure = self._surest(suspects, rest)
             best = sure or self._best(suspects, rest)
             if best is None:
@@ -275,7 +320,7 @@ class Cause:
     Attributes:
         misreadings: it, and those of its family that come to the same in all that is claimed.
         failures: what is claimed.
-        shows: the number of failing cases in which it would show.
+        shows: the number of failing cases in which it would show, or of properties if no other case shows it.
         sampled: properties of which too many lists failed to run all, and the first ones show exactly it, too.
         together: causes that hide it in cases that pass: to mend it alone would break those.
         hidden: misreadings that make no difference beside the causes: the implementation may have them, too.
@@ -292,11 +337,12 @@ class Cause:
 
     def with_more(self, other: Self) -> Self:
         """Itself with what other parts of the store show of the same misreading."""
+        both = [self, other]
         return replace(
             self,
             misreadings=tuple(item for item in self.misreadings if item in other.misreadings),
             failures=self.failures + other.failures,
-            shows=self.shows + other.shows,
+            shows=sum(cause.shows for cause in [cause for cause in both if cause.failures] or both),
             sampled=self.sampled + other.sampled,
             together=self.together + other.together,
             hidden=self.hidden + other.hidden,
@@ -307,7 +353,7 @@ class Cause:
     def is_sure(self) -> bool:
         """Whether all cases in which it would show do show it, they or the properties are more than one, and there is no doubt."""
         several = len(self.failures) + len(self.sampled) >= FEWEST_CASES
-        return several and self.shows == len(self.failures) and not self.doubted
+        return several and self.shows == len(self.failures or self.sampled) and not self.doubted
 
 
 def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Cause, ...]:
@@ -444,15 +490,19 @@ class _Claims(Search):
         together = self._together()
         found: list[Cause] = []
         for mutant in self.found:
-            failures = tuple(item for item in self.failures if mutant in claims.get(item.id, ()))
-            if mutant in unclear or not failures:
+            claimed = [item for item in self.failures if mutant in claims.get(item.id, ())]
+            if mutant in unclear or not claimed:
                 continue
-            names = {item.id for item in failures}
+            names = {item.id for item in claimed}
+            failures = tuple(item for item in claimed if item.all_kept)
+            lists = [item for item in self.properties if mutant in sampled.get(item.id, ())]
+            lists += [item for item in claimed if not item.all_kept]
+            alike_kept = [item for item in self._otherwise(mutant, names) if item.all_kept == bool(failures)]
             cause = Cause(
                 misreadings=alike[mutant],
                 failures=failures,
-                shows=len(failures) + len(self._otherwise(mutant, names)),
-                sampled=tuple(item for item in self.properties if mutant in sampled.get(item.id, ())),
+                shows=len(failures or lists) + len(alike_kept),
+                sampled=tuple(lists),
                 together=tuple(other for other in self.found if other in together.get(mutant, ())),
                 hidden=tuple(other for other, seen in self._hidden.items() if seen & names),
                 doubted=any(

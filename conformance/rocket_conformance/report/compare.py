@@ -10,7 +10,7 @@ from rocket_spec.clauses import clauses
 from rocket_spec.errors import MalformedError
 
 from rocket_conformance.judging import FAILING, Verdict
-from rocket_conformance.report.conclusion import cause_title, causes_of
+from rocket_conformance.report.conclusion import cases_of, cause_title, causes_of
 from rocket_conformance.report.lines import CaseLine, Report, read_report
 from rocket_conformance.report.wording import describe_divergence
 
@@ -117,7 +117,7 @@ def compare_reports(old: Report, new: Report) -> ReportDiff:
         if kind is not None and line is not None:
             found[kind].append(Change(case, one.verdict if one else None, two.verdict if two else None, line))
     broken = {change.id for change in found["broken"]}
-    causes = [cause_title(cause) for cause in causes_of(new) if broken.intersection(cause["cases"])]
+    causes = [cause_title(cause) for cause in causes_of(new) if broken & cases_of(cause)]
     changes = {name: tuple(changes) for name, changes in found.items()}
     return ReportDiff(**changes, notes=_notes(old, new), causes=tuple(causes))
 

@@ -376,7 +376,7 @@ def _stops(left: dict[str, CaseLine]) -> Iterator[Item]:
 def _causes(report: Report, left: dict[str, CaseLine]) -> Iterator[Item]:
     """The causes of the footer; the cases are taken out of `left`, those of several causes by the first."""
     for cause in causes_of(report):
-        names = frozenset((*cause["cases"], *cause["properties"]))
+        names = cases_of(cause)
         mine = [line for line in report.cases if line.id in names]
         example = next((line for line in mine if line.id == cause["example"]), None)
         if example is not None:
@@ -394,10 +394,16 @@ def causes_of(report: Report) -> list[Mapping[str, Any]]:
     return [cause for cause in causes if "sure" in cause]
 
 
+def cases_of(cause: Mapping[str, Any]) -> frozenset[str]:
+    """The ids of all cases and properties that a cause explains."""
+    return frozenset((*cause["cases"], *cause["properties"]))
+
+
 def cause_title(cause: Mapping[str, Any]) -> str:
     """A cause in one line, with both of its numbers."""
-    exactly, shows = len(cause["cases"]), cause["shows"]
-    share = f"all {shows} cases" if exactly == shows else f"{exactly} of the {shows} cases"
+    exactly, shows = len(cause["cases"] or cause["properties"]), cause["shows"]
+    what = "cases" if cause["cases"] else "properties"
+    share = f"all {shows} {what}" if exactly == shows else f"{exactly} of the {shows} {what}"
     share = "the one case" if shows == 1 else share
     how = "exactly as" if cause["sure"] else "possibly"
     return f"{how}: {' or '.join(map(value_text, cause['misreadings']))}: same answers and bytes in {share} in which it would show"
@@ -406,7 +412,9 @@ def cause_title(cause: Mapping[str, Any]) -> str:
 def _beside(cause: Mapping[str, Any]) -> Iterator[str]:
     if cause["together"]:
         yield f"Mend it together with {' and '.join(map(value_text, cause['together']))}: either alone would break cases that pass now."
-    if count := len(cause["properties"]):
+    if not cause["cases"]:
+        yield "Only drawn lists show it; the first failing ones of each property were compared."
+    elif count := len(cause["properties"]):
         drawn = "property fails" if count == 1 else "properties fail"
         yield f"{count} {drawn} in the same way, as far as the first lists go that were kept."
     if 0 < len(cause["hidden"]) <= _MOST_HIDDEN:

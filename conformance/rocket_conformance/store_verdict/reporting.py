@@ -64,7 +64,10 @@ def store_report(
     hello = Hello("store", judged.store, "", frozenset(), None, frozenset(), 1)
     header = header_line(hello, ["--store", judged.store], 0, 0, judged.observations.profile.version)
     lines = [line for clause in _compared(level) for line in _lines(judged, clause.id, clause.level, excuses)]
-    families = [family for family, heads in FAMILIES.items() if _exercised(judged, heads)]
+    exercised = [*judged.with_outcome("held"), *judged.with_outcome("broken")]
+    families = [
+        family for family, heads in FAMILIES.items() if any(clause.startswith(heads) for clause in exercised)
+    ]
     missing = [family for family in require if family not in families]
     more = {"ops": [], "families": families, "narrowed": ["--level must"] if level == "must" else []}
     footer = footer_line(lines, excuses, missing=missing, cut_short=None, more=more)
@@ -79,11 +82,6 @@ def _compared(level: str) -> Iterator[Any]:
     for clause in clauses().values():
         if clause.level == "MUST" or (clause.level == "OBSERVED" and level != "must"):
             yield clause
-
-
-def _exercised(judged: StoreVerdict, heads: tuple[str, ...]) -> bool:
-    seen = judged.observations
-    return any(clause.startswith(heads) for clause in (*seen.held, *seen.broken))
 
 
 def _lines(judged: StoreVerdict, clause: str, level: str, excuses: Baseline) -> Iterator[CaseLine]:
