@@ -41,7 +41,7 @@ _PARTS: Final = ("commitlog", "consumequeue", "index", "checkpoint")
 _KINDS: Final = (*KINDS, "batch")
 _TRANSACTION: Final = 12
 _GIVEN: Final = ("path", "name", "commitlog", "given_geometry", "conf", "release", "user", "hidden")
-_OF_INDEXES: Final = ("indexes", "_whole_indexes", "opened_indexes")
+_OF_INDEXES: Final = ("indexes", "_whole_indexes", "sound_indexes", "opened_indexes")
 
 
 class Files:
@@ -372,7 +372,7 @@ class Files:
     def _whole_indexes(self) -> list[StoreFile]:
         return of_usual_size(sized(file for file, _ in self.indexes))
 
-    @property
+    @cached_property
     def sound_indexes(self) -> frozenset[str]:
         """Names of the index files that have the length of most."""
         return frozenset(file.name for file in self._whole_indexes)

@@ -247,3 +247,10 @@ def test_a_start_indexes_from_the_end_of_the_last_index_file(tmp_path: Path) -> 
     assert ends == sorted(set(ends))
     assert Store(store).indexed_from(0) == ends[-1]
     assert Store(store).indexed_from(ends[-1] + 1) == ends[-1] + 1
+
+
+def test_names_of_sound_index_files_are_found_once(tmp_path: Path) -> None:
+    """They are asked for each file: thousands of index files would make an audit take minutes."""
+    store = Store(rocket_golden.open_store("mixed", tmp_path))
+    assert store.sound_indexes is store.sound_indexes
+    assert store.with_present_indexes().sound_indexes is not store.sound_indexes
