@@ -125,6 +125,7 @@ def test_a_delay_offset_beyond_its_queue(broker: RealBroker, tmp_path: Path) -> 
     assert ends(broker.store) == before
 
 
+@pytest.mark.soak
 def test_topics_that_are_not_listed(broker: RealBroker, tmp_path: Path) -> None:
     """Without the list nothing is delivered; after a repair a new group gets every message once."""
     asked(broker, "make", tmp_path / "made.json")

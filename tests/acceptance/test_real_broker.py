@@ -31,7 +31,7 @@ CONFIG = {
     "mappedFileSizeConsumeQueue": "6000",
     "flushConsumeQueueThoroughInterval": "500",
 }
-SECONDS = 6.0
+SECONDS = 3.0
 """How long the store is looked at while it is written."""
 
 

@@ -57,7 +57,7 @@ def refuse(message: Mapping[str, Any], hello: Mapping[str, Any]) -> None:
 
 def run_on(hello: Mapping[str, Any], **options: Any) -> Report:
     with open_handler(Limited(hello)) as transport:
-        return run(transport, Options(**{"examples": 4, "shrink_seconds": 0, **options}))
+        return run(transport, Options(**{"examples": 2, "shrink_seconds": 0, **options}))
 
 
 def applicable(report: Report) -> int:

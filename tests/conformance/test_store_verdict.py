@@ -107,7 +107,13 @@ def test_a_log_in_three_directories(tmp_path: Path, verb: Verb) -> None:
     assert verb("conform", "--commitlog", store, "--", "adapter").code == 2
 
 
-@pytest.mark.parametrize("variant", damaged(), ids=lambda variant: variant.name)
+@pytest.mark.parametrize(
+    "variant",
+    [
+        pytest.param(one, id=one.name, marks=pytest.mark.soak if one.name.startswith("mixed-index-") else ())
+        for one in damaged()
+    ],
+)
 def test_damage_breaks_its_clause(variant: Damaged, tmp_path: Path) -> None:
     """Audit and judge name the same clause, or the judge one more that the damage breaks too."""
     store = open_damaged(variant.name, tmp_path)

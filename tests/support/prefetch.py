@@ -7,26 +7,19 @@ tries again, and reports it.
 import contextlib
 import os
 import runpy
-import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
 from java_programs import JARS, SHORT_LIVED, jars_of
-from real_broker import broker_jars, generator_jars
+from real_broker import generator_jars
 from rocket_conformance.rocketmq import WORKLOAD, resolve
 
 _FETCHES_AT_ONCE: Final = 6
-_RESOLVED: Final = ("4.9.3", "4.7.0", "4.8.0", "4.9.8", "5.1.4", "5.5.1")
+_RESOLVED: Final = ("4.9.3", "4.7.0", "4.8.0", "5.5.1")
 """Releases whose store the tests run as an adapter."""
-_BROKERS: Final = ("5.3.1", "5.5.0")
 _PYRIGHT: Final = Path(__file__).parents[1] / "project" / "run_pyright.py"
-
-
-def _broker(version: str) -> None:
-    with tempfile.TemporaryDirectory() as scratch:  # what counts is Maven's own repository
-        broker_jars(version, Path(scratch) / "jars")
 
 
 def main() -> None:
@@ -39,7 +32,6 @@ def main() -> None:
         (lambda _: runpy.run_path(str(_PYRIGHT))["node_modules"](), ""),
         *((jars_of, name) for name in JARS),
         *((resolve, version) for version in _RESOLVED[1:]),
-        *((_broker, version) for version in _BROKERS),
     ]
 
     def attempt(step: tuple[Callable[..., object], str]) -> None:

@@ -279,7 +279,7 @@ def test_an_undo_that_was_killed_at_any_step_is_repeated(store: Path) -> None:
         shutil.rmtree(copy)
         if not ended:
             break
-        steps += 3
+        steps += 7
     assert steps > 20
 
 
