@@ -544,7 +544,7 @@ def _read(table: str, path: Path) -> ConfigFile:
             if not reader.size:
                 return ConfigFile(path, None, None, modified)
             return ConfigFile(path, table_rows(table, reader), None, modified)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # Java's `File.exists` is false
         return ConfigFile(path, None, None, None)
     except FormatError as error:
         return ConfigFile(path, None, error, path.stat().st_mtime)

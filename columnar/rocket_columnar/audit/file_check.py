@@ -148,9 +148,7 @@ def check_ext_files(
     for file, size in sizes:
         if size != usual:
             text = f"found {size:,} bytes, expected {usual:,} as in the other ext files: a broker that uses them refuses to start"
-            cure = "copy the file from a replica: its content cannot be rebuilt"
-            at = min(size, usual)
-            report(finding("queue.size", file.name, at, text, cure=cure, remedy="replica"))
+            report(finding("queue.size", file.name, min(size, usual), text, length=usual, remedy="trim"))
     for file, following in pairwise(files):
         if file.sequence != following.sequence:
             continue

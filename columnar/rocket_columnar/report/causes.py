@@ -319,8 +319,15 @@ _RULES: Final = (
     _Rule(
         "log files are longer than the others: no message is lost, but a broker refuses to start",
         "cut them to the length of the others while the broker is stopped",
-        lambda left, _: [one for one in left if one.remedy == "trim"],
-        commands=lambda cures, roots: cures.trimmed({one.file: one.length or 0 for one in roots}),
+        lambda left, _: [one for one in left if one.remedy == "trim" and one.code.startswith("log.")],
+        commands=Cures.trimmed,
+    ),
+    _Rule(
+        "ext files have another length than the others: no message is lost, but a broker that uses them refuses to start",
+        "give them the length of the others while the broker is stopped; where one was cut, consumers that filter by SQL may get "
+        "messages that they do not want",
+        lambda left, _: [one for one in left if one.remedy == "trim" and one.code == "queue.size"],
+        commands=Cures.trimmed,
     ),
     _Rule(
         "the store contains files that a broker does not expect",

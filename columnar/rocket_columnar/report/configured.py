@@ -169,7 +169,7 @@ def _geometry_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
 
 
 def _geometry_text(conf: BrokerConf, seen: Geometry) -> str:
-    """How the geometry differs; empty if a broker lengthens the files, and finds each entry where it was."""
+    """The difference of the geometry; empty if a broker lengthens the files, and finds each entry where it was."""
     wanted = conf.geometry
     if seen.hash_slot_num == wanted.hash_slot_num and seen.index_num <= wanted.index_num:
         return ""

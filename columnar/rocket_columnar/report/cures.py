@@ -48,7 +48,7 @@ STAMPED: Final = re.compile(r"-\d{8}-\d{6}(-\d{6})?$")
 
 def chained(commands: Iterable[str]) -> tuple[str, ...]:
     """Commands, each run only if the one before it succeeded."""
-    every = tuple(commands)
+    every = [command.removesuffix(" &&") for command in commands]
     return (*(f"{command} &&" for command in every[:-1]), *every[-1:])
 
 
@@ -386,7 +386,15 @@ class Cures:
                 "--rocketmq-profile",
                 store.release or RELEASE,
             )  # else the index files show what is indexed
-        return (self._shell.verb("repair", *options, "--apply"),)
+        path = None if store is None else store.path
+        files = [
+            self._shell.file(name)
+            for name in ("index", "consumequeue", "config")
+            if path and (path / name).is_file()
+        ]
+        kept = self._shell.folder("aside")
+        moved = [self._shell.line("mkdir", kept), self._shell.line("mv", *files, f"{kept}/")] if files else []
+        return chained([*moved, self._shell.verb("repair", *options, "--apply")])
 
     def whole_log(self) -> tuple[str, ...]:
         """Copies a replica's commit log."""
@@ -444,16 +452,13 @@ class Cures:
             commands.append(f"printf '{digits}' | {written} conv=notrunc status=none")
         return chained(commands)
 
-    def trimmed(self, files: Mapping[str, int]) -> tuple[str, ...]:
-        """Cuts files to the lengths that the values are; copies of them are kept."""
-        kept = self._shell.folder("longer")
-        names = [self._shell.file(name) for name in files]
-        cut = [
-            self._shell.line("truncate", "-s", str(size), self._shell.file(name))
-            for name, size in files.items()
-        ]
+    def trimmed(self, found: Sequence[Finding]) -> tuple[str, ...]:
+        """Gives files the lengths of the others; copies of them are kept."""
+        kept = self._shell.folder("longer" if found[0].code.startswith("log.") else "damaged")
+        files = {self._shell.file(finding.file): str(finding.length) for finding in found}
+        cut = [self._shell.line("truncate", "-s", size, file) for file, size in files.items()]
         return chained(
-            [self._shell.line("mkdir", kept), self._shell.line("cp", "-p", *names, f"{kept}/"), *cut]
+            [self._shell.line("mkdir", kept), self._shell.line("cp", "-p", *files, f"{kept}/"), *cut]
         )
 
     def log_files(self, found: Sequence[Finding]) -> tuple[str, ...]:

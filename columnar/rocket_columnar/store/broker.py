@@ -333,6 +333,7 @@ _LATER_TIMES: Final = struct.Struct(">3q")
 _HEAD: Final = 40  # bytes, of a record up to its sysFlag
 _LIMIT: Final = 1 << 56  # an offset or a time; a checkpoint of other bytes is damaged
 _LONGEST_TABLE: Final = 1 << 24  # bytes of a file in config/
+_VERSIONED: Final = ("topics.json", "subscriptionGroup.json")  # the first may be missing, or written by hand
 _LOGS: Final = 4  # files at each end of the log
 _FILES: Final = 64  # of a folder
 
@@ -440,17 +441,21 @@ def _of_folders(store: Path) -> Iterator[Sign]:
         yield Sign("batch", "batch queues (batchconsumequeue, not rebuilt)")
     if _has_content(store / "timerlog"):
         yield Sign("timer", "timed messages (timerlog, not audited, not rebuilt)")
-    path = store / "config" / "topics.json"
+    texts = {name: _config_text(store, name) for name in _VERSIONED}
+    if b"queue.type" in texts[_VERSIONED[0]] and b"BatchCQ" in texts[_VERSIONED[0]]:
+        yield Sign("batch", f"queue.type BatchCQ in config/{_VERSIONED[0]}")
+    elif found := [name for name, text in texts.items() if b'"stateVersion"' in text]:
+        yield Sign("config", f"stateVersion in config/{found[0]}")
+
+
+def _config_text(store: Path, name: str) -> bytes:
+    """The text of a file of `config/`; empty for one that is missing or cannot be read."""
     try:
-        with open_reader(path) as reader:
-            text = reader.read(0, min(reader.size, _LONGEST_TABLE)).tobytes()
+        with open_reader(store / "config" / name) as reader:
+            return reader.read(0, min(reader.size, _LONGEST_TABLE)).tobytes()
     except OSError as error:
         raise_of_process(error)
-        return  # no configuration, or none that can be read
-    if b"queue.type" in text and b"BatchCQ" in text:
-        yield Sign("batch", "queue.type BatchCQ in config/topics.json")
-    elif b'"stateVersion"' in text:
-        yield Sign("config", "stateVersion in config/topics.json")
+        return b""
 
 
 def topics_in_rocksdb(store: Path) -> bool:

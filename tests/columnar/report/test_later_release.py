@@ -307,6 +307,15 @@ def test_each_verb_on_a_store_says_so_once(
     assert "stateVersion in config/topics.json" in err
 
 
+def test_without_the_list_of_topics_that_of_groups_shows_the_release(later: Path) -> None:
+    overwrite(later / "checkpoint", 24, bytes(24))
+    for path in (later / "config").glob("topics.json*"):
+        path.unlink()
+    groups = '{"dataVersion":{"counter":1,"stateVersion":0,"timestamp":1},"subscriptionGroupTable":{}}'
+    (later / "config/subscriptionGroup.json").write_text(groups)
+    assert [sign.text for sign in Store(later).signs] == ["stateVersion in config/subscriptionGroup.json"]
+
+
 def test_a_start_is_predicted_without_a_cure(
     later: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
