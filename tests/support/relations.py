@@ -46,7 +46,7 @@ def a_finding_states_that_no_broker_starts(subject: Subject) -> Iterator[str]:
 def a_finding_states_where_a_start_ends_the_log(subject: Subject) -> Iterator[str]:
     """`audit` states that a recovery stops at a place of the log, or goes on after it, as the walk does that `audit --restart` predicts, and has a finding on the log where that leaves records out."""
     start = subject.start
-    if start is None or start.refused or subject.store.mode_off:
+    if start is None or start.refused or subject.store.has_no_log:
         return
     begins = {file.name: file.base_offset for file in subject.store.logs}
     found = [one for one in subject.report if one.file in begins and one.severity != "note"]
