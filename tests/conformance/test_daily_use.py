@@ -14,10 +14,12 @@ from rocket_conformance.report import (
     CaseLine,
     Excuse,
     Report,
+    account_of,
     badge,
     badge_svg,
     baseline_text,
     conclusions,
+    family_verdicts,
     print_summary,
     render_junit,
     render_markdown,
@@ -114,6 +116,10 @@ def test_badges(given: Report, message: str, color: str) -> None:
             "partial run: 1 of 700 index cases, all as 4.9.3 (key.hash alone) (1 of 1 cases applicable)",
         ),
         (
+            report(0, "pass", ops=list("abcdefgh")),
+            "partial run: 1 of 700 index cases, all as 4.9.3 (a, b, c, d, e, f, g, h alone) (1 of 1 cases applicable)",
+        ),
+        (
             report(0, "pass", "not_applicable", families=["index"]),
             "conformant for index (1 of 2 cases applicable)",
         ),
@@ -134,6 +140,9 @@ def test_clauses_that_no_case_tests_are_stated() -> None:
     assert conclusions(given) == [
         "conformant for index (1 of 2 cases applicable; 1 clause not tested: IDX-PUT-7)"
     ]
+    puts = [CaseLine(f"IDX-PUT-{at}/a", (f"IDX-PUT-{at}",), "MUST", "not_applicable") for at in range(1, 10)]
+    for count, stated in ((8, "IDX-PUT-7, IDX-PUT-8)"), (9, "9 clauses not tested)")):
+        assert conclusions(Report(HEADER, (*whole.cases, *puts[:count]), whole.footer))[0].endswith(stated)
     new = CaseLine("IDX-SEL-9/a", ("IDX-SEL-9",), "OBSERVED", "diverged")
     footer = report(1, families=["index"]).footer
     [first, _] = conclusions(Report(HEADER, (*whole.cases, chain, new), footer))
@@ -181,9 +190,51 @@ def test_a_known_must_failure_leaves_the_line_on_levels_out() -> None:
     assert "1 known failure in 1 clause aside" in verdict
     observed = Report(HEADER, (new,), known.footer)
     assert conclusions(observed)[0].startswith("conformant in every MUST clause for index; 1 OBSERVED")
+    [verdict] = conclusions(Report(HEADER, (new,), {**(known.footer or {}), "cut_short": "it hung"}))
+    assert verdict.endswith("; cut short: it hung")
     left_out = report(1, "unsupported", families=["index"])
     [verdict] = conclusions(Report(HEADER, (*left_out.cases, new), left_out.footer))
     assert verdict.startswith("not conformant: 1 of 2 cases failed: IDX-SEL-9")
     narrowed = report(1, families=["index"], narrowed=["--select"])
     [first, _] = conclusions(Report(HEADER, (new,), narrowed.footer))
     assert first == "partial run: no MUST clause differs (--select); 1 OBSERVED behaviour differs: IDX-SEL-9"
+
+
+def test_counts_by_part_and_level() -> None:
+    """What was skipped, unsupported or disputed is left out; a part that does not apply at all comes last."""
+    verdicts: list[Verdict] = ["pass", "pass", "diverged", "skipped", "unsupported", "disputed"]
+    given = report(1, *verdicts, "not_applicable", known=True)
+    lines = [replace(line, id=f"CKP-1/{line.verdict}", clauses=("CKP-1",)) for line in given.cases]
+    found = family_verdicts(Report(HEADER, (*given.cases[-1:], *lines), given.footer))
+    assert found == [("checkpoint", "MUST", 2, 0, 1, 3, 1), ("index", "MUST", 0, 0, 0, 0, 1)]
+
+
+def test_most_frequent_ends_are_first_and_an_example_shows_three_fields() -> None:
+    ends = [("a", "put"), ("b", "select"), ("c", "select")]
+    crashes = [
+        CaseLine(
+            f"IDX-PUT-1/{name}", ("IDX-PUT-1",), "MUST", "crash", detail=f"operation 0 (index.{op}): it died"
+        )
+        for name, op in ends
+    ]
+    fields = ("offsets[0]", "offsets[1]", "put", "full", "hash")
+    wrong = {
+        "op": 3,
+        "file": None,
+        "offset": None,
+        "kind": "wrong value",
+        "expected": 1,
+        "actual": 2,
+        "clause": "IDX-SEL-9",
+    }
+    differing = CaseLine(
+        "IDX-SEL-9/d",
+        ("IDX-SEL-9",),
+        "MUST",
+        "diverged",
+        divergence=tuple(wrong | {"field": name} for name in fields),
+    )
+    *stops, clause = account_of(Report(HEADER, (*crashes, differing), None)).items
+    assert [item.title for item in stops] == ["2 cases crash in index.select", "1 case crashes in index.put"]
+    value = "wrong value, expected 1, actual 2"
+    assert clause.first == f"d: operation 3, offsets[0]: {value}; put: {value}; full: {value}"

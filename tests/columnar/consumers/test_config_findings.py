@@ -1,6 +1,7 @@
 """Findings on the files of `config/`: what is written there by hand beside golden queues (CFG-1, CFG-4)."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.restart import restart
-from rocket_golden import open_store
+from rocket_golden import open_store, truth
 from store_bytes import put, record
 
 
@@ -153,6 +154,44 @@ def test_half_messages_without_offsets_of_the_checker(tmp_path: Path) -> None:
         "CID_RMQ_SYS_TRANS has no offset in RMQ_SYS_TRANS_HALF_TOPIC and RMQ_SYS_TRANS_OP_HALF_TOPIC"
         in unresolved.message
     )
+
+
+@pytest.mark.parametrize(("checks", "severity"), [(14, "note"), (15, "warning")])
+def test_a_half_message_that_is_given_up(tmp_path: Path, checks: int, severity: str) -> None:
+    """4.9.3 discards it at the 15th check (`transactionCheckMax`)."""
+    half, op = b"RMQ_SYS_TRANS_HALF_TOPIC", b"RMQ_SYS_TRANS_OP_HALF_TOPIC"
+    properties = b"REAL_TOPIC\x01T\x02TRANSACTION_CHECK_TIMES\x01%d\x02" % checks
+    put(tmp_path, f"store/commitlog/{0:020}", record(0, topic=half, properties=properties).ljust(4096, b"\0"))
+    rebuild(tmp_path / "store", tmp_path / "out")
+    (tmp_path / "out" / "consumequeue").rename(tmp_path / "store" / "consumequeue")
+    put(
+        tmp_path, "store/config/topics.json", b'{"topicConfigTable":{"%s":{"topicName":"%s"}}}' % (half, half)
+    )
+    offsets = b'{"offsetTable":{"%s@CID_RMQ_SYS_TRANS":{0:0},"%s@CID_RMQ_SYS_TRANS":{0:0}}}' % (half, op)
+    put(tmp_path, "store/config/consumerOffset.json", offsets)
+    assert codes(tmp_path / "store") == [("transaction.unresolved", severity)]
+
+
+def test_what_expired_is_neither_behind_nor_waiting(tmp_path: Path) -> None:
+    """Of queue 0 of Events the first file has units 64 to 71, and the log the records of 70 to 109: as a queue of delays and of retries."""
+    store = open_store("expired", tmp_path)
+    units = [
+        line
+        for line in truth("expired")
+        if line["type"] == "queue_unit" and (line["topic"], line["queue_id"]) == ("Events", 0)
+    ]
+    kept = [line for line in units if line["logical_offset"] >= 70]
+    records = {line["phy_offset"]: line for line in truth("expired") if line["type"] == "log_record"}
+    queues = store / "consumequeue"
+    for name in ("SCHEDULE_TOPIC_XXXX", "%RETRY%g"):
+        shutil.copytree(queues / "Events" / "0", queues / name / "0")
+    (store / "config" / "consumerOffset.json").write_text('{"offsetTable":{"Events@g":{0:66}}}', "ascii")
+    seen = progress(Store(store), sizes=True)
+    (lag,) = seen.groups
+    assert (lag.messages, lag.expired, lag.size) == (44, 4, sum(line["size"] for line in kept))
+    assert lag.first_timestamp == records[kept[0]["phy_offset"]]["store_timestamp"]
+    assert [(level.delay_level, level.messages) for level in seen.delays] == [(1, 40)]
+    assert [(failed.group, failed.retries) for failed in seen.failed] == [("g", 40)]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Offsets by time beside the reference's `getOffsetInQueueByTime`, over golden queues (CQ-TIME-1, CQ-TIME-2)."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -29,15 +30,16 @@ def test_as_the_reference(name: str, tmp_path: Path) -> None:
     times = [0, first - 1, *range(first, last + 1, max((last - first) // 40, 1)), last, last + 1, 1 << 60]
     compared = set()
     for queue in seen.queues:
-        (size,) = {
-            file.stat().st_size
-            for file in (store / "consumequeue" / queue.topic / str(queue.queue_id)).iterdir()
-        }
+        files = sorted((store / "consumequeue" / queue.topic / str(queue.queue_id)).iterdir())
+        (size,) = {file.stat().st_size for file in files}
+        written = [first + (last - first) * place // len(files) for place in range(1, len(files) + 1)]
+        for file, time in zip(files, written, strict=True):
+            os.utime(file, ns=(0, time * 1_000_000))
         theirs = ConsumeQueue(store / "consumequeue", queue.topic, queue.queue_id, size)
         assert theirs.load()
         theirs.recover()
         theirs.correct_min(seen.log.begin)
-        for time in times:
+        for time in (*times, *written):
             ours = offset_at(opened, queue.topic, queue.queue_id, time)
             expected = theirs.offset_by_time(time, modified, log.pickup_store_timestamp, log.min_offset())
             assert ours.offset == expected, (queue, time, ours)
