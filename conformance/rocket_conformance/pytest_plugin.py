@@ -10,6 +10,7 @@ nothing but pytest is imported until the suite is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -17,6 +18,7 @@ import pytest
 if TYPE_CHECKING:
     from rocket_conformance.planning import Level, Planned
     from rocket_conformance.report import Baseline
+    from rocket_conformance.running import Options
     from rocket_conformance.transport import Transport
 
 _Number = TypeVar("_Number", int, float)
@@ -91,10 +93,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
     from rocket_conformance.planning import plan
 
-    option = metafunc.config.getoption
-    level: Level = "must" if option("--rocketspec-level") == "must" else "observed"
     try:
-        planned = plan(select=option("--rocketspec-select") or (), level=level)
+        planned = plan(
+            select=metafunc.config.getoption("--rocketspec-select") or (), level=_level(metafunc.config)
+        )
     except UsageError as error:
         raise pytest.Collector.CollectError(str(error)) from None
     metafunc.parametrize(
@@ -110,6 +112,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Says why nothing ran, where no adapter was given."""
     if reason := config.stash.get(_SKIPPED, None):
         terminalreporter.write_line(f"nothing ran: {reason}")
+
+
+def _level(config: pytest.Config) -> Level:
+    return "must" if config.getoption("--rocketspec-level") == "must" else "observed"
 
 
 def _number(config: pytest.Config, option: str, kind: type[_Number]) -> _Number:
@@ -162,25 +168,33 @@ def rocketspec_check(
     rocketspec_transport: Transport, rocketspec_baseline: Baseline, pytestconfig: pytest.Config
 ) -> Callable[[Planned], None]:
     """Runs a case or property, and fails or skips the test by its verdict."""
-    from rocket_conformance.report import failure_text
-    from rocket_conformance.running import Options, run_planned
+    return partial(check, rocketspec_transport, rocketspec_baseline, options_of(pytestconfig))
 
-    options = Options(
-        examples=_number(pytestconfig, "--rocketspec-examples", int),
-        seed=_number(pytestconfig, "--rocketspec-seed", int),
+
+def options_of(config: pytest.Config) -> Options:
+    """The options of a run, as the command line gives them."""
+    from rocket_conformance.running import Options
+
+    return Options(
+        level=_level(config),
+        examples=_number(config, "--rocketspec-examples", int),
+        seed=_number(config, "--rocketspec-seed", int),
     )
 
-    def check(planned: Planned) -> None:
-        line, document = run_planned(rocketspec_transport, planned, options)
-        if line.verdict in {"not_applicable", "skipped", "unsupported"}:
-            pytest.skip(f"{line.verdict.replace('_', ' ')}: {line.detail}")
-        if line.verdict != "pass":
-            text = failure_text(line, document)
-            if rocketspec_baseline.excuses(line):
-                pytest.xfail(text)
-            pytest.fail(text, pytrace=False)
-        stale = rocketspec_baseline.stale([line], unmatched=False)
-        if stale:
-            pytest.fail(f"stale baseline line: {stale[0]}", pytrace=False)
 
-    return check
+def check(transport: Transport, baseline: Baseline, options: Options, planned: Planned) -> None:
+    """Runs a case or property, and fails or skips the test by its verdict."""
+    from rocket_conformance.report import failure_text
+    from rocket_conformance.running import run_planned
+
+    line, document = run_planned(transport, planned, options)
+    if line.verdict in {"not_applicable", "skipped", "unsupported"}:
+        pytest.skip(f"{line.verdict.replace('_', ' ')}: {line.detail}")
+    if line.verdict != "pass":
+        text = failure_text(line, document)
+        if baseline.excuses(line):
+            pytest.xfail(text)
+        pytest.fail(text, pytrace=False)
+    stale = baseline.stale([line], unmatched=False)
+    if stale:
+        pytest.fail(f"stale baseline line: {stale[0]}", pytrace=False)

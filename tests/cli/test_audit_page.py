@@ -35,6 +35,7 @@ def test_a_page_shows_causes_gaps_index_and_queues(run: Run, store: Path) -> Non
     assert bars(text, "log", "gap", "index", "damaged") == [3, 1, 3, 3]
     assert text.count("<td>Orders <") == 4
     assert "19 errors" in text
+    assert "<td>91</td><td>72.1 %</td><td>5</td>" in text  # 44 of 61 slots of the last index file
     assert f"<h1>Store {store}</h1>" in text
     assert f"On {html.escape(socket.gethostname())}, level default, " in text
     assert "not checked: the bodies of the messages, and that queries reach each key (--deep)" in text

@@ -35,6 +35,14 @@ def test_ticks_of_whole_numbers(run: Run, tmp_path: Path, monkeypatch: pytest.Mo
     assert [tick for tick in seen if tick != round(tick)] == []
 
 
+def test_chains_of_ten_entries_have_a_line_of_their_own(run: Run, tmp_path: Path) -> None:
+    """Ten keys whose hashes end in slot 0 of 4, and eleven in slot 1: longer ones share a line for each doubling."""
+    entries = [Entry(4 * number + (number > 9), 100 * number, 0) for number in range(21)]
+    file = put(tmp_path, "store/index/1", index_file(4, 40, entries))
+    bar = 40 * "#"
+    assert f"         10  1  {bar}\n      11-16  1  {bar}\n" in run(file, "--geometry", "4,40").out
+
+
 LIVE = 65_536
 
 

@@ -13,6 +13,7 @@ from rocket_columnar.formats import iso
 from rocket_columnar.index import IndexFile
 from rocket_spec.errors import UsageError
 from rocketspec._options import read_time
+from rocketspec._settings import listed
 from store_bytes import BEGIN as T
 from store_bytes import put, record
 from verb_run import Run
@@ -77,6 +78,12 @@ def test_messages_as_a_table(run: Run, store: Path) -> None:
 )
 def test_times(text: str, value: int) -> None:
     assert read_time(text, "--begin") == value
+
+
+def test_twenty_topics_are_all_named() -> None:
+    topics = [f"T{number}" for number in range(21)]
+    assert listed(topics[:20]) == ", ".join(topics[:20])
+    assert listed(topics).endswith(", T19 and 1 more")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 from rocket_conformance.judging import Verdict
-from rocket_conformance.report import CaseLine, Report, compare_reports
+from rocket_conformance.report import CaseLine, Report, compare_implementations, compare_reports
 
 HEADER = {
     "type": "header", "suite": "0.1.0", "implementation": {"name": "port", "version": "1"}, "seed": 0, "examples": 100,
@@ -55,6 +55,7 @@ def test_what_passed_and_is_not_run_any_more_is_broken(verdict: Verdict) -> None
         ),
         # a dispute is nobody's fault
         ({"a": "diverged", "b": "pass"}, {"a": "crash", "b": "disputed"}, {"changed": ["a", "b"]}),
+        ({}, {"a": "disputed"}, {}),
         ({"a": "diverged", "b": "pass", "c": "skipped"}, {"a": "diverged", "b": "pass", "c": "skipped"}, {}),
     ],
 )
@@ -77,3 +78,10 @@ def test_the_cause_of_what_broke_is_stated(where: str) -> None:
         }
         caused = Report(new.header, new.cases, FOOTER | {"causes": [cause | {where: [case]}]})
         assert len(compare_reports(old, caused).causes) == stated
+
+
+def test_a_clause_of_which_an_implementation_ran_no_case_neither_passes_nor_differs() -> None:
+    wrong = CaseLine("IDX-HDR-5/a", ("IDX-HDR-5",), "MUST", "diverged")
+    found = compare_implementations([report(a="pass"), Report(HEADER, (wrong,), FOOTER)])
+    states = {row["clause"]: [cell["state"] for cell in row["implementations"]] for row in found["clauses"]}
+    assert states == {"IDX-HDR-5": ["none", "differs"], "IDX-PUT-1": ["passes", "none"]}

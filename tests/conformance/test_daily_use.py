@@ -20,6 +20,7 @@ from rocket_conformance.report import (
     baseline_text,
     conclusions,
     family_verdicts,
+    happened,
     print_summary,
     render_junit,
     render_markdown,
@@ -160,6 +161,10 @@ def test_a_baseline_excuses_a_hang_in_its_operation_alone() -> None:
     known = Baseline((Excuse("IDX-SEL-3/*", "timeout", "slow", "index.select"),))
     assert known.excuses(hang)
     assert not known.excuses(replace(hang, detail="operation 0 (index.open): no answer"))
+    assert known.excuses(replace(hang, detail="no answer"))  # nobody looked for the operation
+    assert known.stale([replace(hang, verdict="not_applicable")]) == [
+        "IDX-SEL-3/*: matches no applicable case of this run"
+    ]
 
 
 @pytest.mark.parametrize("level", ["MUST", "OBSERVED"])
@@ -171,6 +176,9 @@ def test_known_failures_are_counted_in_every_form(level: str) -> None:
     assert f'<p class="verdict unclear">{verdict}</p>' in render_report(given)
     root = ET.fromstring(render_junit(given))
     assert [item.attrib["value"] for item in root.iter("property")][-1] == verdict
+    timed = Report(HEADER, tuple(replace(line, millis=1_500) for line in given.cases), given.footer)
+    root = ET.fromstring(render_junit(timed))
+    assert [item.attrib["time"] for item in (root, *root.iter("testcase"))] == ["4.500", *["1.500"] * 3]
     messages = [element.attrib["message"] for element in root.iter("skipped")]
     assert all(message.startswith("known failure, ") for message in messages)
     assert len(messages) == 2
@@ -198,6 +206,12 @@ def test_a_known_must_failure_leaves_the_line_on_levels_out() -> None:
     narrowed = report(1, families=["index"], narrowed=["--select"])
     [first, _] = conclusions(Report(HEADER, (new,), narrowed.footer))
     assert first == "partial run: no MUST clause differs (--select); 1 OBSERVED behaviour differs: IDX-SEL-9"
+
+
+def test_of_a_long_stderr_the_end_is_shown() -> None:
+    detail = "it exited with code 1; the end of its stderr:\n" + "\n".join(map(str, range(20)))
+    line = CaseLine("IDX-SEL-3/a", ("IDX-SEL-3",), "MUST", "crash", detail=detail)
+    assert happened(line) == ["it exited with code 1: 19", *(f"  {number}" for number in range(8, 20))]
 
 
 def test_counts_by_part_and_level() -> None:

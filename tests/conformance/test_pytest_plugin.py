@@ -3,9 +3,18 @@
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import pytest
 from adapter_code import GOOD, WRONG, AdapterMaker
+from changed_adapter import ChangedAdapter
+from rocket_conformance.planning import planned_by_id
+from rocket_conformance.pytest_plugin import check, options_of
+from rocket_conformance.report import Baseline
+from rocket_conformance.running import Options
+from rocket_conformance.transport import open_handler
 
 
 def pytest_run(
@@ -63,6 +72,23 @@ def test_a_baseline_is_expected_to_fail_and_fails_when_it_passes(
     good = pytest_run(tmp_path, *known, adapter=adapter(GOOD), select="IDX-HASH-1/em*")
     assert good.returncode == 1
     assert "stale baseline line: IDX-HASH-1/emoji is pass, not diverged" in good.stdout
+
+
+def test_lists_are_those_of_the_options(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"level": "must", "seed": 3, "examples": 7}.items():
+        monkeypatch.setattr(pytestconfig.option, f"rocketspec_{name}", value)
+    assert options_of(pytestconfig) == Options(level="must", seed=3, examples=7)
+
+
+def test_what_an_implementation_does_not_support_is_skipped() -> None:
+    def unsupported(answer: dict[str, Any], _message: Mapping[str, Any]) -> None:
+        answer["results"] = [{"unsupported": True} for _ in answer["results"]]
+
+    with (
+        open_handler(ChangedAdapter(None, unsupported)) as transport,
+        pytest.raises(pytest.skip.Exception, match=r"^unsupported: "),
+    ):
+        check(transport, Baseline(), Options(), planned_by_id("IDX-HASH-1/empty"))
 
 
 def test_without_the_option_it_is_one_skip_that_says_so(tmp_path: Path) -> None:

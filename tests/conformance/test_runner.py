@@ -2,7 +2,10 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -107,6 +110,25 @@ def test_an_exception_of_an_adapter_in_this_process_is_errored() -> None:
     assert "ZeroDivisionError: oh" in report.cases[0].detail
 
 
+def test_an_answer_to_another_case_is_errored() -> None:
+    class Confused(Adapter):
+        def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+            answer = super().handle(message)
+            return answer if answer is None or message["cmd"] != "case" else answer | {"id": "x"}
+
+    (line,) = run_on(Confused(), select=["IDX-HASH-1/empty"]).cases
+    assert (line.verdict, line.detail) == ("errored", "answered case 1 with id 'x'")
+
+
+def test_time_and_moves_of_all_lists_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that goes on by a second at each look: one second a list. Three moves in a row out of as many as there are."""
+    clock = SimpleNamespace(monotonic=partial(next, count()))
+    monkeypatch.setattr("rocket_conformance.running.execution.time", clock)
+    report = run_on(Adapter(), select=["IDX-SEL-6/prop-*"])
+    assert [(line.examples, line.millis) for line in report.cases] == [(5, 5_000)]
+    assert (report.footer or {})["triples"]["index"][1] == 11**3
+
+
 def test_a_fixed_geometry_gets_the_cases_of_that_geometry() -> None:
     seen: set[tuple[int, int]] = set()
 
@@ -172,6 +194,7 @@ def test_where_the_real_jar_disagrees_the_case_is_disputed() -> None:
     assert disputed
     assert all(name.startswith("IDX-FULL-1/") for name in disputed)
     assert {line.verdict for line in report.cases if line.id.startswith("IDX-HASH-2/")} == {"pass"}
+    assert "full: the real jar has True, the reference False" in str(report.cases)
     assert "the suite's own error" in conclusion(report)
     listed = render_markdown(report)
     assert all(f"| {name} | disputed |" in listed for name in disputed)

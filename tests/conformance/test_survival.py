@@ -105,12 +105,16 @@ def handle(count, message):
 
 
 @pytest.mark.parametrize(
-    ("fails", "cut_short"),
-    [("started > 1", "the adapter did not start again: .*no database.*"), ("started % 2 == 0", "None")],
-    ids=["three times in a row", "every second time"],
+    ("fails", "jobs", "cut_short"),
+    [
+        ("started > 1", 1, "the adapter did not start again: .*no database.*"),
+        ("started > 2", 2, "the adapter did not start again: .*no database.*"),
+        ("started % 2 == 0", 1, "None"),
+    ],
+    ids=["three times in a row", "in each of two processes", "every second time"],
 )
 def test_an_adapter_that_does_not_start_again_ends_the_run(
-    fails: str, cut_short: str, adapter: AdapterMaker, tmp_path: Path
+    fails: str, jobs: int, cut_short: str, adapter: AdapterMaker, tmp_path: Path
 ) -> None:
     code = f"""
     with open({str(tmp_path / "started")!r}, "a") as file:
@@ -121,7 +125,7 @@ def test_an_adapter_that_does_not_start_again_ends_the_run(
         os._exit(1)
     """
     options = Options(select=["IDX-HASH-*"], examples=2, restarts=50, shrink_seconds=0, fail_fast=False)
-    with open_command(adapter(code)) as transport:
+    with open_command(adapter(code), jobs=jobs) as transport:
         report = run(transport, options)
     assert report.footer is not None
     assert re.fullmatch(cut_short, str(report.footer["cut_short"]), re.DOTALL)
@@ -224,6 +228,7 @@ def test_fail_fast_ends_at_the_first_failure(adapter: AdapterMaker) -> None:
     assert report.footer is not None
     assert report.footer["counts"]["diverged"] == 1
     assert report.footer["counts"]["skipped"] > 1
+    assert report.footer["counts"]["not_applicable"] > 1  # the other operations, as they were
     assert report.footer["cut_short"].startswith("stopped at the first failure, IDX-HASH-1/")
     assert report.exit_code == 1
 

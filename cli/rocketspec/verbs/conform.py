@@ -142,10 +142,12 @@ def conform(
     if jars is not None and rocketmq is None and not oracle:
         raise UsageError("--jars requires --rocketmq or --oracle")
     known = Baseline() if baseline is None else read_baseline(baseline)
-    if commitlog and store is None:
-        raise UsageError("--commitlog requires --store")
-    if broker_conf is not None and store is None:
-        raise UsageError("--broker-conf requires --store")
+    of_store = {
+        "--commitlog": commitlog, "--broker-conf": broker_conf, "--geometry": geometry, "--workload": workload,
+    }  # fmt: skip
+    for name, value in of_store.items() if store is None else ():
+        if value:
+            raise UsageError(f"{name} requires --store")
     _refuse_outputs(report, write_baseline, baseline, [*filter(None, (store, *(commitlog or ())))])
     if store is not None and (command or rocketmq or oracle):
         raise UsageError("--store and COMMAND, --rocketmq or --oracle are mutually exclusive")

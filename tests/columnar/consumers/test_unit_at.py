@@ -119,6 +119,9 @@ def test_a_store_as_it_would_be_without_a_file(tmp_path: Path) -> None:
     assert entries
     assert len(restart(store.without([index.name])).lost) == len(entries)
     assert restart(store.without([f"commitlog/{32768:020}"])).missing == 32768
+    rolled = Store(open_store("small-roll", tmp_path))
+    apart = [rolled.logs[1].name, rolled.logs[3].name]
+    assert restart(rolled.without(apart)).missing == 2 * rolled.logs[1].base_offset
     assert restart(store).safe
     with pytest.raises(UsageError, match="commitlog/7: not a file of"):
         store.without(["commitlog/7"])

@@ -9,6 +9,7 @@ import pytest
 from rocket_columnar.describe import digest, store_digest
 from rocket_golden import open_store, stores
 from rocket_spec.errors import UsageError
+from rocket_spec.layout import Geometry
 from store_bytes import BEGIN, Entry, checkpoint, index_file, overwrite, put, record, unit
 
 
@@ -31,6 +32,11 @@ def test_an_index_file_is_its_header_and_entries(tmp_path: Path) -> None:
     path = put(tmp_path, "index/20260101000000000", data)
     begin = 40 + 4 * 16 + 20
     assert one(path) == sha(data[:40] + data[begin : begin + 20 * 8])
+    overwrite(path, 36, (66).to_bytes(4))  # a count beyond the file's 64 entries
+    data = path.read_bytes()
+    assert [file.digest for file in digest(path, geometry=Geometry(16, 64))] == [
+        sha(data[:40] + data[begin : begin + 20 * 63])
+    ]
 
 
 def test_a_checkpoint_is_its_times(tmp_path: Path) -> None:

@@ -87,6 +87,13 @@ def test_scan_needs_no_index_and_finds_other_topics_where_none_is_named(tmp_path
         assert find_all(store, "T", "k") == []
 
 
+def test_scan_finds_a_key_across_two_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rocket_columnar.query.broker_query._BYTES_AT_ONCE", 1)
+    write_log(tmp_path, message(0, "order-1"))
+    with OpenStore(tmp_path, GEOMETRY) as store:
+        assert offsets(scan(store, "T", "order-1")) == [0]
+
+
 def test_scan_over_log_files_that_overlap(tmp_path: Path) -> None:
     """A broker reads an offset in the file that begins last before it: what another file has there is no record."""
     write_log(tmp_path, message(0), message(SIZE))

@@ -162,6 +162,11 @@ def test_an_entry_behind_one_that_ends_the_walk(tmp_path: Path) -> None:
     assert (first.read, first.stop) == (True, "it is before the window (IDX-SEL-7)")
     assert (second.read, second.verdict) == (False, "hit")
     assert "the walk does not get there: it ends at entry 3" in why(explanation)
+    previous = (
+        GEOMETRY.entries_offset + 2 * 20 + 16
+    )  # of entry 2; only more than the count, 5, ends a walk (IDX-SEL-6)
+    overwrite(tmp_path / "index" / FIRST, previous, (5).to_bytes(4))
+    assert [step.entry for step in ask(tmp_path).files[0].steps] == [3, 2, 5]
 
 
 def test_a_hit_without_a_record(tmp_path: Path) -> None:

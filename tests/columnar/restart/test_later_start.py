@@ -105,6 +105,11 @@ def test_a_recovery_begins_at_the_queues_offset(store: Path) -> None:
     assert restart(store).walk_from == 2 * SIZE
     overwrite(store / "checkpoint", 40, (3 * SIZE).to_bytes(8))
     assert restart(store, release="5.5.0").walk_from == 3 * SIZE
+    stored = int.from_bytes((store / "commitlog" / f"{3 * SIZE:020}").read_bytes()[56:64])
+    for index_time, begins in ((stored, True), (stored - 1, False)):
+        overwrite(store / "checkpoint", 16, index_time.to_bytes(8))
+        found = restart(store, release="5.5.0", index_safe=True)
+        assert (found.walk_from == 3 * SIZE) == begins
     assert restart(store, release="5.3.1").walk_from == 0
 
 

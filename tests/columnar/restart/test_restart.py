@@ -13,7 +13,7 @@ from rocket_columnar.index import IndexFile
 from rocket_columnar.log import LostUnits, QueueStart, queue_starts
 from rocket_columnar.repair import Target, plan_repair
 from rocket_columnar.report import audit
-from rocket_columnar.restart import Deletion, LostKey, restart
+from rocket_columnar.restart import Deletion, LostKey, restart, restarts, rows_of
 from rocket_columnar.store import WorkDone, find_files
 from rocket_golden import open_store, truth
 from rocket_spec.layout import Geometry
@@ -67,13 +67,23 @@ def test_keys_before_the_recoverys_start_are_lost(
     crashed: Path, physic: int, dispatch_from: int, lost: list[LostKey], *, index_safe: bool
 ) -> None:
     put(crashed, "checkpoint", checkpoint(BEGIN + physic, BEGIN + 64_000, 0))
-    plan = restart(crashed, index_safe=index_safe)
+    usual, safe = restarts(crashed)
+    *_, summary = rows_of(usual, safe)
+    assert summary["index_safe"] == {"dispatch_from": safe.dispatch_from, "lost_keys": len(safe.lost)}
+    plan = safe if index_safe else usual
     assert (plan.dispatch_from, list(plan.lost)) == (dispatch_from, lost)
     assert plan.log_end == 512 + len(record(512, properties=b"KEYS\1c"))
     assert [(deletion.action, deletion.file, deletion.offset) for deletion in plan.deletions] == [
         ("delete", "index/20260101000000000", None),
         ("delete", f"commitlog/{1024:020}", None),
     ]
+
+
+def test_lost_keys_of_one_hash_are_named_each(crashed: Path) -> None:
+    first = record(0, properties=b"KEYS\1Aa BB", store_timestamp=BEGIN)
+    put(crashed, f"commitlog/{0:020}", first + blank(512 - len(first)))
+    put(crashed, "checkpoint", checkpoint(BEGIN + 63_000, BEGIN + 64_000, 0))
+    assert [key.key for key in restart(crashed).lost] == ["Aa", "BB"]
 
 
 def test_an_index_time_that_is_not_earlier_keeps_the_file(crashed: Path) -> None:
@@ -275,6 +285,8 @@ def test_ext_files_before_the_first_units_own_are_deleted(tmp_path: Path) -> Non
     assert restart(tmp_path).refused is None
     with_ext(tmp_path, EXT + b"\xff\xff", EXT * 2, first_at=64)
     assert restart(tmp_path).deletions == ()
+    put(tmp_path, f"consumequeue_ext/Other/0/{0:020}", b"\x01\x00".ljust(64, b"\0"))  # no queue loads it
+    assert restart(tmp_path).refused is None
 
 
 def test_a_walk_over_ext_units_that_leads_past_a_files_end_is_a_refusal(tmp_path: Path) -> None:
@@ -329,3 +341,16 @@ def test_a_deleted_topic_whose_records_are_the_last_ones(tmp_path: Path) -> None
     change(store, "unlist", "Later")
     found = restart(store)
     assert (found.dispatch_from < found.log_end, found.made) == (True, {})
+
+
+def test_a_unit_after_the_end_of_a_queue_keeps_no_message(tmp_path: Path) -> None:
+    """The queue ends at unit 2, of size 0; the stale unit 3 is that of the second record with this logical offset (CQ-PUT-2)."""
+    size = len(record(0))
+    log = b"".join(
+        record(number * size, queue_offset=offset) for number, offset in enumerate((0, 1, 2, 3, 3))
+    )
+    put(tmp_path, f"commitlog/{0:020}", log.ljust(4096, b"\0"))
+    units = unit(0, size) + unit(size, size) + bytes(20) + unit(4 * size, size)
+    put(tmp_path, f"consumequeue/T/0/{0:020}", units.ljust(200, b"\0"))
+    (lost,) = restart(tmp_path, geometry=Geometry(7, 100)).lost_units
+    assert astuple(lost)[:5] == ("T", 0, 3, 1, 4 * size)

@@ -60,7 +60,7 @@ def audit(
     Example: `rocketspec audit ~/store --deep --json`
     """
     level = option.audit_level(quick=quick, deep=deep)
-    _check(level, restart=restart, prometheus=prometheus is not None, without=bool(without))
+    _check(level, restart=restart, prometheus=prometheus, report=report, without=bool(without))
 
     from rocket_columnar.report import audit as engine
     from rocket_columnar.store import later_line
@@ -99,13 +99,14 @@ def audit(
         raise typer.Exit(option.FINDINGS)
 
 
-def _check(level: str, *, restart: bool, prometheus: bool, without: bool) -> None:
+def _check(level: str, *, restart: bool, prometheus: Path | None, report: Path | None, without: bool) -> None:
     """Raises UsageError for options that do not go together."""
     if without and not restart:
         raise UsageError("--without requires --restart")
-    if restart and (level != "default" or prometheus):
-        other = "--prometheus" if level == "default" else "--quick or --deep"
-        raise UsageError(f"--restart cannot be combined with {other}")
+    others = {"--quick or --deep": level != "default", "--prometheus": prometheus, "--report": report}
+    for name, value in others.items() if restart else ():
+        if value:
+            raise UsageError(f"--restart cannot be combined with {name}")
 
 
 def _restart(settings: StoreOptions, store: Store, *, as_json: bool) -> None:
