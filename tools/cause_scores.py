@@ -205,7 +205,7 @@ def triples(seed: int, misreadings: Sequence[Mutant] = MISREADINGS) -> Iterator[
 
 def _can_be_combined(misreadings: Sequence[Mutant]) -> bool:
     try:
-        library_of(misreadings)
+        library_of(frozenset(misreadings))
     except ValueError:
         return False
     return True

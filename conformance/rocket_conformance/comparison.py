@@ -120,16 +120,13 @@ def collect_files(
             new += 1
             name = f"{_SERVICE_FOLDER}/new-{new}"
         with file:
-            images[name] = read_image(file, most=None if expected is None else _most(expected.get(name)))
+            length = expected[name].size if expected is not None and name in expected else 0
+            most = None if expected is None else max(_MOST_UNEXPECTED, length)  # its length is judged first
+            images[name] = read_image(file, most=most)
         held += len(images[name].chunks) * CHUNK
         if held > MOST_HELD:
             raise ValueError(f"more than {MOST_HELD >> 20} MiB are not zero")
     return images
-
-
-def _most(expected: FileImage | None) -> int:
-    """Maximum length of a file whose bytes are read: its length is judged first."""
-    return max(_MOST_UNEXPECTED, 0 if expected is None else expected.size)
 
 
 def _in_folders(case: Case, directory: Path) -> Iterator[str]:
@@ -178,17 +175,26 @@ def _is_by_the_clock(name: str) -> bool:
 
 
 def expect(
-    case: Case, directory: Path, rules: Rules = RULES_4_9_3, library: Library = REFERENCE
+    case: Case,
+    directory: Path,
+    rules: Rules = RULES_4_9_3,
+    library: Library = REFERENCE,
+    *,
+    wanted: Sequence[Result] | None = None,
 ) -> Observation:
     """Results and files of the case by the reference, or a mutant of it; `directory` is made, and removed again.
+
+    Of a mutant that is taken for an implementation `wanted` are the right results: files are looked at as in a run.
 
     Raises:
         UnspecifiedOperationError: when an operation is one that is never sent.
     """
     fill_directory(directory, case.files)
     try:
-        results, _ = run_operations(case.ops, directory, library=library, rules=rules)
-        return Observation(tuple(results), collect_files(case, directory, results))
+        results, listed = run_operations(case.ops, directory, library=library, rules=rules)
+        paths = [] if wanted is None else [path for _, path in listed]
+        files = collect_files(case, directory, results if wanted is None else wanted, paths)
+        return Observation(tuple(results), files)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 

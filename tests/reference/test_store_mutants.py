@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from rocket_conformance.misreadings import Mutant, library_of
+from rocket_conformance.misreadings import Mutant
 from rocket_reference import JavaError, JavaFatalError, UnspecifiedError
 
 from tests.reference import test_restart_scripts as replay
@@ -26,7 +26,7 @@ def test_a_script_shows_a_misreading(
     one: Replacement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, script, module = one.heading.split(" | ")
-    library = library_of([Mutant(name, name.partition(",")[0], module, one.old, one.new)])
+    library = Mutant(name, name.partition(",")[0], module, one.old, one.new).library()
     for item in FROM_THE_REFERENCE:
         monkeypatch.setattr(replay, item, getattr(library, item))
     life = replay.Life(tmp_path, replay.SCRIPTS[script])

@@ -1,11 +1,9 @@
 """The evidence from which causes are found: the failures of a run, where they differ, and misreadings run on their cases."""
 
 import re
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -13,38 +11,20 @@ from typing import Any, Final
 from rocket_reference import RULES_4_9_3, Rules
 
 from rocket_conformance.cases import Case, Observation
-from rocket_conformance.comparison import (
-    Difference,
-    FileKind,
-    collect_files,
-    fill_directory,
-    kind_of,
-    same_results,
-)
+from rocket_conformance.comparison import Difference, FileKind, expect, kind_of, same_results
 from rocket_conformance.misreadings import MISREADINGS, Mutant, library_of
 from rocket_conformance.planning import CaseState, fit_expected
 from rocket_conformance.protocol import Op
-from rocket_conformance.reference_adapter import Library, run_operations
 
 _LARGEST: Final = 1 << 20
 """Bytes of files that a case may have: comparing a file of the default geometry takes a second."""
 _MOST_BYTES: Final = 400
 """Differing bytes that are counted of one file; more are as far."""
-_KEPT_LIBRARIES: Final = 128
 
 
 def can_be_run(case: Case, expected: Observation) -> bool:
     """Whether a case is small enough to be run once for each misreading."""
     return all(image.size <= _LARGEST for images in (case.files, expected.files) for image in images.values())
-
-
-@lru_cache(maxsize=_KEPT_LIBRARIES)
-def _library(misreadings: frozenset[Mutant]) -> Library | None:
-    """The reference with all of them; None where they change the same text."""
-    try:
-        return library_of(misreadings)
-    except ValueError:
-        return None
 
 
 class Simulation:
@@ -70,19 +50,15 @@ class Simulation:
         self, misreadings: frozenset[Mutant], case: Case, expected: Observation
     ) -> Observation | None:
         """The observation of the reference with all these misreadings; None where it breaks, or they cannot be combined."""
-        library = _library(misreadings)
-        if library is None:
-            return None
-        directory = self._directory()
-        fill_directory(directory, case.files)
         try:
-            results, listed = run_operations(case.ops, directory, library=library, rules=self._rules)
-            files = collect_files(case, directory, expected.results, [path for _, path in listed])
+            library = library_of(misreadings)
+        except ValueError:  # they change the same text
+            return None
+        try:
+            shown = expect(case, self._directory(), self._rules, library, wanted=expected.results)
         except Exception:  # noqa: BLE001 - a misreading may break anywhere, or never return
             return None
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)
-        return fit_expected(Observation(tuple(results), files), self._features)
+        return fit_expected(shown, self._features)
 
 
 def is_same(one: Observation, two: Observation) -> bool:

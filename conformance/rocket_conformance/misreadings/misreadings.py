@@ -2,7 +2,7 @@
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -18,6 +18,7 @@ from rocket_conformance.transport import Handler, Transport, open_handler
 
 _PACKAGE: Final = "rocket_reference"
 _KEPT_CODE: Final = 512
+_KEPT_LIBRARIES: Final = 160
 
 
 def mutated(changes: Mapping[str, Sequence[tuple[str, str]]]) -> Library:
@@ -175,7 +176,7 @@ class Mutant:
         Raises:
             ValueError: when a text to be changed does not occur exactly once.
         """
-        return library_of((self,))
+        return library_of(frozenset((self,)))
 
     def handler(self) -> Handler:
         """It as an adapter in this process."""
@@ -186,8 +187,9 @@ class Mutant:
         return open_handler(self.handler())
 
 
-def library_of(misreadings: Iterable[Mutant]) -> Library:
-    """The reference with all these mistakes in it.
+@lru_cache(_KEPT_LIBRARIES)
+def library_of(misreadings: frozenset[Mutant]) -> Library:
+    """The reference with all these mistakes in it; the last ones that were asked for are kept.
 
     Raises:
         ValueError: when a text to be changed does not occur exactly once: two of them may change the same.

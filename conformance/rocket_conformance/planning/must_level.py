@@ -66,17 +66,19 @@ def is_beyond_must(case: str) -> bool:
     return case in _table().cases
 
 
+def level_of(clause: str) -> str:
+    """MUST or OBSERVED, from SPEC.md; MUST for a clause that is not in it."""
+    known = clauses().get(clause)
+    return known.level if known else "MUST"
+
+
 @cache
 def shown_by(ops: frozenset[str]) -> tuple[Mutant, ...]:
     """The misreadings of OBSERVED clauses that these operations can show."""
-    levels = {clause.id: clause.level for clause in clauses().values()}
     modules = frozenset[str]().union(*(_READ_BY[OPERATIONS[name].family] for name in ops))
-    return tuple(item for item in MISREADINGS if levels[item.clause] == "OBSERVED" and item.module in modules)
-
-
-@cache
-def _library(mutant: Mutant) -> Library:
-    return mutant.library()
+    return tuple(
+        item for item in MISREADINGS if level_of(item.clause) == "OBSERVED" and item.module in modules
+    )
 
 
 def beyond_must(case: Case, expected: Observation, directory: Path) -> Mutant | None:
@@ -88,7 +90,7 @@ def beyond_must(case: Case, expected: Observation, directory: Path) -> Mutant | 
         directory: made for each misreading, and removed again.
     """
     differing = (
-        item for item in shown_by(case.op_names) if _differs(case, expected, directory, _library(item))
+        item for item in shown_by(case.op_names) if _differs(case, expected, directory, item.library())
     )
     return next(differing, None)
 

@@ -6,14 +6,13 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Final, Literal
 
-from rocket_spec.clauses import clauses
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 
 from rocket_conformance.cases import Case, directed_case, directed_ids
 from rocket_conformance.judging import Trial, Verdict
 from rocket_conformance.planning.fitting import fit_drawn, is_odd, limit_broken, variant_of, what_lacks
-from rocket_conformance.planning.must_level import is_beyond_must, must_lists
+from rocket_conformance.planning.must_level import is_beyond_must, level_of, must_lists
 from rocket_conformance.properties import PROPERTIES, Property, examples
 from rocket_conformance.protocol import Hello
 
@@ -101,16 +100,6 @@ class Planned:
                     yield fitted
         else:
             yield variant_of(self.source, hello) or self.source
-
-
-@cache
-def _levels() -> dict[str, str]:
-    return {clause.id: clause.level for clause in clauses().values()}
-
-
-def level_of(clause: str) -> str:
-    """MUST or OBSERVED, from SPEC.md; MUST for a clause that is not in it."""
-    return _levels().get(clause, "MUST")
 
 
 def plan(*, select: Sequence[str] = (), level: Level = "observed") -> list[Planned]:

@@ -12,6 +12,7 @@ from rocket_reference import Rules
 from rocket_spec.profiles import GROUND, Profile
 from rocket_spec.temporary_folders import remove_tree
 
+from rocket_conformance.attribution import can_be_run
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import specified
 from rocket_conformance.judging import Trial, Verdict, disagreement, disputed_at
@@ -98,8 +99,6 @@ _HANG_SECONDS: Final = 0.5
 SHORT_SECONDS: Final = 0.1
 """Minimum time limit of what uses an operation that hung: it is cut there, or made smaller."""
 
-_LARGE: Final = 1 << 20
-"""Size of the files from which a case may take as long as the transport allows."""
 _GIVE_UP: Final[frozenset[Verdict]] = frozenset({"crash", "timeout", "unstable"})
 
 
@@ -193,7 +192,7 @@ class Execution:
 
     def _limit(self, case: Case, expected: Observation) -> float | None:
         """Time limit of a case: that of the transport until the first hang, and on large files."""
-        if not self._hangs or _is_large(expected):
+        if not self._hangs or not can_be_run(case, expected):
             return None
         family = case.clauses[0].rpartition("-")[0]
         least = _DOUBTFUL_SECONDS if self._hangs < _PATIENT else _HANG_SECONDS
@@ -271,7 +270,7 @@ class Execution:
             if fresh & state.planned.ops and not (state.drawn or state.planned.is_property)
             if self.obstacle(state.family) is None
             for case, expected in self._specified(state)
-            if not _is_large(expected)
+            if can_be_run(case, expected)
         }
         lengths = {
             name: sorted(
@@ -305,7 +304,7 @@ class Execution:
                 self._ends[state.family] += 1
         else:
             self._answered = True
-            if not _is_large(trial.expected):
+            if can_be_run(trial.case, trial.expected):
                 seconds, operations = self._took.get(state.family, (0.0, 0))
                 seconds += took if trial.computed is None else trial.computed
                 self._took[state.family] = seconds, operations + max(1, len(trial.case.ops))
@@ -390,7 +389,3 @@ class Execution:
                     name, _ = trials[trial.token]
                     found.add(name)
                     yield name, trial
-
-
-def _is_large(expected: Observation) -> bool:
-    return any(image.size > _LARGE for image in expected.files.values())

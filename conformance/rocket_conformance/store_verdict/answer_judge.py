@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple
 from rocket_reference import IndexService, JavaError, UnspecifiedError, key_hash
 from rocket_spec.layout import DEFAULT_GEOMETRY
 
+from rocket_conformance.files import copy_sparse
 from rocket_conformance.store_verdict.index_bytes import StoredIndex
 from rocket_conformance.store_verdict.misread import ABOUT_ANSWERS, ERRORS, Reading, readings
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.sparse import copy_sparse
 from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord, numbered_files
 from rocket_conformance.workload import Manifest
 

@@ -8,11 +8,10 @@ from typing import Any, Final
 from rocket_spec.deviations import Audited, AuditFinding, Deviation, StorePart
 from rocket_spec.layout import CHECKPOINT_SIZE
 
-from rocket_conformance.store_verdict.facts import store_of
 from rocket_conformance.store_verdict.index_bytes import StoredIndex
 from rocket_conformance.store_verdict.misread import reading_that_builds, wrong_key
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.stored_log import StoredLog
+from rocket_conformance.store_verdict.stored_log import StoredLog, store_of
 
 _LEFT_TO_AUDIT: Final = ("BCQ-", "CFG-", "STORE-")
 """Beginnings of clauses that are not judged by findings."""

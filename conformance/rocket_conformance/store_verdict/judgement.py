@@ -8,11 +8,11 @@ from rocket_spec.clauses import clauses
 from rocket_spec.errors import MalformedError
 from rocket_spec.profiles import later_profile
 
-from rocket_conformance.store_verdict.facts import Audit, store_of
 from rocket_conformance.store_verdict.findings_judge import FindingsJudge
 from rocket_conformance.store_verdict.index_bytes import read_indexes
 from rocket_conformance.store_verdict.log_reading import read_log, refuse_log
 from rocket_conformance.store_verdict.observations import Observations
+from rocket_conformance.store_verdict.stored_log import Audit, store_of
 from rocket_conformance.store_verdict.workload_judge import (
     first_undisturbed,
     judge_known_flush,

@@ -25,11 +25,15 @@ from rocket_spec.layout import (
     ENTRY_MAGIC,
 )
 
-from rocket_conformance.files import read_input
-from rocket_conformance.store_verdict.facts import store_of
+from rocket_conformance.files import Window, parts_on_disk, read_input
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.sparse import Window, parts_on_disk
-from rocket_conformance.store_verdict.stored_log import LogFile, RecordTable, StoredLog, numbered_files
+from rocket_conformance.store_verdict.stored_log import (
+    LogFile,
+    RecordTable,
+    StoredLog,
+    numbered_files,
+    store_of,
+)
 
 _LARGEST_RECORD: Final = 16 << 20
 """Bytes of a record that are read at most."""

@@ -8,11 +8,11 @@ import tempfile
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rocket_reference import (
     RULES_4_9_3,
@@ -26,7 +26,20 @@ from rocket_reference import (
     key_hash,
     record,
 )
+from rocket_spec.deviations import Audited
+from rocket_spec.errors import UsageError
 from rocket_spec.layout import LONG_TOPIC_MAGIC
+
+Audit = Callable[[Any], Audited]
+"""Audits a store, given its facts: `rocket_columnar.audit.audited`."""
+
+
+def store_of(facts: Any) -> Path:
+    """The directory of a store; UsageError if its files are elsewhere."""
+    if facts.path is None:
+        raise UsageError(f"{facts.name}: not a directory of this machine")
+    return Path(facts.path)
+
 
 Queue = tuple[str, int]
 """Topic and queue number."""
