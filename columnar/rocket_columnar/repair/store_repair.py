@@ -208,13 +208,13 @@ def _prepared(target: Target, survey: _Survey, new: Path) -> RepairPlan:
             raise OSError(error.errno, error.strerror, os.fspath(new)) from error
         raise
     into, away = list(files.into), [*moved, *files.away]
-    for folder in {above for name in into for above in (store / name).parents if above.is_relative_to(store)}:
-        if folder.exists() and not folder.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(folder))
     for name, changed in zip((_TOPICS, _OFFSETS), configured, strict=True):
         if changed:
             into.append(name)
             away += [name] if (store / name).exists() else []
+    for folder in {above for name in into for above in (store / name).parents if above.is_relative_to(store)}:
+        if folder.exists() and not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(folder))
     for path in sorted(new.rglob("*"), reverse=True):
         if path.is_dir():
             with suppress(OSError):  # something is in it
