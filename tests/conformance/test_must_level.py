@@ -11,6 +11,7 @@ from rocket_conformance.files import image_of
 from rocket_conformance.misreadings import MISREADINGS, Mutant
 from rocket_conformance.planning import LISTS, SEED, Level, beyond_must, is_odd, level_of, plan
 from rocket_conformance.properties import PROPERTIES, example
+from rocket_conformance.protocol import parse_hello
 from rocket_conformance.running import Options, run
 
 from tools.must_level import TARGET, inputs_of, inputs_of_cases
@@ -56,6 +57,18 @@ def test_queue_files_that_no_broker_makes_are_not_asked_for(names: list[str], od
         id="CQ-LOAD-1/x", clauses=(), ops=ops, files={f"consumequeue/T/0/{name}": file for name in names}
     )
     assert is_odd(case) is odd
+
+
+@pytest.mark.parametrize(("slots", "odd"), [(0, True), (1, False)])
+def test_files_without_slots_are_not_asked_for(slots: int, *, odd: bool) -> None:
+    assert is_odd(Case("IDX-PUT-5/x", (), ({"op": "index.open", "hash_slot_num": slots},))) is odd
+
+
+def test_a_list_beyond_the_table_is_another_one() -> None:
+    [planned] = plan(select=["IDX-HASH-1/prop-key-hash"])
+    hello = parse_hello({"protocol": 1, "name": "all", "ops": ["key.hash"]})
+    *_, last, more = planned.instances(seed=SEED, count=LISTS + 1, hello=hello, level="must")
+    assert last.producer != more.producer
 
 
 def test_table_has_no_list_that_no_broker_makes() -> None:

@@ -9,11 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from adapter_code import hash_trial
 from changed_adapter import ChangedAdapter
+from rocket_conformance.cases import Case
 from rocket_conformance.judging import Verdict, exit_code
 from rocket_conformance.pages import write_renderings
-from rocket_conformance.planning import plan
-from rocket_conformance.protocol import OPERATIONS
+from rocket_conformance.planning import CaseState, Planned, limit_broken, plan
+from rocket_conformance.protocol import OPERATIONS, parse_hello
 from rocket_conformance.report import (
     Baseline,
     Report,
@@ -69,6 +71,13 @@ ALL_SKIPPED = {name.replace(".", "_"): {"skipped": "later"} for name in OPERATIO
             0,
             {"not_applicable"},
             " index cases, all as 4.9.3 (--select, --examples 5, key.hash alone) (",
+        ),
+        (
+            Adapter(index_header={"errored": "no"}),
+            {"fail_fast": True},
+            1,
+            {"pass", "errored", "skipped"},
+            "not conformant: 1 of ",
         ),
         (Adapter(), {"fail_fast": True}, 0, {"pass"}, "(--select, --examples 5, --fail-fast) ("),
         (Adapter({"ops": ["key.hash"]}), {"require": ["index"]}, 4, set(), "required and not declared"),
@@ -152,6 +161,18 @@ def test_a_fixed_geometry_gets_the_cases_of_that_geometry() -> None:
         assert directed
 
 
+def test_what_a_case_lacks_or_asks_for() -> None:
+    opens = [{"op": "index.open", "hash_slot_num": slots, "index_num": 12} for slots in (8, 7)]
+    hello = parse_hello({"protocol": 1, "name": "port", "ops": ["index.open"], "geometry": [[1, 2]]})
+    assert (
+        Planned(Case("IDX-PUT-1/x", ("IDX-PUT-1",), tuple(opens))).obstacle(hello)
+        == "needs the geometry (7, 12)"
+    )
+    for size, limit in ((0, None), (-1, "unsigned_sizes")):
+        case = Case("CQ-PUT-1/x", (), ({"op": "queue.put", "size": size},))
+        assert limit_broken(case, (), frozenset(["unsigned_sizes"])) == limit
+
+
 def test_a_fixed_queue_file_size_gets_the_cases_of_that_size() -> None:
     seen: set[int] = set()
 
@@ -178,9 +199,19 @@ def test_a_port_of_the_default_geometry_gets_variants_and_properties() -> None:
     verdicts = {line.id: line.verdict for line in report.cases}
     assert report.exit_code == 0
     assert {name for name in verdicts if "/prop-" in name and verdicts[name] != "pass"} == set()
+    assert {line.examples for line in report.cases if "/prop-" in line.id} == {2}
     assert verdicts["IDX-PUT-1/fills-up"] == "not_applicable"  # fills a small file
     directed = [name for name in verdicts if name.startswith("IDX-HDR-2/") and verdicts[name] == "pass"]
     assert len(directed) >= 3
+
+
+def test_the_first_of_the_smallest_failing_lists_is_kept(tmp_path: Path) -> None:
+    [planned] = plan(select=["IDX-HASH-1/prop-key-hash"])
+    state = CaseState(planned)
+    first, second = (hash_trial(tmp_path, number).fail("diverged", "") for number in range(2))
+    state.add(first)
+    state.add(second)
+    assert state.worst is first
 
 
 # --- the oracle ---------------------------------------------------------------------------------------

@@ -6,15 +6,19 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from judged_stores import judge_store
 from rocket_conformance.report import Baseline, Excuse
 from rocket_conformance.store_verdict import (
+    Observations,
     StoreVerdict,
     store_report,
     verdict_lines,
 )
+from rocket_conformance.store_verdict.observations import Place, as_releases_do
 from rocket_golden import open_damaged, open_store
 from verb_run import Verb
 
@@ -39,13 +43,31 @@ def test_a_baseline_excuses_places_of_one_kind(tmp_path: Path) -> None:
     assert report.exit_code == 1
     failing = [line.id for line in report.cases if line.verdict == "diverged" and not line.baselined]
     assert failing == ["IDX-PUT-7/store-entry-prev_entry"]
-    assert verdict_lines(judged, report)[-1].startswith("not conformant: IDX-PUT-7 (")
+    last = verdict_lines(judged, report)[-1]
+    assert last.startswith("not conformant: IDX-PUT-7 (")
+    assert ", 1 broken, " in last
     assert (
         store_report(
             one_broken(tmp_path / "2"), baseline=Baseline((Excuse("IDX-PUT-7/store", "diverged", "all"),))
         ).exit_code
         == 1
     )
+
+
+def test_twenty_places_of_a_kind_are_kept_and_all_are_counted() -> None:
+    seen = Observations()
+    for number in range(25):
+        seen.breaks("CQ-PUT-7", Place("f", number, "size", 1, 2))
+    assert (len(seen.broken["CQ-PUT-7"]), seen.kinds["CQ-PUT-7"].total()) == (20, 25)
+    seen.leave_out(("CQ-",), "left out")
+    assert (seen.broken, seen.notes) == ({}, {"left out": 25})
+
+
+def test_releases_of_one_difference_are_a_range_or_one() -> None:
+    found: list[Any] = [
+        SimpleNamespace(first=one, last=last) for one, last in (("4.0", "4.0"), ("4.2", "4.4"))
+    ]
+    assert as_releases_do(found) == "as releases 4.0 and 4.2 to 4.4 do"
 
 
 def test_a_required_family_that_is_not_exercised_is_incomplete(tmp_path: Path) -> None:

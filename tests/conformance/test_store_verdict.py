@@ -422,14 +422,34 @@ def test_offsets_of_light_queues_in_steps_of_two(tmp_path: Path) -> None:
     assert broken.keys() == {"CQ-LMQ-4"}
 
 
-@pytest.mark.parametrize(("behind", "outcome"), [(0, "held"), (1, "broken")])
-def test_the_time_of_the_log_after_a_pause(behind: int, outcome: str, tmp_path: Path) -> None:
-    """CKP-6: a broker that a workload watched for 13 s has flushed thoroughly in them."""
+@pytest.mark.parametrize(
+    ("times", "flushed", "outcome"),
+    [
+        ((0, 1_000, 13_000), 1_000, "held"),
+        ((0, 1_000, 13_000), 999, "broken"),
+        ((0, 12_000), 0, "held"),
+        ((0, 11_999), 0, "not exercised"),
+    ],
+)
+def test_the_time_of_the_log_after_a_pause(
+    times: Sequence[int], flushed: int, outcome: str, tmp_path: Path
+) -> None:
+    """CKP-6: a broker that a workload watched for 12 s has flushed thoroughly in them."""
     log = b""
-    for number, time in enumerate((BEGIN, BEGIN + 1_000, BEGIN + 14_000)):
-        log += record(len(log), topic=b"T", body=b"x", queue_offset=number, store_timestamp=time)
+    for number, time in enumerate(times):
+        log += record(len(log), topic=b"T", body=b"x", queue_offset=number, store_timestamp=BEGIN + time)
     store = own_store(tmp_path / "store", log)
-    overwrite(store / "checkpoint", 0, (BEGIN + 1_000 * (1 - behind)).to_bytes(8))
+    overwrite(store / "checkpoint", 0, (BEGIN + flushed).to_bytes(8))
     manifest = Manifest(0, "4.9.3", sent=[Sent("T", 0, 0, 0, "", "", 1, "raw_batch", raw="")])
     assert judge_store(store, manifest=manifest).outcome("CKP-6") == outcome
     assert judge_store(store).outcome("CKP-6") == "not exercised"
+
+
+@pytest.mark.parametrize("kills", [0, 1])
+def test_a_delayed_message_comes_twice_only_after_a_kill(kills: int, tmp_path: Path) -> None:
+    properties, log = b"UNIQ_KEY\1A\2DELAY\x011\2", b""
+    for number in range(2):
+        log += record(len(log), body=b"x", properties=properties, queue_offset=number)
+    store = own_store(tmp_path / "store", log)
+    manifest = Manifest(0, "4.9.3", kills=kills, sent=[Sent("T", 0, 0, 0, "A", "", 1, "send")])
+    assert ("LOG-REC-1" in judge_store(store, manifest=manifest).observations.broken) == (not kills)

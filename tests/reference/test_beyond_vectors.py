@@ -5,6 +5,7 @@ The vectors of the real jar hold the rest of IDX, CQ, LOG-DSP and CKP: `tests/co
 
 import itertools
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,11 @@ from rocket_reference import (
     IndexFile,
     IndexService,
     JavaError,
+    MappedFileQueue,
+    Rules,
     UnspecifiedError,
     checkpoint,
+    java,
     open_index_file,
     read_checkpoint,
 )
@@ -108,6 +112,46 @@ def test_cq_trunc_of_one_unit_files_is_unspecified(tmp_path: Path) -> None:
     queue.put(0, 10, 1, 0)
     with pytest.raises(UnspecifiedError):
         queue.truncate(5)
+
+
+def test_idx_svc_18_the_least_time_of_a_full_file_counts(tmp_path: Path) -> None:
+    """`IndexService.flush` 347-366 asks for more than 0."""
+    index = service(tmp_path, entries=2)
+    for number, time in ((1, 1), (2, T0)):
+        index.build(replace(message(number), store_timestamp=time))
+    assert index.settle() == 1
+
+
+def test_a_file_whose_end_is_beyond_a_long_begins_before_any_offset(tmp_path: Path) -> None:
+    """The sum of `MappedFileQueue.truncateDirtyFiles` 107 is negative, and so the file stays."""
+    (tmp_path / "9223372036854775800").write_bytes(bytes(20))
+    queue = MappedFileQueue(tmp_path, 20)
+    assert queue.load()
+    queue.truncate_dirty_files(0)
+    assert len(queue.mapped_files) == 1
+
+
+def test_a_queue_begins_at_its_last_unit_if_the_log_does(tmp_path: Path) -> None:
+    """`ConsumeQueue.correctMinOffset` 574 of 5.5.0: only a last record before the log's begin leaves no valid unit."""
+    queue = ConsumeQueue(tmp_path, "T", 0, 200, rules=Rules(searches_minimum=True))
+    for number in range(2):
+        queue.put(10 * number, 10, 1, number)
+    queue.correct_min(10)
+    assert queue.bounds().min == 1
+
+
+@pytest.mark.parametrize(
+    ("dividend", "divisor", "quotient", "remainder"),
+    [(5, 3, 1, 2), (5, -3, -1, 2), (-5, 3, -1, -2), (-5, -3, 1, -2)],
+)
+def test_division_as_the_jls_has_it(dividend: int, divisor: int, quotient: int, remainder: int) -> None:
+    """The examples of JLS 15.17.2 and 15.17.3."""
+    assert (java.div(dividend, divisor), java.rem(dividend, divisor)) == (quotient, remainder)
+
+
+def test_digits_of_two_chars_are_none() -> None:
+    with pytest.raises(JavaError, match="NumberFormatException"):
+        java.parse_long("\U0001d7cf")  # a mathematical bold 1
 
 
 def test_ckp_1_bytes_and_files_that_are_no_checkpoint(tmp_path: Path) -> None:
