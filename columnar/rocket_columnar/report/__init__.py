@@ -2,5 +2,5 @@
 
 from rocket_columnar.report.causes import FindingGroup
 from rocket_columnar.report.configured import log_folders, mismatches, rebuild_warnings
-from rocket_columnar.report.cures import REPAIRED, REPAIRED_LATER, LogChoices, Shell, messages_in
+from rocket_columnar.report.cures import REPAIRED, REPAIRED_LATER, LogChoices, Shell, gone_with, messages_in
 from rocket_columnar.report.store_report import AuditReport, audit, report_on

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ from rocket_spec.printable import shell_word
 
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
-from rocket_columnar.log import RequestScan, TopicNames, log_tail
+from rocket_columnar.log import RequestScan, TopicNames, each_units, log_tail
 from rocket_columnar.restart import predict
 from rocket_columnar.store import StoreFile, of_usual_size, offset_name, sized
 
@@ -333,6 +333,33 @@ def messages_in(file: StoreFile, begin: int, end: int, held: NDArray[np.int64] |
                 counted &= np.isin(batch.phy_offset, held)
             total += int(np.count_nonzero(counted))
     return total
+
+
+def gone_with(store: Store, names: Collection[str], dispatched_from: int) -> dict[str, int]:
+    """The messages that consumers do not get any more without some files, of each log and queue file.
+
+    Args:
+        store: with these files.
+        names: of the files.
+        dispatched_from: physical offset from which a start without them dispatches into the queues.
+    """
+    gone: dict[str, int] = {}
+    for file in (file for file in store.listed if file.name in names):
+        if file.kind == "log":
+            gone[file.name] = messages_in(file, 0, store.end)
+        elif file.kind == "queue":
+            found = (units for _, units in each_units(file))
+            gone[file.name] = sum(
+                int(
+                    np.count_nonzero(
+                        (store.begin <= one["phy_offset"])
+                        & (one["phy_offset"] < dispatched_from)
+                        & (one["size"] > 0)
+                    )
+                )
+                for one in found
+            )
+    return gone
 
 
 # The commands of each cure.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,7 +73,7 @@ def audit(
     settings = read_settings(store, commitlog, geometry, broker_conf)
     path, facts = settings.store, settings.open(rocketmq_profile, user)
     if restart:
-        _restart(settings, facts.without(without) if without else facts, as_json=as_json)
+        _restart(settings, facts, without or (), as_json=as_json)
         return
     if report is not None:
         from rocketspec.verbs.audit.report_page import check_directory, write_page
@@ -109,12 +110,13 @@ def _check(level: str, *, restart: bool, prometheus: Path | None, report: Path |
             raise UsageError(f"--restart cannot be combined with {name}")
 
 
-def _restart(settings: StoreOptions, store: Store, *, as_json: bool) -> None:
-    from rocket_columnar.report import Shell
+def _restart(settings: StoreOptions, whole: Store, without: Sequence[str], *, as_json: bool) -> None:
+    from rocket_columnar.report import Shell, gone_with
     from rocket_columnar.restart import predicted
 
-    from rocketspec.verbs.audit.view import show, show_running
+    from rocketspec.verbs.audit.view import show, show_gone, show_running
 
+    store = whole.without(without) if without else whole
     warn(settings, store)
     with progress("reading", unit="bytes") as step:
         found = predicted(store, on_progress=step)
@@ -123,6 +125,9 @@ def _restart(settings: StoreOptions, store: Store, *, as_json: bool) -> None:
         raise typer.Exit(option.FINDINGS)
     usual, safe = found
     index_safe = settings.conf is not None and settings.conf.index_safe
+    plan = safe if index_safe else usual
+    gone = gone_with(whole, without, plan.dispatch_from)
+    show_gone(gone, as_json=as_json)
     conf = None if settings.conf is None else settings.conf.path
     shell = Shell.of(settings.store, settings.options, conf)
     show(
@@ -133,6 +138,5 @@ def _restart(settings: StoreOptions, store: Store, *, as_json: bool) -> None:
         index_safe=index_safe,
         indexing=store.index_enabled,
     )
-    plan = safe if index_safe else usual
-    if not plan.safe:
+    if not plan.safe or any(gone.values()):
         raise typer.Exit(option.FINDINGS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -136,6 +136,15 @@ def show(
         elif len(plan.lost):
             say("cure: start the broker, stop it cleanly, and rebuild the index as an audit then prints it")
             typer.echo(f"  {shell.verb('audit')}")
+
+
+def show_gone(gone: Mapping[str, int], *, as_json: bool) -> None:
+    """Prints the number of messages that go with each file."""
+    for name, count in gone.items():
+        if as_json:
+            write_json({"without": name, "messages": count})
+        else:
+            say(f"gone with {name}: {counted(count, 'message')}, which no start brings back to consumers")
 
 
 def show_running(store: Path, reason: str, *, as_json: bool) -> None:
