@@ -145,9 +145,10 @@ def conform(
     of_store = {
         "--commitlog": commitlog, "--broker-conf": broker_conf, "--geometry": geometry, "--workload": workload,
     }  # fmt: skip
-    for name, value in of_store.items() if store is None else ():
+    of_adapter = {"--select": select, "--fail-fast": fail_fast, "--check-schema": check_schema}
+    for name, value in (of_store if store is None else of_adapter).items():
         if value:
-            raise UsageError(f"{name} requires --store")
+            raise UsageError(f"{name} {'requires' if store is None else 'cannot be combined with'} --store")
     _refuse_outputs(report, write_baseline, baseline, [*filter(None, (store, *(commitlog or ())))])
     if store is not None and (command or rocketmq or oracle):
         raise UsageError("--store and COMMAND, --rocketmq or --oracle are mutually exclusive")

@@ -52,6 +52,8 @@ def repair(
     from rocket_columnar.report import Shell
 
     settings = read_settings(store, commitlog, geometry, broker_conf)
+    if offsets not in (None, "end"):
+        Path(offsets).stat()  # it is read only if an offset needs it
     target = engine.Target(
         settings.store,
         settings.commitlog,

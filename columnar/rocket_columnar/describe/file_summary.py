@@ -31,12 +31,13 @@ def summarise(file: StoreFile, *, on_progress: Callable[[int, int], None] | None
     `on_progress` is called with the bytes that were read, and those of the file.
 
     Raises:
-        UsageError: for an index file; use `occupancy`.
+        UsageError: for an index file; use `occupancy`. For a file of `config/`, whose rows are all there is to know.
         FormatError: bytes that cannot be decoded.
         OSError: the file cannot be read.
     """
     if file.kind not in _KINDS:
-        raise UsageError(f"{file.path}: an index file")
+        what = "an index file" if file.kind == "index" else "a file with tables; use `rocketspec decode`"
+        raise UsageError(f"{file.path}: {what}")
     return {"size": file.path.stat().st_size} | _KINDS[file.kind](file, on_progress)
 
 

@@ -121,6 +121,15 @@ def query(
     place = option.use_zone(time_zone)
     option.be_gentle(gentle=gentle, rate=rate)
     if (queue, at, offset) != (None, None, None):
+        searches = {
+            "--key": key, "--unique-key": unique_key, "--offset-id": offset_id, "--begin": begin, "--end": end, "--max": max_num,
+            "--exact": exact or None, "--all": every or None, "--scan": scan or None, "--explain": explain or None, "--group": group,
+        }  # fmt: skip
+        other = next((name for name, value in searches.items() if value is not None), None)
+        if other is not None:
+            raise UsageError(
+                f"{other} cannot be combined with --queue, --at and --offset: no message is searched for"
+            )
         facts = read_settings(store, commitlog, None, broker_conf).open()
         time = None if at is None else option.read_time(at, "--at", place)
         _in_queue(facts, (topic, queue), (time, offset), body=body, as_json=as_json)
