@@ -41,7 +41,7 @@ def mismatches(store: Store, conf: BrokerConf) -> list[Finding]:
         _folder_left_out(conf, store),
         _light_mismatch(conf, store),
     )
-    return [*_unmounted(conf, store), *filter(None, found)]
+    return [*_unmounted(conf, store), *(one for one in found if one)]
 
 
 def _unmounted(conf: BrokerConf, store: Store) -> Iterator[Finding]:
@@ -169,11 +169,7 @@ def _geometry_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
 
 
 def _geometry_text(conf: BrokerConf, seen: Geometry) -> str:
-<<<<<<< HEAD
     """The difference of the geometry; empty if a broker lengthens the files, and finds each entry where it was."""
-=======
-    """A sentence on how the geometry differs; empty if a broker lengthens the files, and finds each entry where it was."""
->>>>>>> 5d8819d6 (Options that a verb would ignore are refused: --key with --queue, --select with --store, --workload without it)
     wanted = conf.geometry
     if seen.hash_slot_num == wanted.hash_slot_num and seen.index_num <= wanted.index_num:
         return ""
