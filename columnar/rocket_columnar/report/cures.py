@@ -165,18 +165,18 @@ class LogChoices:
             lambda name, end: messages_in(next(file for file in store.logs if file.name == name), 0, end)
         )
         before, after = _around_gap(store)
-        choices = [
-            _predicted(store, resized, moved, count)
-            for resized, moved in (
-                ({}, ()),
-                (lengths, ()),
-                ({}, tuple(lengths)),
-                (lengths, tuple(others)),
-                ({}, tuple(damaged)),
-                ({}, after),
-                ({}, before),
-            )
-        ]
+        usual = tuple(lengths.items())
+        asked: Sequence[tuple[tuple[tuple[str, int], ...], tuple[str, ...]]] = (
+            ((), ()),
+            (usual, ()),
+            ((), tuple(lengths)),
+            (usual, tuple(others)),
+            ((), tuple(damaged)),
+            ((), after),
+            ((), before),
+        )
+        different = dict.fromkeys(asked)
+        choices = [_predicted(store, dict(resized), moved, count) for resized, moved in different]
         foreign = any(
             finding.foreign for finding in found
         )  # of such a file consumers get nothing but wrong bytes

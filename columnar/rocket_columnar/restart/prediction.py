@@ -325,9 +325,9 @@ def restart(store: Store | Path | str, *, index_safe: bool = False, **known: Any
     return safe if index_safe else usual
 
 
-def predict(store: Store, *, index_safe: bool = False) -> Restart:
-    """What a start would do to the files of a store, which need not be as they are on the disk; as `restart`."""
-    return _predicted(store, WorkDone(None), profile(GROUND), index_safe=index_safe)
+def predict(store: Store) -> Restart:
+    """What a start would do to the files of a store, which need not be as they are on the disk; as `restart`, but for lost keys."""
+    return _predicted(store, WorkDone(None), profile(GROUND), index_safe=False, keys=False)
 
 
 def restarts(
@@ -403,10 +403,12 @@ def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
     }
 
 
-def _predicted(store: Store, work: WorkDone, release: Profile, *, index_safe: bool) -> Restart:
+def _predicted(
+    store: Store, work: WorkDone, release: Profile, *, index_safe: bool, keys: bool = True
+) -> Restart:
     """The start on the files of a plan; one that is not a broker's file prevents it (`MappedFileQueue.doLoad`)."""
     stray = [found for found in store.once(planned) if found.code in _REFUSED and found.severity != "note"]
-    found = _loaded(store, work, release, index_safe=index_safe)
+    found = _loaded(store, work, release, index_safe=index_safe, keys=keys)
     if stray:
         return replace(found, refused=f"{stray[-1].file}: {stray[-1].message}")
     other = store.refusal
@@ -418,7 +420,7 @@ def _predicted(store: Store, work: WorkDone, release: Profile, *, index_safe: bo
     return replace(found, refused=refused, unlisted=unlisted, forgotten=tuple(forgotten))
 
 
-def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool) -> Restart:
+def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool, keys: bool) -> Restart:
     clean = store.clean
     framed = [file for file in store.logs if file.framed]
     refused = refusal(store) or ext_refusal(store)
@@ -444,7 +446,8 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool)
         begin = dispatch_from if later else behind
         again = dispatched_again(store, queues, begin, end, recovered_from=None if clean else walk_from)
     begin = min(store.indexed_from(dispatch_from), max(dispatch_from, end))
-    lost = _lost(store, [one.file for one in indexes], [(-1, begin), *again.stated], end, work)
+    passed = [(-1, begin), *again.stated]
+    lost = _lost(store, [one.file for one in indexes], passed, end, work) if keys else LostKeys.none()
     refused = None if release.rules.get("checks_room") else too_long_record(store, end)
     if refused is not None:  # the index was loaded before that
         return Restart(clean, refused, walk_from, end, dispatch_from, (*indexes,), (), lost)
