@@ -85,6 +85,8 @@ def run_command(arguments: list[str]) -> int:
     except OSError as error:
         _settle_stdout()
         return 0 if isinstance(error, BrokenPipeError) else _failed(error_line(error), UNREADABLE)
+    except SystemExit:  # typer's own for a closed pipe: it takes the error before it comes here
+        return 0
     except KeyboardInterrupt:
         return INTERRUPTED
     return int(status)
