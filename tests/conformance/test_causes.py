@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 from rocket_conformance.attribution import Cause
-from rocket_conformance.misreadings import MISREADINGS, Mutant
+from rocket_conformance.misreadings import MISREADINGS, Mutant, library_of
 from rocket_conformance.pages import render_report
 from rocket_conformance.planning import CaseState, plan
 from rocket_conformance.protocol import Hello
+from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.report import (
     Baseline,
     CaseLine,
@@ -24,6 +25,7 @@ from rocket_conformance.report import (
     render_markdown,
 )
 from rocket_conformance.running import Options, run
+from rocket_conformance.transport import open_handler
 
 from tools.cause_scores import pairs, score, triples
 
@@ -221,10 +223,28 @@ def test_a_fault_that_only_drawn_lists_show_is_named() -> None:
     assert first.title.endswith("same answers and bytes in all 3 properties in which it would show")
 
 
+def test_the_example_of_a_cause_shows_that_cause_alone() -> None:
+    """A count that is found anew moves the begin in most cases of IDX-HDR-4, too, and differs there first."""
+    names = {"count-found-by-reading-the-entries", "slot-of-an-earlier-file-not-counted"}
+    planted = frozenset(item for item in MISREADINGS if item.name in names)
+    options = Options(
+        select=["IDX-LOAD-1/[a-p]*", "IDX-HDR-4/*", "IDX-FILE-5/*"], examples=3, shrink_seconds=0
+    )
+    with open_handler(ReferenceAdapter(library_of(planted))) as transport:
+        report = run(transport, options)
+    items = [item for item in account_of(report).items if item.kind == "cause"]
+    assert len(items) == len(planted)
+    for item in items:
+        (mutant,) = (one for one in planted if one.words in item.title)
+        with mutant.open() as transport:
+            alone = run(transport, replace(options, select=[item.example.id]))
+        assert alone.cases[0].divergence == item.example.divergence
+
+
 @pytest.mark.parametrize("doubted", [(True, False), (False, True)])
 def test_a_doubt_in_one_part_of_a_store_is_one_in_both(doubted: tuple[bool, bool]) -> None:
     states = tuple(map(CaseState, plan(select=["IDX-HASH-*"])))
-    one, other = (Cause(MISREADINGS[:1], states, len(states), doubted=doubt) for doubt in doubted)
+    one, other = (Cause(MISREADINGS[:1], states, len(states), states[0], doubted=doubt) for doubt in doubted)
     assert one.is_sure != other.is_sure
     assert not one.with_more(other).is_sure
 

@@ -1,13 +1,14 @@
 """Attributes the failures of a run: the places where they differ, and the misreadings that give exactly the same."""
 # pyright: reportUnusedImport=false
 
-from rocket_conformance.attribution.causes import MOST_RUNS, Cause, find_causes, part_of
+from rocket_conformance.attribution.causes import MOST_RUNS, Cause, find_causes
 from rocket_conformance.attribution.evidence import (
     Evidence,
     Simulation,
+    as_examples,
     can_be_run,
     elsewhere,
-    example_of,
     is_same,
+    part_of,
     place_of,
 )

@@ -17,7 +17,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Self
 
-from rocket_conformance.attribution.evidence import CaseState, Evidence, can_be_run, distance, is_same
+from rocket_conformance.attribution.evidence import (
+    CaseState,
+    Evidence,
+    as_examples,
+    can_be_run,
+    distance,
+    family_of,
+    is_same,
+    part_of,
+)
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.misreadings import Mutant
 
@@ -56,17 +65,6 @@ class _Outcome(NamedTuple):
     exact: bool
     passes: bool
     distance: float
-
-
-def family_of(clause: str) -> str:
-    """The family of a clause, such as `IDX-SEL`."""
-    return clause.rpartition("-")[0]
-
-
-def part_of(clause: str) -> str:
-    """The part of a store that a clause is about; decoding of text shows in the log."""
-    head = clause.partition("-")[0]
-    return "LOG" if head == "UTF8" else head
 
 
 @dataclass
@@ -158,7 +156,9 @@ class Search:
             self._add()
         rest = [failure for failure in self.properties if not self.outcome(self.found, failure).exact]
         near = [
-            mutant for mutant in self._suspects() if any(self._fits(mutant, item) for item in rest[:_SAMPLE])
+            mutant
+            for mutant in self._suspects()
+            if any(self.gives([*self.found, mutant], item) for item in rest[:_SAMPLE])
         ]
         if near:
             self.taken_out.update(mutant for mutant in self.evidence.misreadings if mutant not in near)
@@ -175,11 +175,11 @@ class Search:
             if mutant not in self.found and mutant not in self.refuted | self.taken_out
         ]
 
-    def _fits(self, mutant: Mutant, failure: CaseState) -> bool:
-        """Whether the set with a misreading gives what was seen of the smallest failing list."""
+    def gives(self, misreadings: Iterable[Mutant], failure: CaseState) -> bool:
+        """Whether misreadings give what was seen of the smallest failing list."""
         trial = failure.shown
         self._count()
-        shown = self.evidence.simulation.observe(frozenset((*self.found, mutant)), trial.case, trial.expected)
+        shown = self.evidence.simulation.observe(frozenset(misreadings), trial.case, trial.expected)
         return shown is not None and trial.actual is not None and is_same(trial.actual, shown)
 
     def _worst(self) -> Mutant | None:
@@ -312,6 +312,9 @@ _MOST_TOGETHER: Final = 8
 _MOST_ALIKE: Final = 3
 """Maximum number of misreadings of one cause that give the same."""
 
+_READABLE: Final = 12
+"""Number of operations up to which a person can read an example."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:
@@ -321,6 +324,7 @@ class Cause:
         misreadings: it, and those of its family that come to the same in all that is claimed.
         failures: what is claimed.
         shows: the number of failing cases in which it would show, or of properties if no other case shows it.
+        example: the case to show: one that it gives alone, if there is one.
         sampled: properties of which too many lists failed to run all, and the first ones show exactly it, too.
         together: causes that hide it in cases that pass: to mend it alone would break those.
         hidden: misreadings that make no difference beside the causes: the implementation may have them, too.
@@ -330,6 +334,7 @@ class Cause:
     misreadings: tuple[Mutant, ...]
     failures: tuple[CaseState, ...]
     shows: int
+    example: CaseState
     sampled: tuple[CaseState, ...] = ()
     together: tuple[Mutant, ...] = ()
     hidden: tuple[Mutant, ...] = ()
@@ -502,6 +507,7 @@ class _Claims(Search):
                 misreadings=alike[mutant],
                 failures=failures,
                 shows=len(failures or lists) + len(alike_kept),
+                example=self._example(mutant, (*failures, *lists)),
                 sampled=tuple(lists),
                 together=tuple(other for other in self.found if other in together.get(mutant, ())),
                 hidden=tuple(other for other, seen in self._hidden.items() if seen & names),
@@ -513,6 +519,14 @@ class _Claims(Search):
             )
             found.append(cause)
         return tuple(found)
+
+    def _example(self, mutant: Mutant, claimed: Sequence[CaseState]) -> CaseState:
+        """The first short one that it gives alone, as others of the set may show there, too, and even first."""
+        ordered = as_examples(claimed, mutant.clause)
+        ordered.sort(key=lambda item: len(item.shown.case.ops) > _READABLE)
+        with suppress(EnoughError):
+            return next((item for item in ordered if self.gives([mutant], item)), ordered[0])
+        return ordered[0]
 
     def _otherwise(self, mutant: Mutant, names: Collection[str]) -> list[CaseState]:
         """Other failing cases in which a misreading would show."""

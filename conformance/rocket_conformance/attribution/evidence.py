@@ -22,6 +22,17 @@ _MOST_BYTES: Final = 400
 """Differing bytes that are counted of one file; more are as far."""
 
 
+def family_of(clause: str) -> str:
+    """The family of a clause, such as `IDX-SEL`."""
+    return clause.rpartition("-")[0]
+
+
+def part_of(clause: str) -> str:
+    """The part of a store that a clause is about; decoding of text shows in the log."""
+    head = clause.partition("-")[0]
+    return "LOG" if head == "UTF8" else head
+
+
 def can_be_run(case: Case, expected: Observation) -> bool:
     """Whether a case is small enough to be run once for each misreading."""
     return all(image.size <= _LARGEST for images in (case.files, expected.files) for image in images.values())
@@ -159,7 +170,7 @@ def _first_place(failure: CaseState) -> str | None:
 
 def _is_shown(failure: CaseState) -> bool:
     """Whether it differs first in what its clause is about."""
-    family = failure.clause.rpartition("-")[0]
+    family = family_of(failure.clause)
     known = _ABOUT.get(family) or _ABOUT.get(family.partition("-")[0], ("",))
     place = _first_place(failure)
     return place is not None and place.startswith(known)
@@ -175,8 +186,8 @@ def elsewhere(failures: Sequence[CaseState]) -> list[str]:
     return [str(place) for place, _ in Counter(map(_first_place, failures)).most_common(_MOST_PLACES)]
 
 
-def example_of(failures: Iterable[CaseState], clause: str = "") -> CaseState:
-    """The failure, of at least one, that a person can read: of the clause and different in what it is about, and small."""
+def as_examples(failures: Iterable[CaseState], clause: str = "") -> list[CaseState]:
+    """The failures, those first that a person can read: of the clause and different in what it is about, and small."""
 
     def order(failure: CaseState) -> tuple[Any, ...]:
         found, case = failure.shown.found, failure.shown.case
@@ -189,4 +200,4 @@ def example_of(failures: Iterable[CaseState], clause: str = "") -> CaseState:
         )
         return clause not in {"", failure.clause}, not _is_shown(failure), not found, *size
 
-    return min(failures, key=order)
+    return sorted(failures, key=order)

@@ -15,9 +15,9 @@ from rocket_conformance.attribution import (
     MOST_RUNS,
     Evidence,
     Simulation,
+    as_examples,
     can_be_run,
     elsewhere,
-    example_of,
     find_causes,
     place_of,
 )
@@ -126,7 +126,7 @@ class Concluder:
         by_clause: dict[str, list[CaseState]] = {}
         for failure in failures:
             by_clause.setdefault(failure.clause, []).append(failure)
-        self.examples = {clause: example_of(group).id for clause, group in by_clause.items()}
+        self.examples = {clause: as_examples(group)[0].id for clause, group in by_clause.items()}
         self.elsewhere = {
             clause: places for clause, group in by_clause.items() if (places := elsewhere(group))
         }
@@ -168,7 +168,7 @@ class Concluder:
                 "properties": [failure.id for failure in cause.sampled],
                 "together": [_titled(mutant) for mutant in cause.together],
                 "hidden": [_titled(mutant) for mutant in cause.hidden],
-                "example": example_of((*cause.failures, *cause.sampled), cause.misreadings[0].clause).id,
+                "example": cause.example.id,
             }
             for cause in found
         ]
