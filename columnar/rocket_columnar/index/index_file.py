@@ -192,7 +192,7 @@ class IndexFile:
         self._slots = abs(hash_slot_num)  # Java's remainder has the sign of the hash, never negative
         self._entries = to_i32(_HEADER_SIZE + _SLOT_SIZE * hash_slot_num)
         self._size = to_i32(self._entries + ENTRY_SIZE * index_num)
-        self._header = asdict(IndexHeader())
+        self._header: dict[str, int] = asdict(IndexHeader())
         self._image = FilePrefix(path, self._size) if read_only else None
         self._mapping: Mapping = map_file(path, self._size) if self._image is None else self._image.memory
         try:

@@ -55,8 +55,8 @@ class Redispatched(NamedTuple):
     Attributes:
         stuck: why dispatch never passes one of them, or None.
         lost: those that get no unit.
-        stated: of each record with keys that states an offset after its own: its own, and the stated one, up to which no other
-            record is indexed (`IndexService.buildIndex` 201-205).
+        stated: position and stated offset of each record with keys that states a later offset than its position: no record
+            between the two is indexed (`IndexService.buildIndex` 201-205).
         end: physical offset from which the dispatch goes on after a recovery: after the log's end only if a record states that.
         topics: those of records that no queue had before, each with its number of queues.
     """
