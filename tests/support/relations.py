@@ -28,6 +28,8 @@ Relation = Callable[[Subject], Iterator[str]]
 _REFUSES: Final = re.compile("refuses to start|does not start|never returns")
 _STOPS: Final = re.compile("recovery stop here|a recovery (cuts|truncates) the log here")
 _PASSES: Final = re.compile("goes on after it")
+_HEAD: Final = 128
+"""Bytes in which the fields are that a finding on a record names, and its entry's header."""
 _RECORD: Final = re.compile(r"physical offset [\d,]*\d")
 _ASKED: Final = 40
 """Keys that are asked of one store."""
@@ -53,7 +55,7 @@ def a_finding_states_where_a_start_ends_the_log(subject: Subject) -> Iterator[st
     for one in found:
         at = begins[one.file] + (one.offset or 0)
         ends = start.walk_from <= at < start.log_end and _STOPS.search(one.message)
-        if ends or (start.log_end <= at and _PASSES.search(one.message)):
+        if ends or (0 <= at - start.log_end < _HEAD and _PASSES.search(one.message)):
             yield f"{one.file} at {one.offset}: {one.message}, --restart: {start.walk_from} to {start.log_end}"
     if start.unread and not any(one.code.startswith("log.") for one in subject.report):
         yield f"--restart leaves out {start.unread} bytes of the log, audit: {subject.faults}"

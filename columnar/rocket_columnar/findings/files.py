@@ -197,7 +197,7 @@ def _misplaced_finding(file: StoreFile, gap: Gap, at: int, recorded: int) -> Fin
     text = f"found a record that states physical offset {recorded:,}, expected {begin:,}, its position"
     if not is_alone:
         text += (
-            f"; physical offsets {begin:,} to {gap.end:,} contain no record of their place: a start takes this one for sound, "
+            f"; physical offsets {begin:,} to {gap.end:,} contain no record of their place: a start that reads it takes it for sound, "
             "and goes on after it"
         )
         return finding("log.position", file.name, place, text)

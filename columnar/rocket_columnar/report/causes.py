@@ -188,7 +188,7 @@ def _log_end(left: Sequence[Finding], store: Store | None) -> list[Finding]:
 def _log_end_beside(left: Sequence[Finding], store: Store | None) -> list[Finding]:
     """Also a last file that was cut."""
     found = _log_end(left, store)
-    if store is None or not (found and store.once(log_beside)):
+    if store is None or not found or not len(store.once(log_beside)):
         return []
     names = end_files(store)
     return [one for one in left if one.code in _LOG_DAMAGE and one.file in names] + found

@@ -36,7 +36,7 @@ def mismatches(store: Store, conf: BrokerConf) -> list[Finding]:
         _mode_mismatch(conf, store),
         _size_mismatch(conf, sized(store.queues), conf.queue_file_size),
         _size_mismatch(conf, sized(store.logs), conf.log_file_size),
-        conf.ext_file_size and _size_mismatch(conf, sized(store.exts), conf.ext_file_size),
+        _size_mismatch(conf, sized(store.exts) if conf.ext_file_size else [], conf.ext_file_size or 0),
         _geometry_mismatch(conf, store),
         _folder_left_out(conf, store),
         _light_mismatch(conf, store),

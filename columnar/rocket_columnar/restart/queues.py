@@ -44,6 +44,10 @@ def max_after_start(store: Store, topic: str, queue_id: int) -> int:
 
 
 _TAKEN: Final = "an older message has its place in the queue (CQ-PUT-2)"
+_ASTRAY: Final = (
+    "its unit leads to the physical offset that the record states, and not to the record (LOG-REC-7)"
+)
+_BUILT: Final = "it states a physical offset up to which the queue takes all for built (CQ-PUT-1)"
 _STATED: Final = (
     "a record before it states a later physical offset, up to which the queue takes all for built (CQ-PUT-1)"
 )
@@ -190,19 +194,25 @@ class _RecordPuts:
             place = self.places.setdefault(queue, _Place())
             ends = batch.phy_offset[rows] + batch.size[rows]
             new = ends > place.max_phy_offset  # else they were built before: CQ-PUT-1
-            if place.stated:
-                self._lose(queue, place, batch.queue_offset[rows[~new]], at[rows[~new]], _STATED)
+            astray = bool((batch.phy_offset[rows] != at[rows]).any())  # then it is a batch of its own
+            if place.stated or astray:
+                why = _STATED if place.stated else _BUILT
+                self._lose(queue, place, batch.queue_offset[rows[~new]], at[rows[~new]], why)
             if new.any():
-                self._put(queue, place, batch.queue_offset[rows[new]], at[rows[new]])
+                self._put(queue, place, batch.queue_offset[rows[new]], at[rows[new]], astray=astray)
                 place.max_phy_offset = int(ends[-1])
                 place.stated = bool(batch.phy_offset[rows[-1]] > at[rows[-1]])
 
-    def _put(self, queue: tuple[str, int], place: _Place, offsets: np.ndarray, starts: np.ndarray) -> None:
+    def _put(
+        self, queue: tuple[str, int], place: _Place, offsets: np.ndarray, starts: np.ndarray, *, astray: bool
+    ) -> None:
         if place.next is None:
             place.next = int(offsets[0])
         taken = units_taken(offsets, place.next)
         place.next += int(np.count_nonzero(taken))
         self._lose(queue, place, offsets[~taken], starts[~taken], _TAKEN)
+        if astray:
+            self._lose(queue, place, offsets[taken], starts[taken], _ASTRAY)
 
     def _lose(
         self, queue: tuple[str, int], place: _Place, offsets: np.ndarray, starts: np.ndarray, reason: str
