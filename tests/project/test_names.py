@@ -265,7 +265,7 @@ def words() -> frozenset[str]:
     return frozenset(found | {part for word in found for part in word.split(".")})
 
 
-EXTRAS: Final = tomllib.loads(text_of("pyproject.toml"))["project"]["optional-dependencies"].keys()
+EXTRAS: Final[set[str]] = {*tomllib.loads(text_of("pyproject.toml"))["project"]["optional-dependencies"]}
 
 
 def test_names_of_code_exist() -> None:
