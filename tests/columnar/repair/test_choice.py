@@ -10,7 +10,7 @@ from rocket_columnar.config import load_config
 from rocket_columnar.consumers import moved_offsets
 from rocket_columnar.facts import Store
 from rocket_columnar.rebuild import rebuild
-from rocket_columnar.repair import RepairPlan, Target, plan_repair, repair, undo
+from rocket_columnar.repair import Outlook, RepairPlan, Target, plan_repair, repair, undo
 from rocket_columnar.report import audit
 from rocket_golden import open_store, truth
 from store_bytes import contents, overwrite, own_contents
@@ -23,6 +23,30 @@ ORDERS = f"consumequeue/Orders/0/{0:020}"
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     return open_store("mixed", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("after", "why"),
+    [
+        (Outlook(None, 10, 100, 2, 0), ""),
+        (Outlook("a file", 10, 100, 2, 0), "no broker would start: a file"),
+        (Outlook(None, 9, 100, 2, 0), "a start would keep 9 messages, not 10"),
+        (Outlook(None, 10, 99, 2, 0), "a start would end the log at 99, not at 100"),
+        (Outlook(None, 10, 100, 2, 1), "an audit has 1 errors and warnings of files, not 0"),
+        (Outlook(None, 10, 100, 3, 0), "an audit has 3 errors and warnings, not 2"),
+    ],
+)
+def test_what_is_worse(after: Outlook, why: str) -> None:
+    assert after.worse_than(Outlook(None, 10, 100, 2, 0)) == why
+
+
+def test_a_message_after_the_log_s_end_is_not_subtracted_twice(store: Path) -> None:
+    """The last record has a wrong magic: a start keeps all messages before it."""
+    records = sorted(line["phy_offset"] for line in truth("mixed") if line["type"] == "log_record")
+    end = records[-1]
+    units = {line["phy_offset"] for line in truth("mixed") if line["type"] == "queue_unit"}
+    overwrite(store / f"commitlog/{end // 32768 * 32768:020}", end % 32768 + 4, bytes(4))
+    assert plan_repair(Target(store)).outlook.messages == sum(place < end for place in units)
 
 
 def applied(store: Path) -> RepairPlan:

@@ -334,6 +334,20 @@ def test_an_undo_after_the_broker_wrote_is_refused(store: Path) -> None:
     assert done.folder in str(caught.value)
 
 
+def test_an_undo_after_the_broker_wrote_beside_it_is_refused(store: Path) -> None:
+    repair(Target(store))
+    (store / ORDERS).with_name(f"{800:020}").write_bytes(bytes(400))
+    with pytest.raises(UsageError, match=f"{800:020}: has been written since the repair"):
+        undo(store)
+
+
+def test_where_locks_are_unknown_abort_is_a_broker(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rocket_columnar.repair.store_repair.lock_holder", lambda _store: None)
+    (store / "abort").touch()
+    with pytest.raises(UsageError, match=r"a broker may be running \(abort exists\)"):
+        plan_repair(Target(store))
+
+
 def test_what_leads_to_a_record_whose_topic_is_unsafe_is_left(tmp_path: Path) -> None:
     """Its topic was BBTopic: a rebuild would take it from this topic's queue and index, where clients get it."""
     store = open_store("mixed", tmp_path)
