@@ -6,7 +6,9 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from rocketspec.verbs.decode.report import DecodeReport
 from store_bytes import BEGIN, Entry, checkpoint, ext_unit, index_file, put, record, unit
 from verb_run import Run, on_a_terminal
 
@@ -99,7 +101,6 @@ def test_times_in_utc_as_text(run: Run, tmp_path: Path) -> None:
 
 
 def test_times_in_utc_in_parquet(run: Run, tmp_path: Path) -> None:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     file = put(tmp_path / "store", "checkpoint", checkpoint(1_700_000_000_123, LATE, -LATE))
@@ -122,6 +123,17 @@ def test_long_work_shows_its_progress_on_a_terminal(tmp_path: Path, gap: bytes) 
     assert code == (1 if gap else 0)
     assert "commit_log: " in seen
     assert ("gap from 1,920,000 to 1,920,004" in seen) == bool(gap)
+
+
+def test_the_rows_of_each_table_are_counted_by_themselves() -> None:
+    steps: list[tuple[object, ...]] = []
+    report = DecodeReport(lambda *step: steps.append(step))
+    batches = [
+        (name, pa.RecordBatch.from_pydict({"a": list(range(rows))}))
+        for name, rows in (("log", 2), ("log", 3), ("queue", 1))
+    ]
+    assert list(report.counted(iter(batches))) == batches
+    assert [step[-1] for step in steps] == ["log: 2 rows", "log: 5 rows", "queue: 1 rows"]
 
 
 def test_times_in_utc_of_many_rows(run: Run, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from golden_truth import lines
 from rocket_columnar.formats import iso
 from rocket_columnar.index import IndexFile
 from rocket_spec.errors import UsageError
-from rocketspec._options import read_time
+from rocketspec._options import be_gentle, read_time
 from rocketspec._settings import listed
 from store_bytes import BEGIN as T
 from store_bytes import put, record
@@ -78,6 +78,15 @@ def test_messages_as_a_table(run: Run, store: Path) -> None:
 )
 def test_times(text: str, value: int) -> None:
     assert read_time(text, "--begin") == value
+
+
+def test_a_rate_is_in_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+    monkeypatch.setattr("rocket_columnar.store.GentleReads", lambda rate: rate)
+    monkeypatch.setattr("rocket_columnar.store.read_gently", seen.append)
+    monkeypatch.setattr("rocket_columnar.store.lower_priority", lambda: None)
+    assert be_gentle(gentle=False, rate=1.5) == 1
+    assert seen == [1_500_000.0]
 
 
 def test_twenty_topics_are_all_named() -> None:

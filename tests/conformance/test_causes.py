@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from rocket_conformance.attribution import Cause
+from rocket_conformance.attribution import Cause, elsewhere, example_of
+from rocket_conformance.cases import Case, Observation
+from rocket_conformance.comparison import Difference
+from rocket_conformance.judging import Trial
 from rocket_conformance.misreadings import MISREADINGS, Mutant, library_of
 from rocket_conformance.pages import render_report
-from rocket_conformance.planning import CaseState, plan
+from rocket_conformance.planning import CaseState, Planned, plan
 from rocket_conformance.protocol import Hello
 from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.report import (
@@ -247,6 +250,28 @@ def test_a_doubt_in_one_part_of_a_store_is_one_in_both(doubted: tuple[bool, bool
     one, other = (Cause(MISREADINGS[:1], states, len(states), states[0], doubted=doubt) for doubt in doubted)
     assert one.is_sure != other.is_sure
     assert not one.with_more(other).is_sure
+    more = replace(one, misreadings=MISREADINGS[:2])
+    assert more.with_more(other).misreadings == MISREADINGS[:1]
+    assert replace(one, failures=states[:2], shows=2, doubted=False).is_sure
+
+
+def failed(clause: str, op: str, *fields: str) -> CaseState:
+    """A failing case of one operation that differs in these fields."""
+    case = Case(f"{clause}/{op}-{'-'.join(fields)}", (clause,), ({"op": op},))
+    found = tuple(Difference(0, name, None, None, "wrong value", 1, 2) for name in fields)
+    return CaseState(Planned(case), "diverged", worst=Trial(case, Observation(({},)), found=found))
+
+
+def test_first_differences_elsewhere_are_three_and_the_most_frequent() -> None:
+    failures = [failed("IDX-SEL-2", "index.put", name) for name in ("a", "b", "b", "c", "d", "b")]
+    assert elsewhere(failures) == ["index.put b", "index.put a", "index.put c"]
+    assert elsewhere([*failures, failed("IDX-SEL-2", "index.select", "offsets")]) == []
+    assert elsewhere([failed("CQ-TAGS-1", "tags.code", "tags_code")]) == []
+
+
+def test_an_example_differs_in_what_its_clause_is_about() -> None:
+    about, other = failed("IDX-SEL-2", "index.select", "offsets"), failed("IDX-SEL-2", "index.put", "a")
+    assert example_of([other, about]) is about
 
 
 def test_every_form_has_one_order() -> None:
