@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from rocket_conformance.attribution import Cause, elsewhere, example_of
+from rocket_conformance.attribution import Cause, as_examples, elsewhere
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import Difference
 from rocket_conformance.judging import Trial
@@ -271,7 +271,7 @@ def test_first_differences_elsewhere_are_three_and_the_most_frequent() -> None:
 
 def test_an_example_differs_in_what_its_clause_is_about() -> None:
     about, other = failed("IDX-SEL-2", "index.select", "offsets"), failed("IDX-SEL-2", "index.put", "a")
-    assert example_of([other, about]) is about
+    assert as_examples([other, about])[0] is about
 
 
 def test_every_form_has_one_order() -> None:
