@@ -92,7 +92,7 @@ class Trial:
         directory: where its files are, made when it is sent; the name is the id of the trial in the run.
         seconds: how long it may compute, if that is less than the transport's own limit.
         since: when it was made, of the monotonic clock.
-        computed: seconds of processor time until its answer, of one that has a limit; None if that is not known.
+        computed: seconds of processor time until its answer, of one that has a limit; None if that is not known, or a process had just started.
         answer: of the right form; None without one.
         ended: whether the process was lost over it, and has to be started again.
         verdict: of this one run.

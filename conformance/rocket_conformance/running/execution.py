@@ -93,7 +93,7 @@ _DOUBTFUL_SECONDS: Final = 2.0
 """Minimum time limit of a case after the first hang, which may take as long as the transport allows."""
 _SIDE_BY_SIDE: Final = 4
 """Number of processes that run the remaining cases: they mostly wait."""
-_TIMES_AS_LONG: Final = 10
+_TIMES_AS_LONG: Final = 5
 _HANG_SECONDS: Final = 0.5
 
 SHORT_SECONDS: Final = 0.1
@@ -140,7 +140,7 @@ class Execution:
     # --- limits -------------------------------------------------------------------------------------------
 
     def hang_seconds(self, family: str, operations: int, *, least: float = _HANG_SECONDS) -> float:
-        """Processor time that a case of this length may take if others hang: ten times what operations of its family took.
+        """Processor time that a case of this length may take if others hang: five times what operations of its family took.
 
         Until the family has any times, those of the slowest one count.
         """
@@ -304,10 +304,10 @@ class Execution:
                 self._ends[state.family] += 1
         else:
             self._answered = True
-            if can_be_run(trial.case, trial.expected):
+            computed = took if trial.seconds is None else trial.computed
+            if computed is not None and can_be_run(trial.case, trial.expected):
                 seconds, operations = self._took.get(state.family, (0.0, 0))
-                seconds += took if trial.computed is None else trial.computed
-                self._took[state.family] = seconds, operations + max(1, len(trial.case.ops))
+                self._took[state.family] = seconds + computed, operations + max(1, len(trial.case.ops))
         state.add(trial.judge())
         state.millis += took * 1000
         self._last_answer = now

@@ -311,9 +311,10 @@ class ChildTransport:
         """Takes down the processor time of a trial that has a limit, and is answered."""
         if trial.seconds is not None:
             used = process.computed()
-            trial.computed = max(0.0, used - self._computed)
             if self._is_fresh():
                 self._firsts.append(used - self._start_seconds)
+            else:
+                trial.computed = max(0.0, used - self._computed)
 
     def _is_fresh(self) -> bool:
         """Whether the process has not answered as many cases yet as it takes at once."""
