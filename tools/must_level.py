@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import rocket_conformance.planning
-from rocket_conformance.cases import Case, directed_case, directed_cases
+from rocket_conformance.cases import directed_case, directed_cases
 from rocket_conformance.comparison import specified
 from rocket_conformance.files import scratch
 from rocket_conformance.planning import LISTS, SEED, beyond_must, clean_numbers, level_of, shown_by
@@ -46,12 +46,6 @@ def _is_beyond(name: str) -> bool:
         return beyond_must(sent, expected, root / "case") is not None
 
 
-def _is_judged(case: Case) -> bool:
-    """Whether a directed case is of a MUST clause, and its files are not of the default geometry."""
-    sizes = [4 * op["hash_slot_num"] + 20 * op["index_num"] for op in case.ops if "hash_slot_num" in op]
-    return level_of(case.clauses[0]) == "MUST" and max(sizes, default=0) < _LARGEST
-
-
 def _row(name: str) -> dict[str, Any]:
     [wanted] = (item for item in PROPERTIES if item.id == name)
     inputs = inputs_of(wanted)
@@ -63,7 +57,11 @@ def _row(name: str) -> dict[str, Any]:
 
 def document() -> dict[str, Any]:
     """The table: cases that are left out, and the numbers of the lists that are not."""
-    cases = [case.id for case in directed_cases() if _is_judged(case)]
+    cases = []
+    for case in directed_cases():
+        sizes = [4 * op["hash_slot_num"] + 20 * op["index_num"] for op in case.ops if "hash_slot_num" in op]
+        if level_of(case.clauses[0]) == "MUST" and max(sizes, default=0) < _LARGEST:
+            cases.append(case.id)
     properties = [item.id for item in PROPERTIES if level_of(item.clauses[0]) == "MUST"]
     with ProcessPoolExecutor() as workers:
         lists = dict(zip(properties, workers.map(_row, properties), strict=True))

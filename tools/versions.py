@@ -115,7 +115,8 @@ def _differs(report: Report) -> tuple[int, dict[str, Differs]]:
     for cause in causes_of(report):
         for name in cause["cases"]:
             claimed.setdefault(name, []).append(cause["clause"])
-    first = {line.id: _field(line) for line in report.cases if line.divergence}
+    fields = {line.id: str(line.divergence[0]["field"]) for line in report.cases if line.divergence}
+    first = {name: field.rpartition(".")[2] for name, field in fields.items()}
     by_field = {first[name]: of for name, of in claimed.items() if name in first}
     claimed = {name: by_field[field] for name, field in first.items() if field in by_field} | claimed
     counts: dict[str, list[CaseLine]] = {}
@@ -140,11 +141,6 @@ def _differs(report: Report) -> tuple[int, dict[str, Differs]]:
         if counts.get(clause)
     }
     return elsewhere, differs
-
-
-def _field(line: CaseLine) -> str:
-    """The field of the first difference, without its number and without the name of its structure."""
-    return str(line.divergence[0]["field"]).rpartition(".")[2]
 
 
 def _first(line: CaseLine) -> First:
@@ -178,11 +174,6 @@ def _inputs() -> Iterator[object]:
     folder = find_data("conformance/adapters/rocketmq")
     for path in sorted([folder / "pom.xml", *folder.rglob("*.java")]):
         yield path.relative_to(folder).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def survey_to_json(survey: Survey) -> str:
-    """The survey as `spec/versions.json` holds it."""
-    return json.dumps(asdict(survey), indent=1, ensure_ascii=True) + "\n"
 
 
 # --- the page ------------------------------------------------------------------------------------------
@@ -337,8 +328,8 @@ def main() -> None:
         for release in survey_all(jobs=arguments.jobs, known=known):
             found.append(release)
             sys.stderr.write(f"{release.version} differs in {', '.join(release.differs) or 'nothing'}\n")
-            text = survey_to_json(Survey(digest, tuple(found)))
-            (folder / "versions.json").write_text(text, encoding="utf-8")
+            text = json.dumps(asdict(Survey(digest, tuple(found))), indent=1)
+            (folder / "versions.json").write_text(f"{text}\n", encoding="utf-8")
     survey = read_survey()
     if len(survey.releases) == len(RELEASES):
         (folder / "VERSIONS.md").write_text(render(survey), encoding="utf-8")

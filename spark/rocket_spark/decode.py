@@ -1,7 +1,5 @@
 """Decoding stores on Spark: the engine runs inside the tasks and writes Parquet there, the driver puts it in place."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

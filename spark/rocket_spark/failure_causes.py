@@ -1,69 +1,17 @@
 """Explains in one line why a Spark job or query failed, with the setting that helps if there is one."""
 
 import re
+from pathlib import Path
 from typing import Final
 
 from rocket_spec.printable import printable
 
 _LATE: Final = "Python worker failed to connect back"
 
-_CAUSES: Final = (
-    (
-        r"PYTHON_VERSION_MISMATCH|Python in worker has different version[^\d]*([\d.]+)[^\d]*([\d.]+)",
-        "the workers run another Python than the driver: set PYSPARK_PYTHON to the same version everywhere",
-    ),
-    (
-        r'Cannot run program "([^"]+)"',
-        "a worker has no Python at {0}: set PYSPARK_PYTHON to one that every worker has",
-    ),
-    (
-        r"ModuleNotFoundError: No module named '([^']+)'",
-        "a worker lacks the Python module {0}: install it there, or ship an environment (docs/spark.md)",
-    ),
-    (
-        r"(?m)^(?:[\w.]*\.)?(?:_Array|Arrow)?MemoryError\b",
-        "a Python worker ran out of memory: raise its limit, spark.executor.pyspark.memory, or lower spark.executor.cores",
-    ),
-    (
-        r"InvalidClassException[^\n]*",
-        "driver and cluster run different versions of Spark: use the cluster's version of PySpark",
-    ),
-    (
-        r"spark\.driver\.maxResultSize",
-        "the results of the tasks exceed spark.driver.maxResultSize: raise it",
-    ),
-    (
-        _LATE,
-        "a Python worker did not start within the 10 seconds that Spark allows: the machine is too busy; run it again",
-    ),
-    (
-        r"Python worker exited unexpectedly|PYTHON_WORKER_EXITED",
-        (
-            "a Python worker died, most often killed for its memory: "
-            "raise spark.executor.memoryOverhead, or lower spark.executor.cores"
-        ),
-    ),
-    (
-        (
-            r"(?:Container|Executor)[^\n]*(?:exit code|exit status|exited with code|Exit status)[^\n]*?137|exceeding (?:physical )?memory limits"
-            r"|OOMKilled"
-        ),
-        "an executor was killed for its memory: raise spark.executor.memoryOverhead",
-    ),
-    (
-        r"ExecutorLostFailure[^\n]*",
-        "an executor was lost more often than spark.task.maxFailures allows: look at the log of that worker",
-    ),
-    (
-        r"OutOfMemoryError(?:: ([\w ]+))?",
-        "the JVM ran out of memory: raise spark.driver.memory with a local master, else spark.executor.memory",
-    ),
-    (
-        r"No space left on device",
-        "a worker's disk is full: point spark.local.dir and TMPDIR to one with space",
-    ),
+_CAUSES: Final[list[tuple[str, str]]] = re.findall(
+    r"^([^# \n].*)\n  (.+)$", Path(__file__).with_name("failure_causes.txt").read_text("utf-8"), re.MULTILINE
 )
-"""Patterns in the text of Spark's errors, the most telling first, and what to say of them."""
+"""Patterns, and what to say of them."""
 
 _RAISED: Final = re.compile(
     r"^\s*(?:Caused by: |: )?(?:[\w.]+\.)?(\w*(?:Error|Exception|Interrupt)): (.+)$", re.MULTILINE

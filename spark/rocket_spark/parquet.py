@@ -87,11 +87,6 @@ def written_schema(table: str, options: DecodeOptions) -> pa.Schema:
     return pa.schema(fields)
 
 
-def folder_value(text: str) -> str:
-    """A value in the name of a partition folder; only ASCII is escaped: Spark takes `%C3%BC` for two characters, and leaves others itself."""
-    return re.sub(r"[\0-\x7f]+", lambda found: quote(found[0], safe=""), text)
-
-
 def _part_file(path: Path, table: str, schema: pa.Schema, order: str | None) -> ParquetFile:
     path.parent.mkdir(parents=True, exist_ok=True)
     return ParquetFile(
@@ -195,7 +190,11 @@ def _split(batch: pa.RecordBatch, by: list[str]) -> Iterator[tuple[str, pa.Recor
     for name in by:
         encoded = _PLACES[name](batch)
         texts = [
-            _HIVE_NULL if text is None else folder_value(text) for text in encoded.dictionary.to_pylist()
+            # Only ASCII is escaped: Spark takes `%C3%BC` for two characters, and leaves others itself.
+            _HIVE_NULL
+            if text is None
+            else re.sub(r"[\0-\x7f]+", lambda found: quote(found[0], safe=""), text)
+            for text in encoded.dictionary.to_pylist()
         ]
         texts.append(_HIVE_NULL)
         indices = encoded.indices.fill_null(len(texts) - 1).to_numpy()

@@ -1,7 +1,5 @@
 """Rebuilding stores on Spark: a task for each log file, then one for each index file and each group of queues."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -3,8 +3,6 @@
 A store has one name, whatever else is read: its canonical path or URI, or the short name in `NAME=PATH`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

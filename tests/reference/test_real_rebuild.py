@@ -1,7 +1,5 @@
 """What the real 4.9.3 dispatches of logs with multi-dispatch: a rebuild writes it byte for byte, an audit finds it sound."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path

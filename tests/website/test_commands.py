@@ -23,7 +23,7 @@ ELSEWHERE = {
     "docs/audit.md": "tests/cli/test_audit_page.py",
     "docs/broken-stores.md": "tests/cli/test_broken_stores.py",
     "docs/judge-a-store.md": "tests/acceptance/test_workload.py",
-    "docs/licences.md": "tests/project/test_licences.py",
+    "docs/licences.md": "tests/project/test_facts_on_pages.py",
     "docs/python.md": "tests/cli/transcripts/readme.md",
     "docs/recovery.md": "tests/cli/transcripts/recovery.md",
     "docs/spark-sources.md": "tests/spark/test_pages.py",

@@ -1,7 +1,5 @@
 """Files to tables: record batches in bounded memory, table after table, file after file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ is `TOPIC/QUEUE_ID/BASE` of a queue's file, the base offset of a log's, and the 
 whose name is a clock time. Files without content are skipped.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

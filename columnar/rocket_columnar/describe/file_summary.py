@@ -1,7 +1,5 @@
 """Summaries of consume-queue, ext, commit-log and checkpoint files, and the occupancy of index files."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

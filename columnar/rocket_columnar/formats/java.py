@@ -1,7 +1,5 @@
 """Values as Java computes them: numbers and texts, key hashes, and message ids."""
 
-from __future__ import annotations
-
 import codecs
 import struct
 import unicodedata

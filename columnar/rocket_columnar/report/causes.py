@@ -1,7 +1,5 @@
 """Groups findings by cause: what went wrong first, what follows from it, and one cure that works in that state."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace

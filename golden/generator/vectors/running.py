@@ -103,7 +103,10 @@ def _answered(
         "expected": {
             "results": results,
             "files": {
-                name: {"sha256": hashlib.sha256(data).hexdigest(), "zstd_base64": _pack(data)}
+                name: {
+                    "sha256": hashlib.sha256(data).hexdigest(),
+                    "zstd_base64": base64.b64encode(zstd.compress(data, LEVEL)).decode("ascii"),
+                }
                 for name, data in left.items()
             },
         },
@@ -123,7 +126,3 @@ def _without_clock(left: Mapping[str, bytes], laid: Mapping[str, object]) -> dic
         else:
             named[name] = data
     return named
-
-
-def _pack(data: bytes) -> str:
-    return base64.b64encode(zstd.compress(data, LEVEL)).decode("ascii")
