@@ -12,23 +12,10 @@ from types import SimpleNamespace
 from typing import Any, ClassVar, Final
 
 import pytest
+import rocket_reference as reference
 from make_facts import make_restarts
 from random_scripts import random_scripts
 from restart_scripts import scripts
-from rocket_reference import (
-    Checkpoint,
-    ConsumeQueue,
-    DispatchRequest,
-    JavaError,
-    JavaFatalError,
-    MappedFile,
-    MessageStore,
-    Reput,
-    StoreCheckpoint,
-    StoreConfig,
-    UnspecifiedError,
-    dispatch_request,
-)
 from rocket_reference.query_message import query_message
 from rocket_spec.data import find_data
 from spec_blocks import code
@@ -70,8 +57,8 @@ class Life:
     def __init__(self, root: Path, script: dict[str, Any]) -> None:
         self.root = root
         self.config = script["config"]
-        self.store: MessageStore | None = None
-        self.held: MappedFile | None = None
+        self.store: reference.MessageStore | None = None
+        self.held: reference.MappedFile | None = None
         self.shut_down = False
         self.milliseconds = 0
         self.made: list[str] = []
@@ -80,7 +67,7 @@ class Life:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(bytes.fromhex(data))
 
-    def opened(self) -> MessageStore:
+    def opened(self) -> reference.MessageStore:
         if self.store is not None:
             self.store.close()
         config = self.config
@@ -91,9 +78,9 @@ class Life:
             )
 
         ext = config["mappedFileSizeConsumeQueueExt"] if config.get("enableConsumeQueueExt") else None
-        self.store = MessageStore(
+        self.store = reference.MessageStore(
             self.root,
-            StoreConfig(
+            reference.StoreConfig(
                 commit_log_file_size=config["mappedFileSizeCommitLog"],
                 queue_file_size=config["mappedFileSizeConsumeQueue"],
                 ext_file_size=ext,
@@ -115,7 +102,9 @@ class Life:
         )
         if config["brokerId"] != 0:  # not a master for dispatch; the role alone decides about the checkpoint
             limit = self.store.reput.confirm_offset
-            self.store.reput = Reput(self.store.log, self.store.dispatch, master=False, confirm_offset=limit)
+            self.store.reput = reference.Reput(
+                self.store.log, self.store.dispatch, master=False, confirm_offset=limit
+            )
         return self.store
 
     def new_name(self) -> str:
@@ -124,14 +113,14 @@ class Life:
 
     # --- steps ----------------------------------------------------------------------------------------------
 
-    def queue(self) -> ConsumeQueue:
+    def queue(self) -> reference.ConsumeQueue:
         assert self.store is not None
         return self.store.queues.find("T", 0)
 
     def load(self) -> bool:
         return self.opened().load()
 
-    def reput(self, store: MessageStore, start: int) -> int:
+    def reput(self, store: reference.MessageStore, start: int) -> int:
         store.reput.reput_from_offset = start
         store.reput.reput()
         return store.reput.reput_from_offset
@@ -141,19 +130,19 @@ class Life:
         if step["do"] == "load":
             return self.load()
         if step["do"] == "min_timestamps":
-            times = Checkpoint(step["physic"], step["logics"], step["index"])
+            times = reference.Checkpoint(step["physic"], step["logics"], step["index"])
             return [times.min_timestamp, times.min_timestamp_index]
         assert self.store is not None
         return self._done(step, self.store, self.store.log.files.mapped_files)
 
-    def _done(self, step: Step, store: MessageStore, logs: list[MappedFile]) -> Any:  # noqa: C901, PLR0912 - one branch a step
+    def _done(self, step: Step, store: reference.MessageStore, logs: list[reference.MappedFile]) -> Any:  # noqa: C901, PLR0912 - one branch a step
         match step["do"]:
             case "start":
                 store.start()
             case "start_briefly":
                 try:
                     store.start()
-                except UnspecifiedError:
+                except reference.UnspecifiedError:
                     return False
                 return True
             case "shutdown":
@@ -168,7 +157,7 @@ class Life:
             case "confirm":
                 store.reput.confirm_offset = step["offset"]
             case "put":
-                request = DispatchRequest(
+                request = reference.DispatchRequest(
                     topic=step["topic"],
                     commit_log_offset=step["offset"],
                     msg_size=step["size"],
@@ -226,7 +215,7 @@ class Life:
         return None
 
     @staticmethod
-    def query(step: Step, store: MessageStore) -> Step:
+    def query(step: Step, store: reference.MessageStore) -> Step:
         asked = (step[name] for name in ("topic", "key", "max_num", "begin", "end"))
         found = query_message(store.index, store.log, *asked)
         return {
@@ -241,7 +230,7 @@ class Life:
         state: Step = {"do": step["do"]}
         try:
             state["result"] = self.do(step)
-        except (JavaError, JavaFatalError) as error:
+        except (reference.JavaError, reference.JavaFatalError) as error:
             state["thrown"] = error.name
         if self.store is not None and step["do"] != "shutdown":
             self.store.index.settle()
@@ -250,7 +239,7 @@ class Life:
         return state
 
     @staticmethod
-    def state(store: MessageStore) -> Step:
+    def state(store: reference.MessageStore) -> Step:
         queues: dict[str, str] = {}
         for queue in store.queues:
             bounds = queue.bounds()
@@ -286,7 +275,7 @@ class Life:
 class Page:
     """A store as the blocks of SPEC.md see it. Records are parsed and queues kept by the reference."""
 
-    def __init__(self, store: MessageStore, *, is_master: bool = True, position: int = 0) -> None:
+    def __init__(self, store: reference.MessageStore, *, is_master: bool = True, position: int = 0) -> None:
         self.store = store
         self.log = self
         self.position: int = position
@@ -334,7 +323,9 @@ class PageBuffer:
         self.position = 0
 
     def next_request(self, *, check_crc: bool, read_body: bool) -> SimpleNamespace:
-        request = dispatch_request(self.data, self.position, check_crc=check_crc, read_body=read_body)
+        request = reference.dispatch_request(
+            self.data, self.position, check_crc=check_crc, read_body=read_body
+        )
         self.position += request.msg_size if request.success or request.msg_size < 0 else self.length()
         return page_request(request)
 
@@ -347,18 +338,20 @@ class PageBuffer:
 
 
 class PageFile:
-    def __init__(self, file: MappedFile) -> None:
+    def __init__(self, file: reference.MappedFile) -> None:
         self.file = file
         self.start = file.file_from_offset
 
     def request_at(self, position: int, *, check_crc: bool, read_body: bool) -> SimpleNamespace:
         data = self.file.view
         return page_request(
-            dispatch_request(data, position, check_crc=check_crc, read_body=read_body, delay_levels=())
+            reference.dispatch_request(
+                data, position, check_crc=check_crc, read_body=read_body, delay_levels=()
+            )
         )
 
 
-def page_request(request: DispatchRequest) -> SimpleNamespace:
+def page_request(request: reference.DispatchRequest) -> SimpleNamespace:
     return SimpleNamespace(
         success=request.success, size=request.msg_size, phy_offset=request.commit_log_offset, whole=request
     )
@@ -375,11 +368,11 @@ class ByThePage(Life):
         try:
             if not store.log.load() or not store.queues.load():
                 return False
-            store.checkpoint = store.index.checkpoint = StoreCheckpoint(self.root / "checkpoint")
+            store.checkpoint = store.index.checkpoint = reference.StoreCheckpoint(self.root / "checkpoint")
             store.index.load(last_exit_ok=clean_exit)
             store.queues.recover()
             self.recover(Page(store), clean_exit=clean_exit)
-        except JavaError:
+        except reference.JavaError:
             return False
         return True
 
@@ -389,7 +382,7 @@ class ByThePage(Life):
         times = page.checkpoint
         bound = times.min_timestamp_index if safe else times.min_timestamp
 
-        def first_record_is_safe(file: PageFile, _checkpoint: Checkpoint) -> bool:
+        def first_record_is_safe(file: PageFile, _checkpoint: reference.Checkpoint) -> bool:
             """STORE-11; hosts are IPv4."""
             (magic,) = struct.unpack_from(">I", file.file.view, 4)
             (stored,) = struct.unpack_from(">q", file.file.view, 56)
@@ -400,7 +393,7 @@ class ByThePage(Life):
         )
         block["recover_log"](page, clean_exit)
 
-    def reput(self, store: MessageStore, start: int) -> int:
+    def reput(self, store: reference.MessageStore, start: int) -> int:
         page = Page(store, is_master=self.config["brokerId"] == 0, position=start)
         code("Dispatch, step by step", changes=self.changes)["dispatch"](page)
         return page.position

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rocket_spec import layout
 from rocket_spec.clauses import clauses
 from rocket_spec.data import find_data
 from rocket_spec.later_layouts import (
@@ -13,16 +14,6 @@ from rocket_spec.later_layouts import (
     LATER_CHECKPOINT,
     TIMER_SLOT,
     TIMER_UNIT,
-)
-from rocket_spec.layout import (
-    ENTRY,
-    ENTRY_INDEX_UNIT,
-    EXT_UNIT,
-    INDEX_ENTRY,
-    INDEX_HEADER,
-    QUEUE_UNIT,
-    RECORD,
-    Field,
 )
 
 from tools.make_readers import READERS, make_readers
@@ -72,14 +63,14 @@ def test_every_member_is_documented_and_refers_to_a_clause(ksy: Read, name: str)
 @pytest.mark.parametrize(
     ("name", "path", "fields"),
     [
-        ("indexfile", ("types", "header"), INDEX_HEADER.fields),
-        ("indexfile", ("types", "entry"), INDEX_ENTRY.fields),
-        ("consumequeue", ("types", "unit"), QUEUE_UNIT.fields),
-        ("consumequeue_ext", ("types", "unit"), EXT_UNIT.fields),
-        ("commitlog", ("types", "frame"), RECORD.fields[:2]),
-        ("commitlog", ("types", "record"), RECORD.fields[2:]),
-        ("dledger", ("types", "entry"), ENTRY.fields),
-        ("dledger_index", ("types", "unit"), ENTRY_INDEX_UNIT.fields),
+        ("indexfile", ("types", "header"), layout.INDEX_HEADER.fields),
+        ("indexfile", ("types", "entry"), layout.INDEX_ENTRY.fields),
+        ("consumequeue", ("types", "unit"), layout.QUEUE_UNIT.fields),
+        ("consumequeue_ext", ("types", "unit"), layout.EXT_UNIT.fields),
+        ("commitlog", ("types", "frame"), layout.RECORD.fields[:2]),
+        ("commitlog", ("types", "record"), layout.RECORD.fields[2:]),
+        ("dledger", ("types", "entry"), layout.ENTRY.fields),
+        ("dledger_index", ("types", "unit"), layout.ENTRY_INDEX_UNIT.fields),
         ("checkpoint", (), LATER_CHECKPOINT.fields),
         ("batchconsumequeue", ("types", "unit"), BATCH_UNIT.fields),
         ("timerwheel", ("types", "slot"), TIMER_SLOT.fields),
@@ -88,7 +79,7 @@ def test_every_member_is_documented_and_refers_to_a_clause(ksy: Read, name: str)
     ],
 )
 def test_fields_are_those_of_the_layout(
-    ksy: Read, name: str, path: tuple[str, ...], fields: tuple[Field, ...]
+    ksy: Read, name: str, path: tuple[str, ...], fields: tuple[layout.Field, ...]
 ) -> None:
     tree = ksy(name)
     for part in path:
