@@ -5,20 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pyarrow as pa
 import pytest
-from rocket_columnar.formats import (
-    OffsetId,
-    UniqueKey,
-    decode_utf8,
-    hash_key,
-    hash_keys,
-    index_key,
-    make_offset_id,
-    parse_int,
-    parse_offset_id,
-    parse_unique_key,
-    to_i32,
-    to_i64,
-)
+from rocket_columnar import formats
 from rocket_golden import truth
 from rocket_reference import java
 from rocket_spec.errors import UsageError
@@ -27,7 +14,7 @@ from rocket_spec.errors import UsageError
 
 
 def test_the_index_key_joins_with_a_hash_sign() -> None:
-    assert index_key("AaTopic", "Aa") == "AaTopic#Aa"
+    assert formats.index_key("AaTopic", "Aa") == "AaTopic#Aa"
 
 
 def by_definition(key: str) -> int:
@@ -47,9 +34,9 @@ def keys(alphabet: str, count: int) -> list[str]:
 def test_lone_surrogates_and_long_keys(alphabet: str) -> None:
     sample = keys(alphabet, 1000)
     expected = [by_definition(key) for key in sample]
-    assert [hash_key(key) for key in sample] == expected
-    assert hash_keys(sample).tolist() == expected
-    assert hash_keys(tuple(sample)).tolist() == expected
+    assert [formats.hash_key(key) for key in sample] == expected
+    assert formats.hash_keys(sample).tolist() == expected
+    assert formats.hash_keys(tuple(sample)).tolist() == expected
 
 
 @pytest.mark.parametrize("alphabet", ["abc#", "aé漢😀"])
@@ -57,22 +44,22 @@ def test_arrow_arrays(alphabet: str) -> None:
     sample = keys(alphabet, 500)
     expected = [by_definition(key) for key in sample]
     array = pa.array(sample)
-    assert hash_keys(array).tolist() == expected
-    assert hash_keys(array.slice(3, 100)).tolist() == expected[3:103]
-    assert hash_keys(array.cast(pa.large_string())).tolist() == expected
-    assert hash_keys(array.dictionary_encode()).tolist() == expected
-    assert hash_keys(pa.chunked_array([array[:7], array[7:]])).tolist() == expected
+    assert formats.hash_keys(array).tolist() == expected
+    assert formats.hash_keys(array.slice(3, 100)).tolist() == expected[3:103]
+    assert formats.hash_keys(array.cast(pa.large_string())).tolist() == expected
+    assert formats.hash_keys(array.dictionary_encode()).tolist() == expected
+    assert formats.hash_keys(pa.chunked_array([array[:7], array[7:]])).tolist() == expected
 
 
 def test_empty_batches() -> None:
-    assert hash_keys([]).tolist() == []
-    assert hash_keys(pa.array([], pa.string())).tolist() == []
-    assert hash_keys(pa.chunked_array([], pa.string())).tolist() == []
+    assert formats.hash_keys([]).tolist() == []
+    assert formats.hash_keys(pa.array([], pa.string())).tolist() == []
+    assert formats.hash_keys(pa.chunked_array([], pa.string())).tolist() == []
 
 
 def test_a_null_has_no_hash() -> None:
     with pytest.raises(ValueError, match="null"):
-        hash_keys(pa.array(["a", None]))
+        formats.hash_keys(pa.array(["a", None]))
 
 
 def test_two_byte_strings_of_every_lead_decode_as_in_the_reference() -> None:
@@ -80,16 +67,16 @@ def test_two_byte_strings_of_every_lead_decode_as_in_the_reference() -> None:
     for lead in range(256):
         for tail in tails:
             data = bytes([lead]) + tail
-            assert decode_utf8(data) == java.decode_utf8(data), data.hex()
+            assert formats.decode_utf8(data) == java.decode_utf8(data), data.hex()
 
 
 def test_ints_end_at_32_bits() -> None:
-    assert (parse_int("2147483647"), parse_int("2147483648")) == (2147483647, None)
+    assert (formats.parse_int("2147483647"), formats.parse_int("2147483648")) == (2147483647, None)
 
 
 def test_wrapping() -> None:
-    assert to_i32(1 << 31) == -(1 << 31)
-    assert to_i64((1 << 63) - 1 + 1000) == -(1 << 63) + 999
+    assert formats.to_i32(1 << 31) == -(1 << 31)
+    assert formats.to_i64((1 << 63) - 1 + 1000) == -(1 << 63) + 999
 
 
 V4 = "C000020254BF60E53B936A633EFE0001"
@@ -102,18 +89,20 @@ def ms(*moment: int, zone: timezone = UTC) -> int:
 
 
 def test_unique_keys() -> None:
-    assert parse_unique_key(V4) == UniqueKey("192.0.2.2", 0x54BF, 0x60E53B93, SPAN, 1)
-    assert parse_unique_key(V6) == UniqueKey("2001:db8::1", 1, 0xDEADBEEF, 1, 0xFFFF)
-    assert parse_unique_key(V4.lower()) == parse_unique_key(V4)
+    assert formats.parse_unique_key(V4) == formats.UniqueKey("192.0.2.2", 0x54BF, 0x60E53B93, SPAN, 1)
+    assert formats.parse_unique_key(V6) == formats.UniqueKey("2001:db8::1", 1, 0xDEADBEEF, 1, 0xFFFF)
+    assert formats.parse_unique_key(V4.lower()) == formats.parse_unique_key(V4)
 
 
 def test_offset_ids() -> None:
-    assert parse_offset_id("7F0000010000858F00000000000007D4") == OffsetId("127.0.0.1:34191", 2004)
+    assert formats.parse_offset_id("7F0000010000858F00000000000007D4") == formats.OffsetId(
+        "127.0.0.1:34191", 2004
+    )
     v6 = "20010DB80000000000000000000000010000000A7FFFFFFFFFFFFFFF"
-    assert parse_offset_id(v6) == OffsetId("[2001:db8::1]:10", (1 << 63) - 1)
+    assert formats.parse_offset_id(v6) == formats.OffsetId("[2001:db8::1]:10", (1 << 63) - 1)
     for text in ("7F0000010000858F00000000000007D4", v6):
-        parts = parse_offset_id(text)
-        assert make_offset_id(parts.store_host, parts.phy_offset) == text
+        parts = formats.parse_offset_id(text)
+        assert formats.make_offset_id(parts.store_host, parts.phy_offset) == text
 
 
 @pytest.mark.parametrize(
@@ -121,13 +110,13 @@ def test_offset_ids() -> None:
 )
 def test_what_is_no_id(text: str) -> None:
     with pytest.raises(UsageError, match="32 hexadecimal digits"):
-        parse_unique_key(text)
+        formats.parse_unique_key(text)
     with pytest.raises(UsageError, match="not an offset id"):
-        parse_offset_id(text)
+        formats.parse_offset_id(text)
 
 
 def test_the_time_of_a_unique_key_in_this_month_or_the_one_before() -> None:
-    key = parse_unique_key(V4)
+    key = formats.parse_unique_key(V4)
     made = ms(2026, 11, 21, 15, 48, 9, 86_000)
     assert key.time_before(ms(2026, 11, 30), UTC) == made
     assert key.time_before(made + 1, UTC) == made
@@ -142,12 +131,12 @@ def test_the_time_of_a_unique_key_by_its_message(minutes: int) -> None:
     zone = timezone(timedelta(minutes=minutes))
     made = ms(2026, 11, 21, 15, 48, 9, 86_000, zone=zone)
     for away in (-200_000, 0, 3, 200_000):
-        assert parse_unique_key(V4).time_near(made + away) == made
+        assert formats.parse_unique_key(V4).time_near(made + away) == made
 
 
 def test_late_in_a_long_month_the_time_is_no_negative_number() -> None:
     made = ms(2026, 12, 31, 23, 59, 59, 999_000)
-    key = parse_unique_key(f"C000020254BF60E53B93{31 * 86_400_000 - 1:08X}0001")
+    key = formats.parse_unique_key(f"C000020254BF60E53B93{31 * 86_400_000 - 1:08X}0001")
     assert key.month_ms == 31 * 86_400_000 - 1 > 1 << 31
     assert key.time_before(made + 1, UTC) == key.time_near(made) == made
 
@@ -158,11 +147,11 @@ def test_the_ids_of_golden_messages() -> None:
     for line in truth("mixed"):
         if line["type"] != "log_record" or line["uniq_key"] is None:
             continue
-        key = parse_unique_key(line["uniq_key"])
+        key = formats.parse_unique_key(line["uniq_key"])
         assert (key.client_ip, key.pid) == ("127.0.0.1", 0x0493)
         assert abs(key.time_near(line["born_timestamp"]) - line["born_timestamp"]) < 60_000
-        assert parse_offset_id(make_offset_id(line["store_host"], line["phy_offset"])) == OffsetId(
-            line["store_host"], line["phy_offset"]
-        )
+        assert formats.parse_offset_id(
+            formats.make_offset_id(line["store_host"], line["phy_offset"])
+        ) == formats.OffsetId(line["store_host"], line["phy_offset"])
         seen += 1
     assert seen > 100
