@@ -55,7 +55,7 @@ class Equivalent(NamedTuple):
 
 
 EQUIVALENT: Final = tuple(
-    Equivalent(*one.heading.split(" | "), one.old, one.new, one.why)
+    Equivalent._make([*one.heading.split(" | "), one.old, one.new, one.why])
     for one in replacements(Path(__file__).with_name("equivalent_readings.txt"))
 )
 """Tried and dropped as mutants."""

@@ -71,7 +71,7 @@ def _archive_problems(store: StoreEntry) -> Iterator[str]:
         file = expected.pop(name, None)
         if file is None:
             yield f"{store.archive.file}: {name} is not in the manifest"
-        elif (digest := hashlib.file_digest(content, "sha256").hexdigest()) != file.sha256:
+        elif (digest := hashlib.file_digest(content, "sha256").hexdigest()) != file.sha256:  # type: ignore[arg-type]
             yield f"{store.archive.file}: {name}: found SHA-256 {digest}, expected {file.sha256}"
     for name in expected:
         yield f"{store.archive.file}: {name} is missing"
