@@ -79,11 +79,14 @@ def damaged() -> tuple[Damaged, ...]:
 
 
 def _variant(name: str, data: dict[str, Any]) -> Damaged:
-    patches = []
+    patches: list[Patch] = []
     for patch in data["patches"]:
-        found = {part: bytes.fromhex(patch[part]) for part in ("before", "after") if part in patch}
+        found: dict[str, Any] = {
+            part: bytes.fromhex(patch[part]) for part in ("before", "after") if part in patch
+        }
         patches.append(Patch(**(patch | found)))
-    return Damaged(**(data | {"name": name, "patches": tuple(patches)}))
+    whole: dict[str, Any] = data | {"name": name, "patches": tuple(patches)}
+    return Damaged(**whole)
 
 
 def open_damaged(name: str, directory: str | os.PathLike[str]) -> Path:

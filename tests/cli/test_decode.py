@@ -5,6 +5,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
@@ -126,14 +127,14 @@ def test_long_work_shows_its_progress_on_a_terminal(tmp_path: Path, gap: bytes) 
 
 
 def test_the_rows_of_each_table_are_counted_by_themselves() -> None:
-    steps: list[tuple[object, ...]] = []
-    report = DecodeReport(lambda *step: steps.append(step))
+    step = Mock()
+    report = DecodeReport(step)
     batches = [
         (name, pa.RecordBatch.from_pydict({"a": list(range(rows))}))
         for name, rows in (("log", 2), ("log", 3), ("queue", 1))
     ]
     assert list(report.counted(iter(batches))) == batches
-    assert [step[-1] for step in steps] == ["log: 2 rows", "log: 5 rows", "queue: 1 rows"]
+    assert [call.args[-1] for call in step.call_args_list] == ["log: 2 rows", "log: 5 rows", "queue: 1 rows"]
 
 
 def test_times_in_utc_of_many_rows(run: Run, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from adapter_code import GOOD, AdapterMaker, hash_trial, hash_trials
 from rocket_conformance.files import scratch, scratch_root
 from rocket_conformance.judging import Trial
-from rocket_conformance.transport import AdapterError, ChildTransport, open_command
+from rocket_conformance.transport import AdapterError, open_command
 from rocket_spec.errors import UsageError
 
 
@@ -189,18 +189,6 @@ def test_a_short_limit_is_of_what_the_process_does(
         found = [trial.judge() for trial in transport.run(trials)]
     assert verdicts(found) == ["pass", "pass", verdict]
     assert found[2].detail.endswith(text)
-
-
-@pytest.mark.parametrize(("took", "verdict"), [(0.2, "pass"), (0.001, "timeout")])
-def test_the_first_case_of_a_process_may_take_what_those_of_others_took(
-    took: float, verdict: str, adapter: AdapterMaker, tmp_path: Path
-) -> None:
-    code = "def handle(count, message):\n    until = time.process_time() + 0.3\n    while time.process_time() < until: pass\n    send(answer(message))"
-    [trial] = hash_trials(tmp_path, 1)
-    trial.seconds = 0.1
-    transport = ChildTransport(adapter(code), firsts=[took] * 5)
-    assert verdicts(transport.run([trial])) == [verdict]
-    transport.close()
 
 
 def test_a_long_silence_is_said(

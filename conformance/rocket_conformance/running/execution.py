@@ -1,7 +1,7 @@
 """Sends the cases of a run, judges the answers, and limits what crashes and hangs may cost."""
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -93,7 +93,7 @@ _DOUBTFUL_SECONDS: Final = 2.0
 """Minimum time limit of a case after the first hang, which may take as long as the transport allows."""
 _SIDE_BY_SIDE: Final = 4
 """Number of processes that run the remaining cases: they mostly wait."""
-_TIMES_AS_LONG: Final = 5
+_TIMES_AS_LONG: Final = 30
 _HANG_SECONDS: Final = 0.5
 
 SHORT_SECONDS: Final = 0.1
@@ -126,7 +126,7 @@ class Execution:
         self._ends: Counter[str] = Counter()
         self._hangs = self._unnamed = 0
         self._kinds: set[str] = set()
-        self._took: dict[str, tuple[float, int]] = {}
+        self._took: defaultdict[str, list[float]] = defaultdict(list)
 
     def directory(self) -> Path:
         """A path for a case that is not used yet."""
@@ -139,14 +139,15 @@ class Execution:
 
     # --- limits -------------------------------------------------------------------------------------------
 
-    def hang_seconds(self, family: str, operations: int, *, least: float = _HANG_SECONDS) -> float:
-        """Processor time that a case of this length may take if others hang: five times what operations of its family took.
+    def hang_seconds(self, family: str, *, least: float = _HANG_SECONDS) -> float:
+        """Processor time that a case may take if others hang: thirty times what the quickest tenth of its family took.
 
-        Until the family has any times, those of the slowest one count.
+        On a busy machine the others mostly waited, and few may have run before the first hang: it is two seconds at most.
+        Until the family has any times, those of all count.
         """
-        took = [self._took[family]] if family in self._took else self._took.values()
-        each = max((seconds / count for seconds, count in took), default=0.0)
-        return round(max(least, _TIMES_AS_LONG * operations * each), 1)
+        took = sorted(self._took[family] or (time for times in self._took.values() for time in times))
+        usual = round(_TIMES_AS_LONG * took[len(took) // 10], 1) if took else 0.0
+        return max(least, min(usual, _DOUBTFUL_SECONDS))
 
     def obstacle(self, family: str) -> str | None:
         """The reason why no more cases of a family of clauses are sent; None while they are."""
@@ -197,7 +198,7 @@ class Execution:
         family = case.clauses[0].rpartition("-")[0]
         least = _DOUBTFUL_SECONDS if self._hangs < _PATIENT else _HANG_SECONDS
         least = SHORT_SECONDS if self._kinds & case.op_names else least
-        return self.hang_seconds(family, len(case.ops), least=least)
+        return self.hang_seconds(family, least=least)
 
     def _specified(self, state: CaseState) -> Iterator[tuple[Case, Observation]]:
         """The operations sent for a case or property, and the answers of the reference."""
@@ -306,8 +307,7 @@ class Execution:
             self._answered = True
             computed = took if trial.seconds is None else trial.computed
             if computed is not None and can_be_run(trial.case, trial.expected):
-                seconds, operations = self._took.get(state.family, (0.0, 0))
-                self._took[state.family] = seconds + computed, operations + max(1, len(trial.case.ops))
+                self._took[state.family].append(computed)
         state.add(trial.judge())
         state.millis += took * 1000
         self._last_answer = now
@@ -379,9 +379,7 @@ class Execution:
             for state, case, expected in whole:
                 if state.id not in found and step < len(lengths[state.id]):
                     start = replace(case, ops=case.ops[: lengths[state.id][step]])
-                    trial = self.trial(
-                        start, expected, self.hang_seconds(state.family, len(start.ops), least=SHORT_SECONDS)
-                    )
+                    trial = self.trial(start, expected, self.hang_seconds(state.family, least=SHORT_SECONDS))
                     trials[trial.token] = state.id, trial
             for trial in transport.run(trial for _, trial in trials.values()):
                 remove_tree(trial.directory)

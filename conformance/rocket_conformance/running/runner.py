@@ -250,12 +250,11 @@ class Concluder:
             keep: whether the case stays as it is, and only the operation is looked for.
         """
         family = failing.case.clauses[0].rpartition("-")[0]
-        operations = len(failing.case.ops)
-        limit = self._execution.hang_seconds(family, operations)
+        limit = self._execution.hang_seconds(family)
         start, left = time.monotonic(), self._seconds
         smaller, is_known = failing, False
         if not keep and left > 0:
-            short = self._execution.hang_seconds(family, operations, least=SHORT_SECONDS)
+            short = self._execution.hang_seconds(family, least=SHORT_SECONDS)
             smaller = self._shortest_start(failing, short) or failing
             kind = f"{failing.verdict} {smaller.case.ops[-1]['op']}"
             is_known = smaller is not failing and kind in self._small

@@ -37,11 +37,8 @@ _CHECK_HINT: Final = "`rocketspec adapter check` explains what an adapter does w
 
 _NO_DIRECTORY: Final = "the directory of the case cannot be made"
 
-_FRESH: Final = 3
-"""Times as long as the first cases of other processes took, at most, that the first case of a process may take."""
-
-_ENOUGH_FIRST: Final = 5
-"""Number of first cases with an answer that show what a first case takes; until then it is what the start takes."""
+_FRESH: Final = 2
+"""Times as long as its start took that the first case of a process may take."""
 
 _A_TICK: Final = 0.005
 """Seconds of processor time below which a process has not computed: the systems count in hundredths."""
@@ -93,7 +90,6 @@ class ChildTransport:
         check: called with each message and its direction (`suite` or `adapter`); raises ProtocolError.
         notice: called with a sentence when the process has been silent for five seconds and may go on.
         lenient: whether a line of the wrong form costs its case alone and not the process.
-        firsts: seconds of processor time that the first cases of the adapter's processes took, which it shares with others.
 
     Attributes:
         line: the last line that the process wrote, or what came instead of one.
@@ -110,10 +106,8 @@ class ChildTransport:
         check: Callable[[str, Any], None] | None = None,
         notice: Callable[[str], None] | None = None,
         lenient: bool = False,
-        firsts: list[float] | None = None,
     ) -> None:
         self._command = list(command)
-        self._firsts = [] if firsts is None else firsts
         self._case_timeout = case_timeout
         self._check = check
         self._notice = notice
@@ -232,11 +226,7 @@ class ChildTransport:
             with suppress(AdapterError):
                 for _ in range(count):
                     other = ChildTransport(
-                        self._command,
-                        case_timeout=self._case_timeout,
-                        check=self._check,
-                        notice=self._notice,
-                        firsts=self._firsts,
+                        self._command, case_timeout=self._case_timeout, check=self._check, notice=self._notice
                     )
                     stack.callback(other.close)
                     others.append(other)
@@ -308,13 +298,9 @@ class ChildTransport:
         return line
 
     def _take_time(self, trial: Trial, process: Process) -> None:
-        """Takes down the processor time of a trial that has a limit, and is answered."""
-        if trial.seconds is not None:
-            used = process.computed()
-            if self._is_fresh():
-                self._firsts.append(used - self._start_seconds)
-            else:
-                trial.computed = max(0.0, used - self._computed)
+        """Takes down the processor time of a trial that has a limit, and is answered; of a fresh process there is none."""
+        if trial.seconds is not None and not self._is_fresh():
+            trial.computed = max(0.0, process.computed() - self._computed)
 
     def _is_fresh(self) -> bool:
         """Whether the process has not answered as many cases yet as it takes at once."""
@@ -324,12 +310,11 @@ class ChildTransport:
         """The next line, and the time that passed without one, in words.
 
         A trial with a limit of its own hangs when the process has computed for so long, or is found idle several times: on
-        a busy machine it gets more time. So it does in a fresh process, which may have to load what others have loaded.
+        a busy machine it gets more time. In a fresh process it may take a few times as long as the start took.
         """
         limit, until = oldest.seconds, self._clock + self._case_timeout
         if limit is not None and self._is_fresh():
-            known = max(self._firsts) if len(self._firsts) >= _ENOUGH_FIRST else self._start_seconds
-            limit = max(limit, _FRESH * known)
+            limit = max(limit, _FRESH * self._start_seconds)
         if limit is None or limit >= self._case_timeout:
             line = self._patiently(process, until - time.monotonic(), f"case {oldest.case.id}")
             return line, f"{self._case_timeout:g} s"
