@@ -3,7 +3,6 @@
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from rocket_columnar.audit import audit
@@ -11,8 +10,7 @@ from rocket_columnar.rebuild import rebuild
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN, contents, record
 
-if TYPE_CHECKING:
-    RealClasses = Callable[[str, Sequence[str]], list[str]]
+RealClasses = Callable[[str, Sequence[str]], list[str]]
 
 pytestmark = pytest.mark.java
 

@@ -1,8 +1,10 @@
 """Misreadings of the clauses about stores, light queues and ext queues: what the real store did shows each of them."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import rocket_reference
 from rocket_conformance.misreadings import Mutant
 from rocket_reference import JavaError, JavaFatalError, UnspecifiedError
 
@@ -27,8 +29,8 @@ def test_a_script_shows_a_misreading(
 ) -> None:
     name, script, module = one.heading.split(" | ")
     library = Mutant(name, name.partition(",")[0], module, one.old, one.new).library()
-    for item in FROM_THE_REFERENCE:
-        monkeypatch.setattr(replay, item, getattr(library, item))
+    misread = {item: getattr(library, item) for item in FROM_THE_REFERENCE}
+    monkeypatch.setattr(replay, "reference", SimpleNamespace(**(vars(rocket_reference) | misread)))
     life = replay.Life(tmp_path, replay.SCRIPTS[script])
     try:
         found = [life.run(step) for step in replay.SCRIPTS[script]["steps"]]

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from rocket_columnar import log
 from rocket_columnar.decode import Where
 from rocket_columnar.store import Source, StoreFile, find_files, placed_file
 from store_bytes import blank, put, record
@@ -44,7 +43,7 @@ def records(start: int, sizes: Sequence[int]) -> bytes:
 def test_rows_and_gaps_are_those_of_the_whole_log(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log, "NARROW", 1 << 9)
+    monkeypatch.setattr("rocket_columnar.log.frame_walk.NARROW", 1 << 9)
     dice = random.Random(seed)
     for _ in range(6):
         data = bytearray(records(0, dice.choices([1, 30, 200, 3000], k=60)))
