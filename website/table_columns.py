@@ -1,4 +1,4 @@
-"""The meaning of each column of the decoded tables, with its unit and clause: from the layouts, else from `columns.txt`."""
+"""The meaning of each column of the decoded tables, with its unit and clause: from the layouts, or from `columns.txt` where they have none."""
 
 from pathlib import Path
 from typing import Final, NamedTuple

@@ -59,8 +59,8 @@ class Redispatched(NamedTuple):
     Attributes:
         stuck: why dispatch never passes one of them, or None.
         lost: those that get no unit.
-        stated: position and stated offset of each record with keys that states a later offset than its position: no record
-            between the two is indexed (`IndexService.buildIndex` 201-205).
+        stated: for each record with keys that states an offset beyond its position, the two; no record between them is
+            indexed (`IndexService.buildIndex` 201-205).
         end: physical offset from which the dispatch goes on after a recovery: after the log's end only if a record states that.
         topics: those of records that no queue had before, each with its number of queues.
     """
