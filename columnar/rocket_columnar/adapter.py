@@ -25,11 +25,7 @@ class Adapter:
     """Answers one message after the other; keeps nothing from case to case."""
 
     def handle(self, message: Message) -> Message | None:
-        """The answer to a message, or None for `bye`, which has none.
-
-        Raises:
-            ValueError: for a command that is none of protocol 1.
-        """
+        """The answer to a message, None for `bye`; ValueError for a command that protocol 1 does not have."""
         match message.get("cmd"):
             case "hello":
                 return _hello()

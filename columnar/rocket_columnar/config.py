@@ -46,12 +46,7 @@ _TABLE_NAMES: Final = (
 def parse(raw: bytes, file: str) -> Any:
     """The value of a text: dict with names as str, or int if without quotes, list, str, int, Decimal, bool or None, which blanks alone are too.
 
-    Args:
-        raw: the bytes; those that are not UTF-8 become U+FFFD, as in Java.
-        file: name for messages.
-
-    Raises:
-        MalformedError: no such text.
+    Bytes that are not UTF-8 become U+FFFD, as in Java. MalformedError, with the name `file`, for no such text.
     """
     text = _SURROGATE_BYTES.sub(b"\xef\xbf\xbd", raw).decode("utf-8", "replace")
     if text and not text.strip(" \t\n\r\f\b"):
@@ -454,11 +449,7 @@ _ROWS: Final[dict[str, Callable[[Mapping[str, _Field]], list[Row]]]] = {
 
 
 def rows_of(table: str, value: Any, file: str) -> list[Row]:
-    """The rows of a table, without `file`, from the value of one of its files (CFG-3).
-
-    Raises:
-        MalformedError: a value that 4.9.3 does not load, such as a text instead of a number.
-    """
+    """The rows of a table, without `file`, from the value of one of its files (CFG-3); MalformedError for one that 4.9.3 does not load."""
     if value in (None, []) or (value == "" and table != "subscription_groups"):
         return []
     return _ROWS[table](_Field(file, "the file", value).table())
@@ -472,11 +463,7 @@ _MOST: Final = 64 << 20
 
 
 def table_rows(table: str, reader: Reader) -> list[Row]:
-    """The rows of a table that an open file holds, without `file`.
-
-    Raises:
-        MalformedError: the text is cut off, or is none that 4.9.3 loads (CFG-2, CFG-3).
-    """
+    """The rows of a table that an open file holds, without `file`; MalformedError if 4.9.3 does not load it (CFG-2, CFG-3)."""
     if reader.size > _MOST:
         raise MalformedError(file=reader.name, found=f"{reader.size:,} bytes", expected=f"at most {_MOST:,}")
     if not reader.size:

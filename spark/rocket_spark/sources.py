@@ -45,10 +45,7 @@ __all__ = ["SOURCES", "reason", "register"]
 
 @dataclass
 class _Reader(DataSourceReader):
-    """Plans on the driver, decodes in the tasks.
-
-    It takes no filters from Spark: see `rocket_spark.reading.options`.
-    """
+    """Plans on the driver, decodes in the tasks. It takes no filters from Spark: see `rocket_spark.reading.options`."""
 
     table: str
     asked: Request

@@ -110,17 +110,10 @@ def check_checkpoint(
     log: LogTimes | None,
     report: Callable[[Finding], None],
 ) -> Counter[str]:
-    """Compares the checkpoint with the data.
+    """Compares the checkpoint with the data, and returns the number of places where each clause held.
 
-    Args:
-        store: the store.
-        read: the checkpoint and its three times, which were read before `newest`.
-        newest: store timestamp of the log's last record, ms; None if it is not known.
-        log: the times of a log that has no gap and to which no broker writes; else None.
-        report: takes findings.
-
-    Returns:
-        The number of places where each clause held.
+    `read` is the checkpoint and its three times, which were read before `newest`, the store timestamp of the log's last record in ms
+    (None if it is not known). `log` has the times of a log that has no gap and to which no broker writes; else it is None.
     """
     file, held = read[0], Counter[str]()
     size = size_of(file)

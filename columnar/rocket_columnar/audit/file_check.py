@@ -77,12 +77,7 @@ def _own_name(store: Store, name: str) -> str:
 def _stray(store: Store, name: str, reason: str) -> Finding | None:
     """A finding on something in a store's folder that is not a file of a store; None if a broker ignores it.
 
-    Args:
-        store: the store.
-        name: relative to the store.
-        reason: why the listing skipped it.
-
-    Source: `MappedFileQueue.doLoad` 161-184, whatever a folder holds; `IndexService.load` 62-90.
+    `reason` is why the listing skipped it. Source: `MappedFileQueue.doLoad` 161-184, whatever a folder holds; `IndexService.load` 62-90.
     """
     folder, below, _ = name.partition("/")
     if not below or isinstance(reason, Unreadable) or reason == OTHER_QUEUE:
@@ -199,13 +194,9 @@ def check_index_files(
     *,
     quick: bool,
 ) -> None:
-    """Checks sizes, order and headers of the index files.
+    """Checks sizes, order and headers of the index files, which are in name order.
 
-    Args:
-        headers: the files in name order.
-        log_end: physical offset after the log's last record; None without a log.
-        report: takes findings.
-        quick: whether nothing else checks the counts.
+    `log_end` is the physical offset after the log's last record, None without a log; `quick` whether nothing else checks the counts.
     """
     sizes = dict(sized(file for file, _ in headers))
     if not sizes:

@@ -109,11 +109,7 @@ def _bounds(
 
 
 def survey_queue(file: StoreFile, *, ahead: ReadAhead | None = None) -> QueueSurvey:
-    """Reads a consume-queue file through; `ahead` keeps its first units for the ranges.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+    """Reads a consume-queue file through; `ahead` keeps its first units for the ranges. OSError if it cannot be read."""
     lows, highs, runs = ([np.empty(0, np.int64)] for _ in range(3))
     marks = Marks()
     zeros: list[tuple[int, int]] = []
@@ -181,16 +177,9 @@ def _runs(found: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 
 def survey_index(file: StoreFile, geometry: Geometry, *, live: bool, last: bool) -> IndexSurvey:
-    """Reads an index file through.
+    """Reads an index file through; OSError if it cannot be read.
 
-    Args:
-        file: the file.
-        geometry: its slots and entries.
-        live: whether a broker runs, or died: the last file may then contain one entry more than its count.
-        last: whether no other file follows.
-
-    Raises:
-        OSError: the file cannot be read.
+    `live` is whether a broker runs, or died: the `last` file may then contain one entry more than its count.
     """
     marks = Marks()
     with file.open() as reader:
@@ -255,16 +244,10 @@ def _entry_0(file: StoreFile, geometry: Geometry) -> Finding:
 def survey_file(
     store: Store, file: StoreFile, ahead: ReadAhead | None = None
 ) -> QueueSurvey | IndexSurvey | None:
-    """The content of one file of the plan's queues or content indexes; None if it no longer exists.
+    """The content of one file of the plan's queues or content indexes; None if it no longer exists, OSError if it cannot be read.
 
-    Args:
-        store: the store.
-        file: one of its files.
-        ahead: that of `check_range`, if ranges are checked in this process: it keeps the first units of many queues, so
-            that their files are not opened again.
-
-    Raises:
-        OSError: the file cannot be read.
+    `ahead` is that of `check_range`, if ranges are checked in this process: it keeps the first units of many queues, so that their
+    files are not opened again.
     """
     try:
         if file.kind == "queue":
@@ -291,16 +274,9 @@ _MEANS: Final = {
 def check_bounds(
     store: Store, survey: IndexSurvey, times: dict[int, int], report: Callable[[Finding], None]
 ) -> bool:
-    """Checks the header's four values.
+    """Checks the header's four values; returns whether entries can be compared with the header's begin.
 
-    Args:
-        store: the store.
-        survey: at the file.
-        times: store timestamps of records, by their physical offsets.
-        report: takes findings.
-
-    Returns:
-        Whether entries can be compared with the header's begin.
+    `times` are store timestamps of records, by their physical offsets.
     """
     header = survey.header
     if not survey.ends or survey.moving or not times:
@@ -330,12 +306,8 @@ def check_bounds(
 class FirstEntries:
     """Checks the time diff of each file's first entry, which counts from the end of the file before (IDX-PUT-8, IDX-PUT-3).
 
-    Nothing is reported after a file whose header has another end than the record of its last entry. `held` counts the others.
-
-    Args:
-        store: the store.
-        times: store timestamps of records, by their physical offsets.
-        report: takes findings.
+    Nothing is reported after a file whose header has another end than the record of its last entry. `held` counts the others; `times`
+    are store timestamps of records, by their physical offsets.
     """
 
     def __init__(self, store: Store, times: dict[int, int], report: Callable[[Finding], None]) -> None:
@@ -462,12 +434,7 @@ class Targets:
 
 @dataclass(frozen=True, slots=True)
 class Surveys:
-    """The units and entries of all consume-queue and index files.
-
-    Attributes:
-        queues: targets of the consume-queue files.
-        indexes: targets of the index files.
-    """
+    """The units and entries of all consume-queue and index files."""
 
     queues: Targets
     indexes: Targets

@@ -179,13 +179,8 @@ def chain_problems(
 ) -> list[ChainProblem]:
     """The faults of the slots and chains of a file.
 
-    Slots whose chains are known to be sound may be left out, with all their entries, if nothing leads into them.
-
-    Args:
-        slot_of: slot of each entry's hash, from entry 0 on; -1 if there is none, or it is left out.
-        previous: prev field of each entry.
-        slots: value of each slot; 0 if empty or left out.
-        written: which entries must be found; the others may be.
+    Slots whose chains are known to be sound may be left out, with all their entries, if nothing leads into them: then `slot_of`, the slot
+    of each entry's hash from entry 0 on, is -1, and `slots` is 0. `written` are the entries that must be found; the others may be.
     """
     walk = _Walk(slot_of, previous, slots.size)
     for slot in np.flatnonzero(slots).tolist():
@@ -200,10 +195,6 @@ def unreached(windows: EntryWindows, *, ended: bool) -> tuple[tuple[int, int], .
 
     A walk over a sound chain ends early for two reasons alone: the slot names an entry beyond the count in the header, or
     an entry has a negative time diff (IDX-SEL-1, IDX-SEL-5). All entries from there on are older.
-
-    Args:
-        windows: of a file whose slots and chains are sound.
-        ended: whether any entry has a negative time diff.
     """
     state, slots = windows.state, windows.slots()
     count = max(state.header.index_count, 1)
@@ -248,7 +239,7 @@ def used_count(state: IndexState) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """All entries put again, one after the other, and the slots for which the result differs from the file.
+    """All entries put again, and the slots for which the result differs from the file.
 
     Attributes:
         heads: newest entry of each slot so far.
@@ -292,19 +283,11 @@ def check_content(
     live: bool,
     last: bool,
 ) -> tuple[list[Finding], bool]:
-    """Checks header, slots and chains of a file by themselves.
+    """The findings on header, slots and chains of a file by themselves, and whether these are sound, so that walks over them end.
 
-    Args:
-        file: the file.
-        windows: its entries.
-        replay: of all entries that slots and chains may lead to.
-        used: number of entries that count and have no previous entry.
-        live: whether this is the file that a broker writes, or wrote when it died: one entry may then be
-            written before the count includes it (IDX-PUT-11).
-        last: whether no other file follows: an empty file is then where the next put goes.
-
-    Returns:
-        The findings, and whether slots and chains are sound, so that walks over them end.
+    `replay` is of all entries that slots and chains may lead to, and `used` the number of those that have no previous entry. In a file that
+    a broker writes (`live`), or wrote when it died, one entry may be written before the count includes it (IDX-PUT-11). An empty file is
+    where the next put goes if it is the `last`.
     """
     state = windows.state
     if state.written <= 1 and state.header.index_count <= 1:

@@ -100,10 +100,7 @@ def _check_clock(store: Store, parts: Sequence[RangeResult], report: Callable[[F
 
 
 def _check_owner(store: Store, number: int | None, parts: Sequence[RangeResult]) -> Finding | None:
-    """A file whose records no queue knows, although queues point into it to where no record begins, is another store's.
-
-    If the index knows the records, the queues are.
-    """
+    """A file whose records no queue knows, although queues point into it to where no record begins, is another store's, unless the index knows them."""
     if number is None:
         return None
     file = store.logs[number]
@@ -243,10 +240,7 @@ def _check_end(
 
 
 def torn_end(file: StoreFile, phy_offset: int, size: int, *, live: bool) -> Finding | None:
-    """A record whose lengths add up but whose properties end in zeros: its last bytes never reached the disk.
-
-    Nothing else shows it, since no checksum covers the properties.
-    """
+    """A record whose lengths add up but whose properties end in zeros, which no checksum shows: its last bytes never reached the disk."""
     at = phy_offset - file.base_offset
     record = read_at(file, at, size)
     body = body_begin(int.from_bytes(record[_FLAG : _FLAG + 1]))
@@ -295,11 +289,7 @@ def steps_of(store: Store, frames: Frames) -> dict[Queue, Steps]:
 
 
 class QueueCounts:
-    """Follows the logical offsets that records state through the ranges of the log (LOG-REC-6).
-
-    Attributes:
-        last: the last one of each queue.
-    """
+    """Follows the logical offsets that records state through the ranges of the log (LOG-REC-6); `last` is that of each queue."""
 
     def __init__(self) -> None:
         self.last: dict[Queue, int] = {}
@@ -317,10 +307,7 @@ class QueueCounts:
         part.steps = {}
 
     def check(self, store: Store, report: Callable[[Finding], None]) -> int:
-        """Reports of each queue the first record that does not state the next offset; the number of all such records.
-
-        A deleted queue begins again at 0.
-        """
+        """Reports of each queue the first record that does not state the next offset, 0 after a deletion; the number of all such records."""
         for (topic, queue_id), wrong in self._wrong.items():
             phy_offset, found, expected = wrong[0]
             text = (
@@ -388,11 +375,9 @@ def _begins_below(survey: QueueSurvey | None, begin: int) -> bool:
 def lag_finding(store: Store, late: Sequence[tuple[int, int]], suspects: Sequence[int]) -> Finding | None:
     """The finding on records that are not dispatched, or at which the next start stays; None if there are none.
 
-    Args:
-        store: the store.
-        late: numbers of records that are not dispatched, and the physical offset of the first of each.
-        suspects: physical offsets of records that may stop the dispatch: the last one that was dispatched, or those that
-            the next start dispatches again. Its recovery notifies nobody (LOG-DSP-18): only enableMultiDispatch stops it.
+    `late` has numbers of records that are not dispatched, and the physical offset of the first of each. `suspects` are physical offsets of
+    records that may stop the dispatch: the last one that was dispatched, or those that the next start dispatches again. Its recovery
+    notifies nobody (LOG-DSP-18): only enableMultiDispatch stops it.
     """
     light = any(queue.light for queue in store.queues)
     again = store.dispatched_again_from is not None

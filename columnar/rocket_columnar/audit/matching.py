@@ -67,14 +67,8 @@ def match_entries(
 ) -> NDArray[np.uint8]:
     """The flags of entries, compared with the keys of their records.
 
-    A record may have one key twice: of its entries with one hash each takes the next key with that hash.
-
-    Args:
-        entries: the entries.
-        begins: of each entry, the begin timestamp in its file's header, ms.
-        records: of the range.
-        range_: the range.
-        seen: gets 1 for each key that has an entry.
+    A record may have one key twice: of its entries with one hash each takes the next key with that hash. `begins` has for each entry the
+    begin timestamp in its file's header, ms; `seen` gets 1 for each key that has an entry.
     """
     hashes, diffs = entries.columns["key_hash"], entries.columns["time_diff"]
     zeros = np.logical_and.reduce([column == 0 for column in entries.columns.values()])
@@ -345,13 +339,9 @@ def _put_again(
 
 @dataclass(frozen=True, slots=True)
 class _Units:
-    """The units of a queue, less those that are empty.
+    """The units of a queue, less those that are empty: where each is, its physical offset (-1 where 4.9.3 takes none) and its size.
 
-    Attributes:
-        position: where each is in the queue.
-        offset: the physical offset in each, -1 where 4.9.3 takes none.
-        size: the size in each.
-        begin: where the queue began, for all that is known.
+    `begin` is where the queue began, for all that is known.
     """
 
     position: NDArray[np.int64]

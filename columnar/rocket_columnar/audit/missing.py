@@ -362,10 +362,7 @@ class _Puts:
     again: int = 0
 
     def read(self, begin: int) -> None:
-        """Reads the units, from the first on whose record is in the log, which begins at `begin`.
-
-        A queue with a hole before its end has none: no puts leave one.
-        """
+        """Reads the units from the first on whose record is in the log, which begins at `begin`; none of a queue with a hole, which no puts leave."""
         base = self.files[0].base_offset // QUEUE_UNIT.size
         parts = [np.frombuffer(_units_before_holes(file), UNIT_DTYPE) for file in self.files]
         every = np.concatenate(parts)
@@ -406,10 +403,7 @@ def _units_before_holes(file: StoreFile) -> bytes:
 def take_own_puts(store: Store, marks: Marks, report: Callable[[Finding], None], held: Counter[str]) -> None:
     """Takes the marks off units that are where a broker's own puts place them, and reports the records without a unit.
 
-    `held` counts the clauses that the puts show.
-
-    Raises:
-        OSError: a file cannot be read.
+    `held` counts the clauses that the puts show. OSError if a file cannot be read.
     """
     moved = {file for what, file in marks.runs if what == _MOVED}
     if not moved:

@@ -192,18 +192,10 @@ def check_range(
     start: int | None = None,
     ahead: ReadAhead | None = None,
 ) -> RangeResult:
-    """Compares one range of the log with the units and entries that point into it.
+    """Compares one of the plan's ranges of the log with the units and entries that point into it; OSError if a file cannot be read.
 
-    Args:
-        plan: of the store.
-        surveys: of its files.
-        range_: one of the plan's ranges.
-        start: physical offset at which the range before ended, if known.
-        ahead: one for all ranges of a plan that are checked in this process, so that the files of many queues are not
-            opened for each range again.
-
-    Raises:
-        OSError: a file cannot be read.
+    `start` is the physical offset at which the range before ended, if known. `ahead` is one for all ranges of a plan that are checked in this
+    process, so that the files of many queues are not opened for each range again.
     """
     store, result = plan.store, RangeResult(range_, range_.begin, range_.end)
     frames = read_frames(plan, range_, start, result)

@@ -65,13 +65,7 @@ MOST: Final = 1000
 
 
 class Mark(NamedTuple):
-    """A run of units or entries with the same fault.
-
-    Attributes:
-        first: number of the first, in its file.
-        length: how many.
-        values: of the first, for its finding.
-    """
+    """A run of units or entries with the same fault: the number of the first in its file, and that one's values for its finding."""
 
     first: int
     length: int
@@ -175,13 +169,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An audit of one store.
-
-    Attributes:
-        store: what is known of it.
-        level: how much is checked; see `plan_audit`.
-        ranges: all physical offsets from the log's first on.
-    """
+    """An audit of one store at a level of `plan_audit`; the ranges are all physical offsets from the log's first on."""
 
     store: Store
     level: Level

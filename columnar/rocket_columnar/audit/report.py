@@ -55,9 +55,7 @@ _OF_HEADERS: Final = {
 class _Report:
     """Gathers findings; for one code in one file the first thousand, then their number.
 
-    Args:
-        planned: the findings of planning; without those that may follow from files that cannot be read.
-        signs: of 5.x: without the findings that its rules explain.
+    Of those of planning, the ones that may follow from files that cannot be read are left out; with signs of 5.x, those that its rules explain.
     """
 
     def __init__(self, planned: Sequence[Finding], signs: Iterable[Sign]) -> None:
@@ -193,17 +191,10 @@ def findings(
     on_signs: Callable[[tuple[Sign, ...]], None] = _ignored,
     on_held: Callable[[Counter[str]], None] = _ignored,
 ) -> Iterator[Finding]:
-    """All findings of an audit, from the results of all ranges, in the order of the ranges.
+    """All findings of an audit, from the results of all ranges, in the order of the ranges; OSError if a file cannot be read.
 
-    Args:
-        plan: of the store.
-        surveys: of its files.
-        results: of all its ranges.
-        on_signs: called with the signs that 5.x wrote to the store, none for a store of 4.9.3.
-        on_held: called at last with the number of places where each clause held that could have been broken there.
-
-    Raises:
-        OSError: a file cannot be read.
+    `on_signs` is called with the signs that 5.x wrote to the store, none for a store of 4.9.3; `on_held` at last with the number of places
+    where each clause held that could have been broken there.
     """
     store = plan.store
     queues: Sequence[QueueSurvey] = surveys.queues.files
@@ -427,10 +418,7 @@ def _check_queues(
     last: Mapping[tuple[str, int], int],
     report: _Report,
 ) -> None:
-    """Findings on units, file by file; units of zeros that no record explains are gaps.
-
-    `last` is the last logical offset of each queue that a record states.
-    """
+    """Findings on units, file by file; units of zeros that no record explains are gaps. `last` is each queue's last offset that a record states."""
     files = {file.name: file for file in store.queues}
     taken = _taken_for_units(store, surveys)
     for survey in surveys:
@@ -490,12 +478,8 @@ def _check_full(
 ) -> None:
     """Checks each file against the one before: that is full (IDX-SVC-3, IDX-FULL-1), and what this one begins with (IDX-SVC-8, IDX-FILE-2).
 
-    Args:
-        store: the store.
-        surveys: of its files.
-        astray: names of those with entries that are of no record, or of another one than their key.
-        times: store timestamps of records, by their physical offsets.
-        report: takes findings.
+    `astray` are the names of those with entries that are of no record, or of another one than their key; `times` are store timestamps of
+    records, by their physical offsets.
     """
     most = 0 if store.geometry is None else store.geometry.index_num
     for file, following in pairwise(surveys):

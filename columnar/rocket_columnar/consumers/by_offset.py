@@ -34,10 +34,7 @@ def real_tags(ext: ExtUnits, queue: tuple[str, int], found: NDArray[Any]) -> NDA
 
 
 def units(files: Sequence[StoreFile], begin: int, end: int) -> Iterator[tuple[int, NDArray[Any]]]:
-    """The units with logical offsets from `begin` up to `end`, some at a time, each time with the first offset.
-
-    Units that no file has, those in holes, and pre-blank ones are left out.
-    """
+    """The units with logical offsets from `begin` up to `end`, some at a time, each time with the first offset; no holes, and no pre-blank ones."""
     for file in files:
         first = file.base_offset // QUEUE_UNIT.size
         for low, high in _data(file, max(begin - first, 0), end - first):
@@ -96,10 +93,7 @@ class OffsetAtTime:
 def offset_at(store: Store, topic: str, queue_id: int, time: int) -> OffsetAtTime:
     """The logical offset that a broker of 4.9.3 answers when a consumer, or `mqadmin resetOffsetByTime`, asks for a time in ms.
 
-    Raises:
-        UsageError: no such queue.
-        OSError: a file cannot be read.
-
+    UsageError for no such queue, OSError if a file cannot be read.
     Source: `ConsumeQueue.getOffsetInQueueByTime` 159-226; `MappedFileQueue.getMappedFileByTime` 78-92.
     """
     view, files = _queue(store, topic, queue_id)
@@ -253,12 +247,7 @@ def _bounds(store: Store, topic: str, queue_id: int) -> Bounds:
 
 
 def unit_at(store: Store, topic: str, queue_id: int, offset: int) -> UnitAt:
-    """The unit at a logical offset of a queue and its record.
-
-    Raises:
-        UsageError: no such queue.
-        OSError: a file cannot be read.
-    """
+    """The unit at a logical offset of a queue and its record; UsageError for no such queue, OSError if a file cannot be read."""
     return store.looked_at(lambda: _unit_at(store, topic, queue_id, offset), despite_unreadable=False)
 
 
@@ -288,11 +277,7 @@ def _unit_at(store: Store, topic: str, queue_id: int, offset: int) -> UnitAt:
 
 
 def delivery(store: Store, row: Row, group: str) -> list[str]:
-    """Sentences on whether the consumers of a group get a message, a row of the table commit_log: its unit, and the group's offset.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
+    """Sentences on whether the consumers of a group get a message, a row of the table commit_log: its unit, and the group's offset."""
     topic, queue_id, offset = row["topic"], row["queue_id"], row["queue_offset"]
     where = f"{topic} queue {queue_id} at logical offset {offset:,}"
     try:

@@ -70,9 +70,7 @@ class Moved(NamedTuple):
 def completed_topics(store: Store, topics: Mapping[str, int]) -> str:
     """The text of `topics.json` with further topics, or queues to read, with the number of queues of each; settings are the defaults of 4.9.3 (CFG-3).
 
-    Raises:
-        MalformedError: the file that a start takes changed meanwhile, or has a number that JSON does not.
-        OSError: it cannot be read.
+    MalformedError if the file that a start takes changed meanwhile, or has a number that JSON does not.
     """
     content = _content(store, _TOPICS)
     table = content.setdefault(spelling(content, "topicConfigTable") or "topicConfigTable", {})
@@ -154,17 +152,9 @@ def _ends_in_log(store: Store, queues: Collection[tuple[str, int]]) -> dict[tupl
 def moved_offsets(store: Store, replica: Path | None = None, *, to_end: bool = False) -> list[Moved]:
     """The offsets of groups beyond their queues that are moved: to the replica's if the queue has that, else to the queue's end.
 
-    To the end only if the group is known to have got all of the queue, or at the user's word: of a file of another store it would
-    miss what it has not consumed.
-
-    Args:
-        store: whose log and queues are whole.
-        replica: a `consumerOffset.json` of another copy of the store.
-        to_end: set all of them to the ends.
-
-    Raises:
-        FormatError: the replica's file is none.
-        OSError: it cannot be read.
+    To the end only if the group is known to have got all of the queue, or at the user's word (`to_end`): of a file of another store it would
+    miss what it has not consumed. Log and queues of the store are whole; `replica` is a `consumerOffset.json` of another copy, FormatError if
+    it is none.
     """
     known: dict[tuple[str, str, int], int] = {}
     if replica is not None:
@@ -184,12 +174,7 @@ def moved_offsets(store: Store, replica: Path | None = None, *, to_end: bool = F
 
 
 def corrected_offsets(store: Store, moved: list[Moved]) -> str:
-    """The text of `consumerOffset.json` with other offsets (CFG-4).
-
-    Raises:
-        MalformedError: the file that a start takes changed meanwhile, or has a number that JSON does not.
-        OSError: it cannot be read.
-    """
+    """The text of `consumerOffset.json` with other offsets (CFG-4); errors as of `completed_topics`."""
     ends = {(one.group, one.topic, one.queue_id): one.end for one in moved}
     table: dict[str, dict[str, int]] = {}
     for row in store.config(_OFFSETS).rows:

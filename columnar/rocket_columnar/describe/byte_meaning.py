@@ -109,12 +109,8 @@ def byte_at(
 ) -> ByteMeaning:
     """Explains the byte at `offset` of a file, counted from 0; an index file needs its geometry.
 
-    `on_progress` is called with the bytes of a log or ext file that were read, and those of the file.
-
-    Raises:
-        UsageError: the offset is outside the file.
-        FormatError: the file cannot be decoded up to there.
-        OSError: it cannot be read.
+    `on_progress` is called with the bytes of a log or ext file that were read, and those of the file. UsageError for an offset outside the
+    file, FormatError for one that cannot be decoded up to there.
     """
     with open_reader(file.path) as reader:
         if not 0 <= offset < reader.size:

@@ -47,13 +47,7 @@ _EMPTY: Final = hashlib.sha256().hexdigest()
 
 @dataclass(frozen=True, slots=True)
 class FileDigest:
-    """The digest of one file.
-
-    Attributes:
-        path: its name relative to the store.
-        logical_name: its name in the store's digest; None if it is not part of it.
-        digest: SHA-256 of its content in hexadecimal digits.
-    """
+    """The SHA-256 of one file's content in hexadecimal digits; `logical_name` is its name in the store's digest, None if it is no part of that."""
 
     path: str
     kind: str

@@ -24,14 +24,10 @@ Summary = dict[str, Any]
 
 
 def summarise(file: StoreFile, *, on_progress: Callable[[int, int], None] | None = None) -> Summary:
-    """Facts about one file: `size` in bytes, and those of its kind.
+    """Facts about one file: `size` in bytes, and those of its kind; `on_progress` is called with the bytes read, and those of the file.
 
-    `on_progress` is called with the bytes that were read, and those of the file.
-
-    Raises:
-        UsageError: for an index file; use `occupancy`. For a file of `config/`, whose rows are all there is to know.
-        FormatError: bytes that cannot be decoded.
-        OSError: the file cannot be read.
+    UsageError for an index file, see `occupancy`, and for a file of `config/`, whose rows are all there is to know.
+    FormatError for bytes that cannot be decoded.
     """
     if file.kind not in _KINDS:
         what = "an index file" if file.kind == "index" else "a file with tables; use `rocketspec decode`"
@@ -244,11 +240,8 @@ def occupancy(
 ) -> Occupancy:
     """Reads an index file in bounded memory: 4 bytes per slot, and a million entries at a time.
 
-    `on_progress` is called with the bytes that were read, and those to read: slots once, entries twice.
-
-    Raises:
-        MalformedError: the file is shorter than the geometry makes it.
-        OSError: it cannot be read.
+    `on_progress` is called with the bytes that were read, and those to read: slots once, entries twice. MalformedError if the file is
+    shorter than the geometry makes it.
     """
     with open_reader(path) as reader:
         header = read_header(reader)

@@ -73,13 +73,7 @@ class IndexView:
 
 @dataclass(frozen=True, slots=True)
 class QueueView:
-    """One consume queue.
-
-    Attributes:
-        size: their length in bytes.
-        min_offset: logical offset of the first unit whose record the log still has.
-        max_offset: logical offset after the last unit.
-    """
+    """One consume queue; `min_offset` is that of the first unit whose record the log still has, `max_offset` that after the last unit."""
 
     topic: str
     queue_id: int
@@ -326,13 +320,7 @@ _UNITS_AT_ONCE: Final = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class QueueSpace:
-    """One queue.
-
-    Attributes:
-        messages: units whose record the log still has.
-        log_bytes: length of these records.
-        expired: units whose record the log no longer has.
-    """
+    """One queue; `messages` are the units whose record the log still has, `log_bytes` the length of these records, `expired` the other units."""
 
     topic: str
     queue_id: int

@@ -93,10 +93,9 @@ class Files:
         skipped: Sequence[tuple[str, str]] = (),
         topics: frozenset[str] | None = None,
     ) -> Self:
-        """A store whose files need not be in a directory of this machine; its `name` is for messages.
+        """A store whose files need not be in a directory of this machine; its `name` is for messages, and `state` that of its broker.
 
-        `state` is that of its broker; `skipped` are names and reasons of the files that their listing skipped; `topics` are
-        those of `config/topics.json`, if it has such a list.
+        `skipped` are names and reasons of the files that their listing skipped; `topics` are those of `config/topics.json`, if it has such a list.
         """
         store = cls(None, geometry=geometry)
         store.name = name
@@ -120,8 +119,7 @@ class Files:
     def looked_at(self, work: Callable[[], _T], *, despite_unreadable: bool = True) -> _T:
         """The result of `work`, which asks this store and reads its files.
 
-        It is called again, and every fact is looked at again, without files that a broker deletes meanwhile, or if
-        `despite_unreadable` that cannot be read.
+        It is called again, and every fact looked at again, without files that a broker deletes meanwhile, or if `despite_unreadable` that cannot be read.
         """
         looks = count()
 
@@ -155,11 +153,7 @@ class Files:
         return now
 
     def without(self, names: Collection[str]) -> Self:
-        """The store as it would be without some files, of which nothing else is known.
-
-        Raises:
-            UsageError: a name that no file of the store has.
-        """
+        """The store as it would be without some files, of which nothing else is known; UsageError for a name that no file of the store has."""
         unknown = sorted(set(names) - {file.name for file in self.listed})
         if unknown:
             raise UsageError(
@@ -203,12 +197,7 @@ class Files:
     # --- files --------------------------------------------------------------------------------------------
 
     def find(self, kinds: Collection[str], skipped: list[tuple[str, str]]) -> list[StoreFile]:
-        """The files of some kinds as they are now, also of those that are not in `listed`; `skipped` gets names and reasons.
-
-        Raises:
-            UsageError: no file of a store, or logs that are in the way of one another.
-            OSError: a directory cannot be read.
-        """
+        """The files of some kinds as they are now, also of those that are not in `listed`; `skipped` gets names and reasons. Errors as of `Files`."""
         assert self.path is not None
         try:
             found = find_files(

@@ -91,19 +91,10 @@ class _User(NamedTuple):
 
 
 def denied(store: Path, files: Iterable[StoreFile], user: str | None) -> Refusal | None:
-    """The first file or directory that the broker's user lacks permissions of; None if there is none.
+    """The first file or directory that the broker's user, by default the owner of the store, lacks permissions of; None if there is none.
 
-    A broker opens each file of log, queues and index to read and to write it (`MappedFile.init` 153-177): one that it may not
-    open ends the load. A directory that it may not list is empty for it (`MappedFileQueue.load` 145-178).
-
-    Args:
-        store: the directory of the store.
-        files: of the store.
-        user: who starts the broker; by default the owner of the store's directory.
-
-    Raises:
-        UsageError: there is no such user on this machine.
-        OSError: a file cannot be looked at.
+    A broker opens each file of log, queues and index to read and to write it (`MappedFile.init` 153-177): one that it may not open ends
+    the load. A directory that it may not list is empty for it (`MappedFileQueue.load` 145-178). UsageError for a user whom this machine lacks.
     """
     try:
         known = _user(store, user)
@@ -524,12 +515,7 @@ def as_store(store: Store | Path | str, **known: Any) -> Store:
 
 
 def any_store(store: Store | Path | str, **known: Any) -> Store:
-    """As `as_store`; also the files of a directory that is only a part of a store, or one file.
-
-    Raises:
-        UsageError: nothing found.
-        OSError: the path is missing, or cannot be read.
-    """
+    """As `as_store`; also the files of a directory that is only a part of a store, or one file. UsageError if nothing is found."""
     if isinstance(store, Store):
         return store
     try:

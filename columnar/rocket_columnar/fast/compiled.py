@@ -143,16 +143,9 @@ def key_hash(code: int) -> Any:
 
 @jit
 def hash_utf8(data: _Bytes, bounds: NDArray[np.integer], first: int, hashes: NDArray[np.int32]) -> int:
-    """Fills `hashes` with the key hash of each text (IDX-HASH-1, IDX-HASH-2).
+    """Fills `hashes` with the key hash of each text (IDX-HASH-1, IDX-HASH-2); returns the first text that is not well formed, else -1.
 
-    Args:
-        data: texts in UTF-8, one after the other.
-        bounds: where each begins, and the last ends.
-        first: `String.hashCode` of what precedes each text, as an unsigned number.
-        hashes: to fill.
-
-    Returns:
-        The first text that is not well formed, else -1.
+    Texts in UTF-8 are in `data`, from each of `bounds` up to the next. `first` is the `String.hashCode` of what precedes each text, unsigned.
     """
     for i in range(len(hashes)):
         code = text_hash(data, long(bounds[i]), long(bounds[i + 1]), first)

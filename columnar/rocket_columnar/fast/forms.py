@@ -24,11 +24,7 @@ def log_form(size: int) -> PlainLog:
 
 
 def hash_keys(keys: Sequence[str] | Any, topic: str | None = None) -> NDArray[np.int32]:
-    """As `formats.hash_keys`; many keys in Arrow's arrays by a compiled loop.
-
-    Raises:
-        ValueError: an Arrow array that contains a null, or bytes that are not UTF-8.
-    """
+    """As `formats.hash_keys`; many keys in Arrow's arrays by a compiled loop. ValueError for nulls, or bytes that are not UTF-8."""
     if isinstance(keys, (list, tuple)) or not pays(len(keys) * _WORTH):
         return formats.hash_keys(keys, topic)
     return formats.hash_keys(keys, topic, of_strings=_hash_strings)

@@ -304,9 +304,7 @@ class UniqueKey:
     def time_before(self, now: int, zone: tzinfo | None = None) -> int:
         """The time at which it was made, ms since the epoch, as 4.9.3 guesses at the time `now`: in this month or the one before.
 
-        The zone is the client's; by default this machine's.
-
-        Source: `MessageClientIDSetter.getNearlyTimeFromID` 72-97.
+        The zone is the client's; by default this machine's. Source: `MessageClientIDSetter.getNearlyTimeFromID` 72-97.
         """
         moment = (_EPOCH + timedelta(milliseconds=now)).astimezone(zone)
         begin = moment.replace(day=1, hour=0, minute=0, second=0, microsecond=0, fold=0)
@@ -317,12 +315,7 @@ class UniqueKey:
 
 @dataclass(frozen=True, slots=True)
 class OffsetId:
-    """The content of the offset ID of a message ("offsetMsgId").
-
-    Attributes:
-        store_host: address and port of the broker, as the table commit_log shows them.
-        phy_offset: physical offset of the message, bytes.
-    """
+    """The content of the offset ID of a message ("offsetMsgId"): the broker's address as the table commit_log shows it, and the physical offset."""
 
     store_host: str
     phy_offset: int

@@ -157,8 +157,7 @@ def put_entries(
 def _link(slot: NDArray[np.int32], entry: NDArray[np.int32], slots: NDArray[np.int32]) -> NDArray[np.int32]:
     """The previous entry of each put, and the new value of each slot (IDX-PUT-5, IDX-PUT-7).
 
-    The first put of a slot takes the slot's value if that is in range at that moment; a later
-    one takes the put before it in the same slot.
+    The first put of a slot takes the slot's value if that is in range at that moment; a later one takes the put before it in the same slot.
     """
     order = np.argsort(slot, kind="stable")
     sorted_slot, sorted_entry = slot[order], entry[order]
@@ -223,10 +222,7 @@ class IndexBuilder:
             self._file = None
 
     def begin(self) -> None:
-        """Creates the first file, or the next one after a full file, before its first put.
-
-        Errors as in `put_many`.
-        """
+        """Creates the first file, or the next one after a full file, before its first put; errors as in `put_many`."""
         if self._file is None or self._file.full():
             self._file = self._rolled()
 
@@ -238,21 +234,16 @@ class IndexBuilder:
         *,
         topic: str | None = None,
     ) -> None:
-        """Puts all entries, in order.
+        """Puts all entries, in order; offsets are in bytes, times in ms since the epoch.
 
-        Args:
-            keys: of the messages of `topic`, or index keys (`topic#key`) without it: a list, a pyarrow array
-                of strings or of UTF-8 in binaries, or their hashes as an int32 array.
-            phy_offsets: bytes, one for each key.
-            store_timestamps: ms since the epoch, one for each key.
-            topic: of the messages.
+        The keys are those of the messages of `topic`, or index keys (`topic#key`) without it: a list, a pyarrow array of strings or of UTF-8 in
+        binaries, or their hashes as an int32 array.
 
         Raises:
             UsageError: more files are needed than there are paths; the entries before that are put.
             ValueError: the three differ in length; a key is null or not UTF-8.
             RejectedError: the name of a file is not a Java long.
-            FileExistsError: a file already exists.
-            OSError: a file cannot be made or written.
+            OSError: a file cannot be made or written, or already exists.
         """
         offsets = np.ascontiguousarray(phy_offsets, np.int64)
         times = np.ascontiguousarray(store_timestamps, np.int64)

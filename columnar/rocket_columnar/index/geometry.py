@@ -247,9 +247,7 @@ def resolve_each(
 
     Raises:
         UsageError: `given` does not fit, or nothing is given and size and content leave it open.
-        MalformedError: a file that no geometry fits, or whose size and content fit none while those of
-            its siblings do.
-        OSError: a file cannot be read.
+        MalformedError: no geometry fits a file, or its size and content do not fit that of its siblings.
     """
     groups = _by_size(files, on_error)
     guesses: dict[int, GeometryGuess] = {}
@@ -280,10 +278,8 @@ def resolve(files: Sequence[StoreFile], given: Geometry | None = None) -> Geomet
     """The one geometry of the index files among `files`; `given` is checked against them.
 
     Raises:
-        UsageError: no index files, `given` does not fit, or size and content leave it open (the message
-            names the candidates).
+        UsageError: no index files, `given` does not fit, or size and content leave it open (the message names the candidates).
         MalformedError: a file that no geometry fits, or files of several geometries.
-        OSError: a file cannot be read.
     """
     each = resolve_each(files, given)
     if not each:
@@ -303,9 +299,6 @@ def resolve_by_records(files: Sequence[StoreFile], is_record: Callable[[int], bo
     """The geometry of index files by the records that their entries point to; None if that is not conclusive.
 
     It needs a log, and decides where no geometry agrees with slots and chains (`resolve`), or not with all of them.
-
-    Raises:
-        OSError: a file cannot be read.
     """
     groups = _by_size(files, lambda _file, _error: None)
     group = max(groups.values(), key=len, default=[])
@@ -320,10 +313,7 @@ def resolve_by_records(files: Sequence[StoreFile], is_record: Callable[[int], bo
 
 
 def resolve_some(files: Sequence[StoreFile], given: Geometry | None = None) -> GeometryGuess:
-    """The common geometry; if the files disagree, that of the first file that has one.
-
-    Raises the errors of `resolve` if no file has one, and always if `given` does not fit.
-    """
+    """The common geometry; if the files disagree, that of the first file that has one. Errors as of `resolve`, always if `given` does not fit."""
     try:
         return resolve(files, given)
     except (MalformedError, UsageError) as error:

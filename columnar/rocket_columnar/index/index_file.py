@@ -35,14 +35,10 @@ class RejectedError(ValueError):
 
 
 def map_file(path: Path, size: int) -> Mapping:
-    """The first `size` bytes of a file, mapped to read and write.
+    """The first `size` bytes of a file, mapped to read and write; a size of 0 gives an empty buffer.
 
-    A missing file and its folder are made, a shorter file is extended with zeros, a longer one keeps
-    its length. A size of 0 gives an empty buffer.
-
-    Raises:
-        RejectedError: for a name that is not a Java long, before anything is made; for a negative size,
-            after the file is; for a file that cannot be opened.
+    A missing file and its folder are made, a shorter file is extended with zeros, a longer one keeps its length. RejectedError for a name that is
+    not a Java long, before anything is made; for a negative size, after the file is; and for a file that cannot be opened.
 
     Source: IDX-FILE-1, IDX-FILE-3, IDX-FILE-4; `MappedFile.init` 154-182.
     """
@@ -161,10 +157,7 @@ class EntryFields(NamedTuple):
 
 
 class IndexFile:
-    """An open index file; use it in a `with` block, or `close` it.
-
-    Source: `IndexFile` and `IndexHeader`, 4.9.3.
-    """
+    """An open index file; use it in a `with` block, or `close` it. Source: `IndexFile` and `IndexHeader`, 4.9.3."""
 
     def __init__(
         self,
@@ -178,12 +171,8 @@ class IndexFile:
     ) -> None:
         """Opens the file to read and write, making or extending it, with a fresh header in memory.
 
-        `index_num` counts the unused entry 0. The seeds, in bytes and ms since the epoch, count if they are > 0. A file that is
-        `read_only` must exist and stays as it is; where it is shorter than the geometry asks for, zeros follow.
-
-        Raises:
-            RejectedError: where 4.9.3's constructor throws.
-            OSError: when a file to read cannot be opened.
+        `index_num` counts the unused entry 0. The seeds, in bytes and ms since the epoch, count if they are > 0. A file that is `read_only` must
+        exist and stays as it is; where it is shorter than the geometry asks for, zeros follow. RejectedError where 4.9.3's constructor throws.
 
         Source: IDX-FILE-1 .. IDX-FILE-5; `IndexFile` 42-64.
         """
@@ -208,15 +197,9 @@ class IndexFile:
 
     @classmethod
     def open_for_reading(cls, path: Path, geometry: Geometry) -> Self:
-        """Opens an existing file without writing to it, and loads its header.
+        """Opens an existing file without writing to it, and loads its header; RejectedError for a geometry in which no header fits.
 
-        A file shorter than the geometry asks for is read as if zeros followed, as after a broker's load.
-
-        Raises:
-            OSError: when it cannot be opened.
-            RejectedError: for a geometry in which no header fits.
-
-        Source: IDX-LOAD-1, IDX-FILE-1.
+        A file shorter than the geometry asks for is read as if zeros followed, as after a broker's load (IDX-LOAD-1, IDX-FILE-1).
         """
         file = cls(path, *geometry, read_only=True)
         try:
@@ -260,7 +243,6 @@ class IndexFile:
         """Reads the six fields from the file; an `index_count` <= 0 becomes 1.
 
         RejectedError when the mapping is shorter than the header; fields before that are taken.
-
         Source: IDX-LOAD-1, IDX-LOAD-2; `IndexHeader.load` 41-53.
         """
         if self._image is not None:
@@ -278,7 +260,6 @@ class IndexFile:
         """Writes the header in memory to the file.
 
         RejectedError when the mapping is shorter than the header; fields before that are written.
-
         Source: IDX-FLUSH-1; `IndexHeader.updateByteBuffer` 55-62.
         """
         try:
@@ -339,7 +320,6 @@ class IndexFile:
         """Puts one entry for an index key (`topic#key`); RejectedError for zero slots.
 
         False when the file is full, or when a position is outside the mapping: then what was written before stays.
-
         Source: IDX-PUT-1 .. IDX-PUT-11; `IndexFile.putKey` 92-162.
         """
         key_hash, count = hash_key(key), self._header["index_count"]
@@ -384,14 +364,10 @@ class IndexFile:
     # select
 
     def select(self, key: str, max_num: int, begin: int, end: int, initial: Iterable[int] = ()) -> list[int]:
-        """Physical offsets of the entries with the key's hash, newest first, after the `initial` ones.
+        """Physical offsets of the entries with the hash of an index key (`topic#key`), newest first, after the `initial` ones.
 
-        Args:
-            key: index key (`topic#key`).
-            max_num: length of the list at which the walk stops, `initial` counted.
-            begin: first ms of the window, inclusive; entries are placed at begin_timestamp + 1000 * time_diff.
-            end: last ms of the window, inclusive.
-            initial: the list passed in.
+        The walk stops at a list of `max_num`, `initial` counted. The window is in ms, both ends inclusive; entries are placed at
+        begin_timestamp + 1000 * time_diff.
 
         Raises:
             RejectedError: for zero slots.
@@ -423,10 +399,7 @@ class IndexFile:
                 return
 
     def chain(self, key_hash: int) -> Iterator[tuple[int, EntryFields]]:
-        """The entries of a hash's chain and their numbers, newest first; without end if the chain is a cycle.
-
-        Source: IDX-SEL-1, IDX-SEL-6, IDX-SEL-8.
-        """
+        """The entries of a hash's chain and their numbers, newest first (IDX-SEL-1, -6, -8); without end if the chain is a cycle."""
         count = self._header["index_count"]
         number = self.slot(key_hash) or 0
         while 0 < number <= count > 1 and (found := self.entry(number)) is not None:

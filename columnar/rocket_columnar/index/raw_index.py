@@ -131,13 +131,9 @@ _BESIDE: Final = 1 << 14  # up to this many bytes between two items are read rat
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Number of entries that were checked, and of those in the chain of the slot that follows from their hash.
+    """Number of entries that were checked, of those in the chain of the slot that follows from their hash, and of these chains.
 
-    Attributes:
-        checked: number of entries, 0 for a file without entries.
-        agreed: number of these whose slot leads to an entry of the same slot at or after them, and whose
-            previous entry, if any, is of the same slot and before them.
-        chains: number of different slots among those that agreed.
+    Such an entry's slot leads to an entry of the same slot at or after it, and its previous entry, if any, is of the same slot and before it.
     """
 
     checked: int

@@ -246,7 +246,7 @@ _UNITS_AT_ONCE: Final = 1 << 16
 def each_units(
     file: StoreFile, start: int = 0, *, holes: bool = False
 ) -> Iterator[tuple[int, NDArray[np.void]]]:
-    """Number of the first and fields of the units of a file, fewer at first; OSError if it cannot be read.
+    """Number of the first and fields of the units of a file, fewer at first.
 
     With `holes` also the first two units of each hole; the others of a hole are zeros, too.
     """
@@ -273,12 +273,7 @@ RECOVERED_FILES: Final = 3  # of a queue: `ConsumeQueue.recover` begins at the t
 
 @dataclass(frozen=True, slots=True)
 class LostUnits:
-    """Neighbouring units that a start takes out of a queue.
-
-    Attributes:
-        first: logical offset of the first.
-        phy_offset: of the record that the first one points to, bytes.
-    """
+    """Neighbouring units that a start takes out of a queue: the first one's logical offset, and the physical offset that it points to."""
 
     topic: str
     queue_id: int

@@ -42,12 +42,7 @@ _NAMING: Final = Lock()
 
 @dataclass(slots=True)
 class TopicNames:
-    """Topics by number, shared by all batches of a log and the threads that read it.
-
-    Attributes:
-        names: of each topic, by its number.
-        numbers: of each topic, by its name.
-    """
+    """Topics by number, and numbers by topic, shared by all batches of a log and the threads that read it."""
 
     names: list[str] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
@@ -366,10 +361,7 @@ def read_requests(
     *,
     keys: KeyRules = RULES_4_9_3,
 ) -> Iterator[Requests]:
-    """The requests of one commit-log file, by the rules of the release; OSError if it cannot be read.
-
-    `on_gap` is called with each range in which no record verifies.
-    """
+    """The requests of one commit-log file, by the rules of the release; `on_gap` is called with each range in which no record verifies."""
     with file.open() as reader:
         if not reader.size:
             on_gap(Gap(reader.name, file.base_offset, file.base_offset, "an empty file", "a commit log"))
@@ -405,10 +397,9 @@ def requests_before_gap(
     on_gap: Callable[[Gap], None] = lambda _: None,
     keys: KeyRules = RULES_4_9_3,
 ) -> Iterator[tuple[Reader, int, Requests]]:
-    """The requests of a log up to its first gap, with the reader and the start of their file; a missing file is none.
+    """The requests of a log up to its first gap, which a missing file is not, with the reader and the start of their file.
 
-    Each file comes with its length. The physical offsets in `bounds` are those from which on and up to which records begin; `on_gap` is
-    called with the first gap.
+    Each file comes with its length. Records begin at physical offsets within `bounds`; `on_gap` is called with the first gap.
     """
     for file, size in files:
         base = file.base_offset

@@ -23,22 +23,14 @@ WINDOW: Final = 1 << 20
 
 @dataclass(slots=True)
 class Records:
-    """Records of one batch, in the order of the log.
-
-    Attributes:
-        window: the bytes that contain them, and `SLACK` more.
-        rows: of dtype `ROW`.
-    """
+    """Records of one batch, in the order of the log: rows of dtype `ROW`, and a window of the bytes that contain them, and `SLACK` more."""
 
     window: NDArray[np.uint8]
     rows: NDArray[np.void]
     form: PlainLog
 
     def find_values(self, *, one_separator: bool = False) -> None:
-        """Completes the rows with what their properties contain, malformed text replaced as Java replaces it.
-
-        With `one_separator` the properties are read as before 4.9.1.
-        """
+        """Completes the rows with what their properties contain, as Java reads it; with `one_separator` as before 4.9.1."""
         self._clean()
         if one_separator:
             PlainLog(one_separator=True).find_values(self.window, self.rows)
@@ -99,14 +91,11 @@ class Scan:
         self._goes_on = goes_on
 
     def run(self, begin: int, end: int, *, exact: bool, on_gap: Callable[[Gap], None]) -> Iterator[Records]:
-        """The batches of the records that begin in [begin, end), without what their properties contain.
+        """The batches of the records that begin in the bytes [begin, end) of the file, without what their properties contain.
 
-        Args:
-            begin: byte of the file.
-            end: byte of the file; a gap that begins before it is reported whole.
-            exact: whether a record is known to begin at `begin`; otherwise the walk begins at the next
-                one in the range that verifies, and what is before it belongs to the range before.
-            on_gap: called with each gap; zeros to the file's end are not a gap but still to be written.
+        `exact` is whether a record is known to begin at `begin`; otherwise the walk begins at the next one in the range that verifies, and what is
+        before it belongs to the range before. `on_gap` is called with each gap, whole even if it goes on beyond `end`; zeros to the file's end are
+        still to be written.
         """
         walk, end = self.walk, min(end, self._reader.size)
         position = begin if exact else walk.next_frame(begin, end)

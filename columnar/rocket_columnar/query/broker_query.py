@@ -31,13 +31,7 @@ _BYTES_AT_ONCE: Final = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The record at the physical offset of an entry.
-
-    Attributes:
-        verdict: whether a record is there, and whether it is one with the key.
-        text: the same in words, with topic and keys, or where the log begins and ends.
-        store_timestamp: of the record, ms; None without one.
-    """
+    """The record at the physical offset of an entry: whether it is one with the key, the same in words, and its store timestamp in ms, if any."""
 
     verdict: Literal["the key", "another key", "no record"]
     text: str
@@ -188,9 +182,7 @@ def walk(
     """The entries of the hash's chain, newest first, each once, for a window in ms, both ends inclusive.
 
     With `past_stop` to the chain's real end, after the entry at which a broker stops; `searched` is whether a broker opens this file
-    for the query at all.
-
-    Source: IDX-SEL-1 .. IDX-SEL-8; `IndexFile.selectPhyOffset` 191-265.
+    for the query at all. Source: IDX-SEL-1 .. IDX-SEL-8; `IndexFile.selectPhyOffset` 191-265.
     """
     header = index.header()
     count = header.index_count
@@ -263,7 +255,7 @@ _LONG: Final = (LONG_MIN, LONG_MAX)
 def find_all(store: OpenFiles, topic: str, key: str, *, window: tuple[int, int] = _LONG) -> list[Row]:
     """Every message that some index file leads to under a key or unique key, stored in a window of ms, both ends inclusive.
 
-    All files are walked to the real ends of their chains; damage ends a chain, and every walk ends. An OSError if a file cannot be read.
+    All files are walked to the real ends of their chains; damage ends a chain, and every walk ends.
     """
     return _find(store, [topic], key, window)
 
@@ -298,10 +290,7 @@ def _hits(index: IndexFile, key_hash: int) -> set[int]:
 
 
 def scan(store: OpenFiles, topic: str | None, key: str, *, window: tuple[int, int] = _LONG) -> list[Row]:
-    """Every message with a key in the commit log, without using the index; of any topic if none is given.
-
-    Arguments and errors as `find_all`; damaged ranges of the log are skipped.
-    """
+    """Every message with a key in the commit log, damaged ranges aside, without using the index; of any topic if none is given."""
     wanted = ("key",) if topic is not None else ("key", "other topic")
     found = (record.phy_offset for record in find_key(store.log, topic or "", key) if record.how in wanted)
     return [row for row in map(store.log.row, sorted(set(found))) if _inside(row, window)]
@@ -374,10 +363,7 @@ class OpenStore(OpenFiles):
     """An open store for queries; arguments and errors as in `OpenFiles`."""
 
     def _searched(self, begin: int, end: int) -> Iterator[IndexFile]:
-        """The files that a search opens, newest first.
-
-        Source: `IndexService.queryOffset` 166-187.
-        """
+        """The files that a search opens, newest first. Source: `IndexService.queryOffset` 166-187."""
         for _, index in reversed(self.indexes.files):
             index.load()
             if index.time_matched(begin, end):
@@ -411,12 +397,9 @@ class OpenStore(OpenFiles):
         return OffsetAnswer(tuple(offsets), newest.end_timestamp, newest.end_phy_offset)
 
     def query(self, topic: str, key: str, *, max_num: int, begin: int, end: int) -> QueryAnswer:
-        """The broker's answer; arguments and errors as `query_offset`.
+        """The broker's answer; arguments and errors as `query_offset`. Source: `DefaultMessageStore.queryMessage` 973-1036.
 
-        Up to three rounds, each with a window that ends at the store time of the lowest hit before; the
-        first that yields a message is the last.
-
-        Source: `DefaultMessageStore.queryMessage` 973-1036.
+        Up to three rounds, each with a window that ends at the store time of the lowest hit before; the first that yields a message is the last.
         """
         messages: list[Row] = []
         updated = (0, 0)
@@ -451,10 +434,7 @@ class OpenStore(OpenFiles):
             return False
 
     def query_exact(self, topic: str, key: str, *, max_num: int, begin: int, end: int) -> QueryAnswer:
-        """As `query`, with hits of other keys dropped before the limit, and each message counted once.
-
-        A hit counts if the record at its offset decodes and has the requested topic and key.
-        """
+        """As `query`; hits whose records do not decode or have other keys are dropped before the limit, and each message counted once."""
         limit = _limit(max_num)
         found: dict[int, Row] = {}
         truncated = False

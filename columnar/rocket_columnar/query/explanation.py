@@ -319,11 +319,8 @@ def explain(
 ) -> Explanation:
     """Walks as a query of a key or unique key does, and beyond its end, and explains why nothing is found.
 
-    Where the index does not show the key at all, the commit log is read for it. The window is in ms, both ends inclusive.
-
-    Raises:
-        UsageError: for a negative `max_num`.
-        OSError: when a file cannot be read.
+    Where the index does not show the key at all, the commit log is read for it. The window is in ms, both ends inclusive. UsageError for a
+    negative `max_num`.
 
     Source: IDX-SEL-1 .. IDX-SEL-9, IDX-TIME-1 .. IDX-TIME-3; `IndexService.queryOffset` 157-195.
     """

@@ -47,13 +47,9 @@ _OTHERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class IndexSet:
-    """The open index files of a store.
+    """The open index files of a store by name, oldest first (a broker appends to the last), and their geometry; None without files.
 
-    Attributes:
-        files: name and file, oldest name first; the last is the one that a broker appends to.
-        skipped: names that are skipped, each with the reason.
-        geometry: of all files, and how it was determined; None without files.
-        damaged: names of files that answer all the same as far as they go, each with what is wrong.
+    `skipped` are names that are skipped, and `damaged` those of files that answer all the same as far as they go, each with the reason.
     """
 
     files: tuple[tuple[str, IndexFile], ...]
@@ -65,13 +61,9 @@ class IndexSet:
 def open_indexes(store: Store, stack: ExitStack) -> IndexSet:
     """Opens the index files of a store; `stack` closes them.
 
-    A name that is not a Java long is skipped, and loading ends at one that cannot be opened as a file. A file
-    without bytes counts as one of zeros: a broker would extend it. What is cut short or damaged answers as far
-    as it goes, with the geometry of the others; what cannot be read is skipped.
-
-    Raises:
-        UsageError, MalformedError: the geometry cannot be inferred, or does not fit, and no file has a sound one.
-        OSError: the folder cannot be read.
+    A name that is not a Java long is skipped, and loading ends at one that cannot be opened as a file. A file without bytes counts as one of
+    zeros: a broker would extend it. What is cut short or damaged answers as far as it goes, with the geometry of the others; what cannot be
+    read is skipped. UsageError or MalformedError if the geometry cannot be inferred, or does not fit, and no file has a sound one.
 
     Source: IDX-FILE-4; `IndexService.load` 58-92.
     """
@@ -219,10 +211,8 @@ class CommitLog:
     def data(self, offset: int) -> bytes | None:
         """The bytes that a broker would send for a hit: as many as the first four bytes state, whatever they contain.
 
-        None if the offset or the length is outside the file. Nothing is asked of magic or content. The log is
-        listed again for an offset after its end, which a broker may have written since.
-
-        Source: `CommitLog.getData` 194-204, `DefaultMessageStore.queryMessage` 1010-1018.
+        None if the offset or the length is outside the file. The log is listed again for an offset after its end, which a broker may have
+        written since. Source: `CommitLog.getData` 194-204, `DefaultMessageStore.queryMessage` 1010-1018.
         """
         file = self.file_at(offset)
         bounds = self.range
@@ -243,7 +233,6 @@ class CommitLog:
         """Store time of the record at an offset, in ms, or None if a broker's decoder fails on it.
 
         Offset 0, where it has expired, is looked up at the start of the oldest file, as 4.9.3 does.
-
         Source: `DefaultMessageStore.lookMessageByOffset` 786-799, 1227-1238; `CommitLog.getMessage` 927-935.
         """
         data = self.data(offset)

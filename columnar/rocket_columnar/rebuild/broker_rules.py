@@ -54,10 +54,7 @@ class BrokerRules(NamedTuple):
 
 
 class UnsafeKeys:
-    """The records with keys whose topics cannot be directories: they keep the keys of the store's own index.
-
-    Such a topic is damaged, and nobody asks for a key of it.
-    """
+    """Records with keys whose topics cannot be directories: damaged, so that nobody asks for their keys. They keep those of the store's index."""
 
     def __init__(self) -> None:
         self._unsafe: list[int] = []
@@ -96,9 +93,6 @@ def has_tag_keys(logs: Sequence[StoreFile], indexes: Sequence[StoreFile], geomet
     """Whether an entry of `topic#T#tags` follows the keys of a record with tags, in the newest index file that has one.
 
     The release of the last start decides: a store may have been written by an older one before.
-
-    Raises:
-        OSError: a file cannot be read.
     """
     with StoredRecords(logs) as records:
         for file in reversed(indexes):

@@ -95,15 +95,11 @@ def missing_holes(logs: Sequence[StoreFile]) -> Holes:
 
 
 class Gaps:
-    """The gaps of a log file between its records, and after them.
-
-    Args:
-        file: of the log.
-        last: whether no other file follows.
-        holes: gets the ranges whose records are lost.
+    """The gaps of a log file between its records, and after them; `last` is whether no other file follows.
 
     Attributes:
         findings: on the ranges without records.
+        holes: the ranges whose records are lost are added to these.
         end: physical offset up to which the file was read.
     """
 
@@ -130,10 +126,7 @@ class Gaps:
             self.end = max(self.end, self._records_end)
 
     def close(self) -> None:
-        """Notes the file's end: zeros after the records of a file that another one follows are a hole.
-
-        What comes after all records is none: a start ends the log there.
-        """
+        """Notes the file's end: zeros after the records of a file are a hole if another one follows; else a start ends the log there."""
         if self._last:
             self._holes.cut(self._records_end)
         head = read_at(self._file, self.end - self._file.base_offset, _BLANK)
@@ -327,11 +320,7 @@ _KEPT: Final = "keep the store's own files of this queue; copy them from a repli
 class LeftOut(NamedTuple):
     """A queue that is not written, and the physical offset of the record that shows why.
 
-    Attributes:
-        topic: of the queue.
-        queue_id: of the queue.
-        phy_offset: of the record.
-        reason: what the record states; None if the topic cannot be the name of a directory.
+    `reason` is what that record states; None if the topic cannot be the name of a directory.
     """
 
     topic: str
@@ -455,18 +444,10 @@ def dispatch_log(
     rules: BrokerRules,
     work: WorkDone | None = None,
 ) -> Dispatched:
-    """Dispatches one log file into `directory`, which is created.
+    """Dispatches one log file into `directory`, which is created, for columns of keys, records and units.
 
-    Args:
-        file: of the log.
-        directory: for columns of keys, records and units.
-        last: whether no other file follows: a gap at its end is then a torn write.
-        buckets: as in `plan_rebuild`.
-        rules: of the broker.
-        work: counts the bytes of the file.
-
-    Raises:
-        OSError: reading or writing fails.
+    `last` is whether no other file follows: a gap at its end is then a torn write. `buckets` is as in `plan_rebuild`; `work` counts the bytes of
+    the file. OSError if reading or writing fails.
     """
     directory.mkdir()
     holes = Holes(file.size())
@@ -527,10 +508,7 @@ def _write(file: Any, values: NDArray[Any]) -> None:
 
 
 class _Buckets:
-    """The units of a log file, distributed to buckets batch by batch.
-
-    Records whose topic cannot be a directory count as lost: their places in a queue stay free.
-    """
+    """Units of a log file by bucket, batch by batch. Places of records whose topic cannot be a directory stay free, as those of lost ones."""
 
     def __init__(self, directory: Path, buckets: int, rules: BrokerRules, holes: Holes) -> None:
         self._rules, self._holes = rules, holes

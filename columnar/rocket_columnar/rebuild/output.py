@@ -58,14 +58,8 @@ _BESIDE: Final = ("lock", "config")
 def prepare(stores: Sequence[Path], directory: Path, *, force: bool) -> None:
     """Refuses a directory that a rebuild must not write to; settles an earlier rebuild into it that was killed.
 
-    Args:
-        stores: the directories that are read.
-        directory: for the output.
-        force: whether it may contain the output of an earlier rebuild.
-
-    Raises:
-        UsageError: the directory cannot be used. Nothing in it has been changed if it is, contains, or is inside a store.
-        OSError: what an interrupted rebuild moved cannot be moved back.
+    UsageError, with nothing changed, if it is, contains, or is inside a store; and if it contains anything but, with `force`, the output of an
+    earlier rebuild.
     """
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory}: a file; -o must be a directory")
@@ -203,20 +197,10 @@ def staged(directory: Path) -> Iterator[Path]:
 
 
 def commit(staging: Path, directory: Path, facts: Mapping[str, Any], *, force: bool) -> tuple[str, ...]:
-    """Puts the parts of a staging directory in place, all or none, and the manifest last.
+    """Puts the parts of a staging directory in place, all or none, and the manifest last; returns the files, relative, with `/`, sorted.
 
-    Args:
-        staging: contains the parts.
-        directory: where they go.
-        facts: for the manifest, in addition to the files.
-        force: whether they replace earlier ones.
-
-    Returns:
-        Paths of the files, relative to `directory`, with `/`, sorted.
-
-    Raises:
-        UsageError: there are earlier ones, from another rebuild in the meantime.
-        OSError: a rename fails, or the disk is full; `staged` then moves everything back.
+    The manifest has `facts` in addition to the files. Earlier parts are replaced with `force`; without, they are a UsageError, as those of
+    another rebuild in the meantime. After an OSError `staged` moves everything back.
     """
     present = [name for name in (MANIFEST, *FOLDERS) if (directory / name).exists()]
     if present and not force:
@@ -246,12 +230,7 @@ _QUARTER: Final = 900_000  # ms: time zones are whole quarters of an hour
 
 
 class LogKeys(NamedTuple):
-    """The keys of an index file that one log file has.
-
-    Attributes:
-        directory: that `dispatch_log` wrote.
-        ranges: the keys, batch by batch; of the file before, at most the last key.
-    """
+    """The keys of an index file that one log file has, batch by batch; of the file before, at most the last key."""
 
     directory: Path
     ranges: list[KeyRange]
@@ -272,17 +251,8 @@ def keys_of(plan: IndexPlan, folders: Sequence[Path], dispatched: Sequence[Dispa
 def write_index(plan: IndexPlan, path: Path, keys: Sequence[LogKeys], geometry: Geometry) -> int | None:
     """Writes one index file from the columns of the log files, seeded with the key before its first (IDX-SVC-1 .. IDX-SVC-4).
 
-    Args:
-        plan: the file.
-        path: of the new file; any name that is a number.
-        keys: as `keys_of` returns them.
-        geometry: of the file.
-
-    Returns:
-        Store timestamp of the record that made the file necessary, if it is in the batch of the key before.
-
-    Raises:
-        OSError: reading or writing fails.
+    The name of the file is any number; `keys` are those that `keys_of` returns. Returns the store timestamp of the record that made the file
+    necessary, if it is in the batch of the key before.
     """
     seed = _Seed(0, 0, None)
     every = [(part.directory, some) for part in keys for some in part.ranges]

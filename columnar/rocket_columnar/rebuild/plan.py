@@ -38,10 +38,7 @@ def has_bytes_of(path: Path, other: StoreFile) -> bool:
 
 
 def drop_unchanged(staging: Path, files: Sequence[StoreFile]) -> None:
-    """Removes from `staging` the files that the store already has, byte for byte; index files under any name.
-
-    A rebuilt index file that stands for one of the store takes its name, so that it can replace it.
-    """
+    """Removes from `staging` what the store already has, byte for byte; an index file that stands for one of the store takes its name."""
     own = {file.name: file for file in files}
     for path in sorted(path for path in staging.rglob("*") if path.is_file()):
         name = path.relative_to(staging).as_posix()

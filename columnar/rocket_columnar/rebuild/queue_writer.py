@@ -34,14 +34,9 @@ _SIZE: Final = QUEUE_UNIT.size
 
 
 class OwnUnits:
-    """Units by place.
+    """The units of the store's files by place.
 
-    Args:
-        files: the store's.
-        holes: of the log.
-
-    Attributes:
-        places: for each queue, logical offset of the first unit of its files and that after the last.
+    `places` has for each queue the logical offset of the first unit of its files and that after the last.
     """
 
     def __init__(self, files: Sequence[StoreFile], holes: Holes) -> None:
@@ -58,17 +53,9 @@ class OwnUnits:
     def lost(
         self, key: tuple[str, int], place: int, count: int, *, after: int, before: int
     ) -> NDArray[np.void]:
-        """The units from a place on; zeros for those that are no unit of a lost record.
+        """`count` units from the logical offset `place` on; zeros for those that are no unit of a lost record.
 
-        Args:
-            key: of the queue.
-            place: logical offset of the first one.
-            count: number of units.
-            after: physical offset where the record before them ends.
-            before: physical offset where the record after them begins.
-
-        Raises:
-            OSError: a file cannot be read.
+        The record before them ends at the physical offset `after`, and the one after them begins at `before`.
         """
         units = np.zeros(count, UNIT_DTYPE)
         for first, end, file in self._files.get(key, ()):
@@ -240,21 +227,11 @@ def write_queues(
     queue_file_size: int,
     holes: Holes,
 ) -> list[LeftOut]:
-    """Writes the queues of one bucket, and copies their ext files.
+    """Writes the queues of one bucket, and copies their ext files; returns the queues that are left out.
 
-    Args:
-        directory: for `consumequeue/` and `consumequeue_ext/`.
-        parts: for each log file, in order, the directory that `dispatch_log` wrote, and first and number of the
-            bucket's units there (`Dispatched.unit_ranges`).
-        files: the store's, of the bucket's queues (`in_bucket`).
-        queue_file_size: bytes.
-        holes: of the log.
-
-    Returns:
-        Queues that are left out.
-
-    Raises:
-        OSError: reading or writing fails.
+    Into `directory` go `consumequeue/` and `consumequeue_ext/`. The parts are for each log file, in order, the directory that `dispatch_log`
+    wrote, and first and number of the bucket's units there (`Dispatched.unit_ranges`); `files` are the store's, of the bucket's queues
+    (`in_bucket`).
     """
     queues = QueueFiles(directory, files, queue_file_size, holes)
     try:
@@ -294,19 +271,9 @@ class QueueFiles:
 
     Units are put as 4.9.3 does: those that were put before, and those before the write position, are skipped, and a gap
     before a unit is ignored. Across a hole in the log, units are copied from the old queue, or filled with pre-blank
-    units, so that later offsets do not move.
+    units, so that later offsets do not move. Holes before a unit are known when it is put.
 
     Source: `ConsumeQueue.putMessagePositionInfo` 478-530.
-
-    Args:
-        directory: for `consumequeue/` and `consumequeue_ext/`.
-        files: the store's.
-        file_size: of a queue file, bytes.
-        holes: of the log; those before a unit are known when it is put.
-
-    Attributes:
-        topics: number the topics of the units.
-        left_out: queues that are not written.
     """
 
     def __init__(self, directory: Path, files: Sequence[StoreFile], file_size: int, holes: Holes) -> None:

@@ -156,9 +156,7 @@ def is_aside(root: Finding) -> bool:
 def rebuilt(target: Target, roots: Sequence[Finding], gone: Collection[str], new: Path) -> Moves:
     """Rebuilds index files and queues into a folder, if findings ask for it, and chooses among them; `gone` are moved aside.
 
-    Raises:
-        UsageError: the sizes of new files are unknown.
-        OSError: reading or writing fails.
+    UsageError if the sizes of new files are unknown.
     """
     of_index = [root for root in roots if root.remedy == "index"]
     of_queues = [root for root in roots if root.remedy == "queues"]

@@ -416,10 +416,7 @@ class RepairFolder:
     def take_back(self) -> None:
         """Takes back the moves that were made, the last first, and removes the folder; may be repeated after a kill.
 
-        Raises:
-            MalformedError: the journal is none.
-            UsageError: somebody has written since to what would be moved, or beside it; nothing was done.
-            OSError: a file cannot be moved.
+        MalformedError if the journal is none; UsageError, with nothing done, if somebody has written to what would be moved, or beside it.
         """
         journal, root = self.read(), self.root
         if root.status(self._at("undone")) is None:

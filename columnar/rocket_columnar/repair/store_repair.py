@@ -95,7 +95,6 @@ def plan_repair(target: Target) -> RepairPlan:
     Raises:
         UsageError: a broker runs, an earlier repair was interrupted, or the sizes of new files are unknown.
         FormatError: the journal of an earlier repair is none.
-        OSError: the store cannot be read, or contains links.
     """
     with _opened(target.store) as root:
         _refuse(root)
@@ -109,9 +108,7 @@ def plan_repair(target: Target) -> RepairPlan:
 def repair(target: Target) -> Repaired:
     """Repairs a store. No broker can start meanwhile: its lock is held from the first look to the last rename.
 
-    Raises:
-        UsageError, FormatError: as `plan_repair`; another repair runs.
-        OSError: reading or writing fails; the store is then as it was.
+    Errors as of `plan_repair`, and a UsageError if another repair runs. If reading or writing fails, the store is as it was.
     """
     with _alone(target.store) as root:
         _refuse(root)

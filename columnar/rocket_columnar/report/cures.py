@@ -144,15 +144,7 @@ class LogChoices:
 
     @classmethod
     def of(cls, store: Store, found: Sequence[Finding]) -> LogChoices:
-        """Predicts a start for each choice.
-
-        Args:
-            store: the store.
-            found: the findings on its log.
-
-        Raises:
-            OSError: a file cannot be read.
-        """
+        """Predicts a start for each choice that the findings on a store's log leave."""
         names = {file.name for file in store.logs}
         damaged = sorted({finding.file for finding in found} & names)
         lengths = {
@@ -279,11 +271,7 @@ def listed_in(folder: Path) -> list[Path]:
 
 
 def log_beside(store: Store) -> tuple[StoreFile, ...]:
-    """The files of a log beside the store's from the one of its end on, if that has the same bytes up to there, and goes on.
-
-    Raises:
-        OSError: the own file cannot be read.
-    """
+    """The files of a log beside the store's from the one of its end on, if that has the same bytes up to there, and goes on."""
     last = next((file for file in reversed(store.logs) if file.base_offset < store.end), None)
     if store.path is None or last is None or last.framed:
         return ()
@@ -317,10 +305,7 @@ def _goes_on(own: StoreFile, files: Sequence[StoreFile]) -> bool:
 
 
 def messages_in(file: StoreFile, begin: int, end: int, held: NDArray[np.int64] | None = None) -> int:
-    """Number of records of a log file between two physical offsets that a consumer can get; an OSError if it cannot be read.
-
-    With `held` only records at these physical offsets count.
-    """
+    """Number of records of a log file between two physical offsets that a consumer can get; with `held` only those at these offsets."""
     if max(begin, file.base_offset) >= end:
         return 0
     total = 0
@@ -338,10 +323,7 @@ def messages_in(file: StoreFile, begin: int, end: int, held: NDArray[np.int64] |
 def gone_with(store: Store, names: Collection[str], dispatched_from: int) -> dict[str, int]:
     """The messages that consumers do not get any more without some files, of each log and queue file.
 
-    Args:
-        store: with these files.
-        names: of the files.
-        dispatched_from: physical offset from which a start without them dispatches into the queues.
+    `dispatched_from` is the physical offset from which a start without them dispatches into the queues.
     """
     gone: dict[str, int] = {}
     for file in (file for file in store.listed if file.name in names):
@@ -444,9 +426,9 @@ class Cures:
         )
 
     def named_back(self, files: Mapping[str, str]) -> tuple[str, ...]:
-        """Gives log files the names that the values are, and unpacks them; one whose name is taken waits in a folder.
+        """Gives log files the names that the values are, and unpacks them.
 
-        So does a folder of log files inside the folder whose name it gets.
+        One whose name is taken waits in a folder, and so does a folder of log files inside the folder whose name it gets.
         """
         kept = self._shell.folder("renamed")
         outer = [name for file, name in files.items() if file.startswith(f"{name}/")]

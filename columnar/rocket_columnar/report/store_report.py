@@ -190,13 +190,9 @@ def _is_whole(found: Sequence[Finding]) -> bool:
 def report_on(
     findings: Iterable[Finding], shell: Shell, store: Store | None, signs: Iterable[Sign] = ()
 ) -> AuditReport:
-    """The report on a store's findings.
+    """The report on a store's findings; without a store, which is elsewhere, no cause has a cure.
 
-    Args:
-        findings: those of one store.
-        shell: builds the cures' commands.
-        store: the store; None if it is elsewhere: then no cause has a cure.
-        signs: that 5.x wrote to the store.
+    `shell` builds the cures' commands; `signs` are those that 5.x wrote to the store.
     """
     found, known = list(findings), tuple(signs)
     blind = store is None or any(one.code == "store.unreadable" and one.severity != "note" for one in found)

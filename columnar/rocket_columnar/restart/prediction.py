@@ -50,14 +50,7 @@ from rocket_columnar.store import Sign, StoreFile, WorkDone, read_at, size_of
 
 
 class LostKey(NamedTuple):
-    """One key that no index file would hold any more.
-
-    Attributes:
-        topic: of the record.
-        key: its text; None if it can no longer be read from the record.
-        phy_offset: of the record, bytes.
-        key_hash: of topic and key.
-    """
+    """One key of a record that no index file would hold any more; `key` is None if its text can no longer be read from the record."""
 
     topic: str
     key: str | None
@@ -67,13 +60,7 @@ class LostKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LostKeys:
-    """Keys that no index file would hold any more; iterating reads their texts from the log.
-
-    Attributes:
-        phy_offset: of each key's record, bytes, ascending.
-        key_hash: of each key.
-        logs: the commit-log files.
-    """
+    """Keys that no index file would hold any more, by their records' ascending physical offsets; iterating reads their texts from the logs."""
 
     phy_offset: NDArray[np.int64]
     key_hash: NDArray[np.int32]
@@ -129,13 +116,8 @@ def lost_keys(
 ) -> LostKeys:
     """Keys of records that a start does not index and that no index file but `deleted` ones has, range by range.
 
-    A query follows no slot to an entry that the header's index count does not include.
-
-    Args:
-        store: the store.
-        deleted: names of index files.
-        passed: physical offsets after which and before which records begin that a start does not index.
-        work: counts the bytes of the index files and of the log before the last of these records.
+    A query follows no slot to an entry that the header's index count does not include. `passed` are the physical offsets after which and before
+    which records begin that a start does not index; `work` counts the bytes of the index files and of the log before the last of these.
     """
     plan, kept = plan_audit(store), [file for file in store.opened_indexes if file.name not in deleted]
     ranges = [part for part in plan.ranges if part.begin < max(stop for _, stop in passed)]
@@ -180,10 +162,7 @@ _NOT_FOLLOWED: Final = {
 
 
 def candidates(signs: Sequence[Sign], version: str | None) -> tuple[Profile, ...]:
-    """The profiles of the releases that may start on a store with these signs, the newest of each kind of start.
-
-    It is one if a release is named or the bytes show it.
-    """
+    """The profiles of the releases that may start on a store with these signs, the newest of each kind of start; one if `version` or bytes name it."""
     if version is not None:
         return (profile(version),)
     if not signs:
@@ -200,11 +179,7 @@ def candidates(signs: Sequence[Sign], version: str | None) -> tuple[Profile, ...
 
 
 def refuse_unpredicted(store: Store, release: Profile) -> None:
-    """Names what of a start is not predicted.
-
-    Raises:
-        UsageError: the store has such a part.
-    """
+    """Raises a UsageError that names what of a start is not predicted, if the store has it."""
     found = [_NOT_FOLLOWED[sign.kind] for sign in store.signs if sign.kind in _NOT_FOLLOWED]
     if release.rules.get("deletes_empty_last_file") and any(
         not size_of(file) for file in (*store.logs, *store.queues)
@@ -333,12 +308,9 @@ def predict(store: Store) -> Restart:
 def restarts(
     store: Store | Path | str, *, on_progress: Callable[[int, int], None] | None = None, **known: Any
 ) -> tuple[Restart, Restart]:
-    """What `restart` predicts without messageIndexSafe and with it; errors as there.
+    """What `restart` predicts without messageIndexSafe and with it; arguments and errors as there.
 
-    Args:
-        store: the store, or its directory.
-        on_progress: called with the bytes that were read, and those known to be in all.
-        known: of a directory, as for `Store`.
+    `on_progress` is called with the bytes that were read, and those known to be in all.
     """
     store, work = as_store(store, **known), WorkDone(on_progress)
     found, *others = [_both(store, work, one) for one in candidates(store.signs, store.release)]
@@ -519,11 +491,7 @@ def _without_log(store: Store, work: WorkDone) -> Restart:
 
 
 def refused_by_log(store: Store) -> str | None:
-    """Why the walk over the log or the dispatch ends a start, though all files can be loaded; None if neither does.
-
-    Raises:
-        UsageError, OSError: as `restart`.
-    """
+    """Why the walk over the log or the dispatch ends a start, though all files can be loaded; None if neither does. Errors as of `restart`."""
     strays = any(found.code in _REFUSED and found.severity != "note" for found in store.once(planned))
     if strays or refusal(store) or store.config_refusal:
         return None

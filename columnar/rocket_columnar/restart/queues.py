@@ -28,11 +28,7 @@ from rocket_columnar.store import Reader, StoreFile, WorkDone, by_queue, read_at
 
 
 def max_after_start(store: Store, topic: str, queue_id: int) -> int:
-    """The maximum offset that a broker answers of a queue after a start, before it dispatches anything (CQ-REC-2).
-
-    Raises:
-        OSError: a file of the queue cannot be read.
-    """
+    """The maximum offset that a broker answers of a queue after a start, before it dispatches anything (CQ-REC-2)."""
     files = by_queue(store.queues).get((topic, queue_id), [])
     found = queue_starts(files, store.end, WorkDone(None), has_log=bool(store.logs))
     return max((queue.end for queue in found), default=0) // QUEUE_UNIT.size
@@ -75,18 +71,10 @@ class Redispatched(NamedTuple):
 def dispatched_again(
     store: Store, queues: Sequence[QueueStart], position: int, end: int, *, recovered_from: int | None
 ) -> Redispatched:
-    """What a start dispatches, up to the log's end or to the first gap.
+    """What a start dispatches, up to the log's `end` or to the first gap; the queues are as they are before.
 
-    Args:
-        store: the store.
-        queues: as they are before.
-        position: the greatest end of a queue: physical offset from which dispatch begins, unless a recovery dispatches.
-        end: of the log.
-        recovered_from: physical offset from which a recovery dispatches. It notifies nobody: what can stop the dispatch
-            (LOG-DSP-18) is after the last record with a unit. With enableMultiDispatch any record can, here as there.
-
-    Raises:
-        OSError: the log cannot be read.
+    Dispatch begins at `position`, the greatest end of a queue, unless a recovery dispatches, from `recovered_from` on. That notifies nobody: what
+    can stop the dispatch (LOG-DSP-18) is after the last record with a unit. With enableMultiDispatch any record can, here as there.
     """
     puts = _RecordPuts(position if recovered_from is None else recovered_from)
     for queue in queues:

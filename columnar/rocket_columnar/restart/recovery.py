@@ -55,11 +55,7 @@ _LONGEST: Final = 1 << 20
 
 
 class EntryIndex:
-    """The files of a member's index of entries.
-
-    Attributes:
-        unfit: why DLedger would not start on them, or None.
-    """
+    """The files of a member's index of entries; `unfit` is why DLedger would not start on them, or None."""
 
     def __init__(self, member: Path) -> None:
         self._member = member
@@ -99,14 +95,8 @@ class EntryIndex:
     def committed_unfit(self, first: int, begin: int, end: int) -> str | None:
         """Why the store would not load with the committed index of DLedger's checkpoint, or None (DLG-19).
 
-        Args:
-            first: number of the first entry of the walk.
-            begin: number that the first entry of the log claims.
-            end: number of the last entry.
-
-        Raises:
-            MalformedError: the checkpoint is longer than 1 MiB.
-            OSError: it cannot be read.
+        `first` and `end` are numbers of the first entry of the walk and of the last one, `begin` the number that the first entry of the log claims.
+        MalformedError if the checkpoint is longer than 1 MiB.
         """
         text = _committed_text(self._member)
         committed = parse_long(text)
@@ -162,13 +152,7 @@ _TOO_SHORT: Final = 44  # a walk accepts a size of more, though a header alone h
 
 
 class EntryLog(NamedTuple):
-    """The log as a start finds it.
-
-    Attributes:
-        begin: position from which the walk over the entries begins.
-        end: position at which it ends, and so the log.
-        refused: why DLedger would not start, or None.
-    """
+    """The positions at which a start's walk over the entries begins and ends, and why DLedger would not start, or None."""
 
     begin: int
     end: int
@@ -184,15 +168,7 @@ class _Last(NamedTuple):
 
 
 def entry_log(files: Sequence[StoreFile], size: int) -> EntryLog:
-    """Where a start's walk over the files of DLedger mode begins and ends.
-
-    Args:
-        files: in the order of their offsets, at least one.
-        size: bytes of each.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
+    """Where a start's walk over the files of DLedger mode, at least one of `size` bytes each, begins and ends."""
     member = files[0].path.parent.parent
     index = EntryIndex(member)
     if index.unfit is not None:
@@ -361,15 +337,8 @@ class StartWalk:
     4.9.3 follows the list of its files, a missing one or not, and does not ask for a record's own offset: one that states
     another offset than its place is a batch of its own, and is dispatched with the offset that it states.
 
-    Args:
-        store: with the log.
-        begin: physical offset at which a record begins.
-        stop: physical offset at which the walk ends at the latest.
-        names: to which topics are added.
-        check_crc: whether bodies are compared with their checksums, as a recovery does.
-
-    Attributes:
-        end: physical offset up to which it has come.
+    A record begins at the physical offset `begin`, and the walk ends at `stop` at the latest; `end` is where it has come to. Topics are added to
+    `names`. `check_crc` is whether bodies are compared with their checksums, as a recovery does.
     """
 
     def __init__(

@@ -84,13 +84,7 @@ class BrokerConf:
 
 
 def read_broker_conf(path: Path) -> BrokerConf:
-    """Reads a broker's configuration.
-
-    Raises:
-        UsageError: a number or a path that the broker would not take.
-        MalformedError: longer than 1 MiB.
-        OSError: the file cannot be read, or is not a regular one.
-    """
+    """Reads a broker's configuration; UsageError for a number or a path that the broker would not take, MalformedError beyond 1 MiB."""
     with open_reader(path) as reader:
         if reader.size > _LONGEST:
             expected = f"the configuration file of a broker of at most {_LONGEST:,} bytes"
@@ -178,11 +172,7 @@ _ESCAPED: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 
 
 def _properties(text: str) -> dict[str, str]:
-    """The pairs of a Java properties file; blanks at the end of a value belong to it.
-
-    Raises:
-        ValueError: an escape with which `Properties.load` throws.
-    """
+    """The pairs of a Java properties file, with blanks at ends of values; ValueError for an escape with which `Properties.load` throws."""
     pairs: dict[str, str] = {}
     lines = iter(re.split(r"\r\n|\r|\n", text))
     for line in lines:
@@ -260,16 +250,9 @@ def lock_text(holder: int) -> str:
 def hold_lock(store: Path, directory: int) -> Iterator[None]:
     """Holds the lock, so that no broker starts; a store without the file gets an empty one, which stays.
 
-    On Linux the lock belongs to the open file: unlike one of the process, it is kept when this process opens and closes
-    the file elsewhere. On other systems nothing else here opens the file.
-
-    Args:
-        store: for messages.
-        directory: descriptor of the store's directory.
-
-    Raises:
-        UsageError: a broker holds it.
-        OSError: the file is a link, not a regular file, or cannot be opened for writing.
+    On Linux the lock belongs to the open file: unlike one of the process, it is kept when this process opens and closes the file elsewhere. On
+    other systems nothing else here opens the file. `directory` is the descriptor of the store's directory. UsageError if a broker holds the lock,
+    OSError if the file is a link or not a regular file.
     """
     path = store / "lock"
     try:
@@ -366,11 +349,7 @@ def later_line(signs: Iterable[Sign]) -> str:
 
 
 def later_signs(files: Sequence[StoreFile]) -> tuple[Sign, ...]:
-    """The signs in some files; empty for those of 4.9.3.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
+    """The signs in some files; empty for those of 4.9.3."""
     found = [*_of_log([file for file in files if file.kind == "log"])]
     for file in files:
         if file.kind == "checkpoint":

@@ -124,15 +124,9 @@ def place_of(path: Path, *, is_file: bool) -> PathFacts | None:
 
 
 def placed_file(name: str, *, source: Source | None = None, path: Path | None = None) -> StoreFile | None:
-    """The file of a store that has this name in it, such as `consumequeue/T/0/00000000000000000000`.
+    """The file of a store that has this name in it, such as `consumequeue/T/0/00000000000000000000`; None where no file of a store has it.
 
-    Args:
-        name: relative to the store, with `/`.
-        source: reads it; see `Source`.
-        path: where it is, for a file without a source; by default the name itself.
-
-    Returns:
-        None for a name that no file of a store has; `find_files` would skip it.
+    `source` reads it; a file without one is at `path`, by default the name itself.
     """
     parts = name.split("/")
     if parts[0] == "config":
@@ -210,11 +204,7 @@ def _is_member(folder: Path) -> bool:
 
 
 def log_of_member(path: Path) -> Path:
-    """The commit log of the DLedger member whose directory `path` is; any other path as it is.
-
-    Raises:
-        UsageError: DLedger's own index and bookkeeping, which are not files of a store.
-    """
+    """The commit log of the DLedger member whose directory `path` is; any other path as it is. UsageError for DLedger's own bookkeeping."""
     whole = Path(os.path.abspath(path))
     if _is_member(whole) and (path / MEMBER_LOG).is_dir():
         return path / MEMBER_LOG
@@ -227,15 +217,9 @@ def log_of_member(path: Path) -> Path:
 
 
 def require_store(path: Path, parts: Sequence[str]) -> None:
-    """Refuses what is not the directory of a store.
+    """Refuses what is not the directory of a store, which has at least one of `parts`, or the log of a DLedger member.
 
-    Args:
-        path: what was given.
-        parts: names of which a store has at least one; the log of a DLedger member counts too.
-
-    Raises:
-        UsageError: a file, a directory of a DLedger member, or none that has such a part.
-        OSError: it is missing, or cannot be read.
+    UsageError for a file, a directory of a DLedger member, or one without such a part.
     """
     if not stat.S_ISDIR(path.stat().st_mode):
         raise UsageError(f"{path}: a file; expected the directory of a store")
@@ -258,11 +242,7 @@ def refuse_parent(path: Path) -> None:
 
 
 def _refuse_member(path: Path) -> None:
-    """Refuses a DLedger member's directory, and those in it: the store is the directory above.
-
-    Raises:
-        UsageError: `path` is such a directory.
-    """
+    """Raises a UsageError for a DLedger member's directory, and those in it: the store is the directory above."""
     if any((path / name).exists() for name in _PLACES_PARTS) or member_logs(path):
         return
     whole = Path(os.path.abspath(path))

@@ -99,11 +99,7 @@ class Source:
 
 
 class Reader(ABC):
-    """One open file: its name for messages, its size in bytes when it was opened, and positioned reads.
-
-    `allocated` is how many bytes of it the disk holds at most, without holes; `reached` is where the farthest read
-    ended.
-    """
+    """An open file: name, size when it was opened, and positioned reads; `allocated` bytes on disk at most, `reached` by the farthest read."""
 
     def __init__(self, name: str, size: int, allocated: int) -> None:
         self.name = name
@@ -165,11 +161,7 @@ class Reader(ABC):
     def require_held(self, begin: int, end: int, what: str, clause: str) -> None:
         """Raises MalformedError if the bytes [begin, end) are mostly a hole, so that decoding them costs more than the disk holds.
 
-        Args:
-            begin: offset of the first byte.
-            end: offset after the last byte.
-            what: what is in them, for the message.
-            clause: id of the clause that is broken.
+        `what` is in them, for the message; `clause` is the id of the clause that is broken.
         """
         limit = max(HOLE_FLOOR, HOLE_FACTOR * self.allocated)
         if end - begin > limit:
@@ -324,10 +316,7 @@ def files_kept_open() -> Iterator[None]:
 
 @contextmanager
 def open_reader(path: os.PathLike[str] | str, source: Source | None = None) -> Iterator[Reader]:
-    """Opens `path` for reading; raises OSError with it, also for what is no regular file.
-
-    With a `source` that is read, and `path` is not checked.
-    """
+    """Opens `path`, or a `source` instead, for reading; raises OSError with it, also for what is no regular file."""
     if source is not None:
         yield _SourceReader(source)
         return
@@ -364,11 +353,7 @@ NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
 
 
 class GentleReads:
-    """Positioned reads of files, as of all threads of a process.
-
-    Args:
-        rate: bytes per second at most; None for no limit.
-    """
+    """Positioned reads of files, as of all threads of a process, at a `rate` of bytes per second at most; None for no limit."""
 
     def __init__(self, rate: float | None = None) -> None:
         self._rate = rate

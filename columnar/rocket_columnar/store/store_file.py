@@ -134,11 +134,7 @@ def is_gone(file: StoreFile) -> bool:
 
 
 def while_there(files: Sequence[StoreFile], work: Callable[[Sequence[StoreFile]], _T]) -> _T:
-    """The result of `work` for the files without those that a broker has deleted since they were listed.
-
-    Raises:
-        OSError: none of them is left, or one cannot be read.
-    """
+    """The result of `work` for the files without those that a broker has deleted since they were listed; OSError if none is left."""
     while True:
         try:
             return work(files)
@@ -150,11 +146,7 @@ def while_there(files: Sequence[StoreFile], work: Callable[[Sequence[StoreFile]]
 
 
 def while_listed(work: Callable[[], _T]) -> _T:
-    """The result of `work`, which lists files and opens them; called again if a file was deleted in between.
-
-    Raises:
-        OSError: as `work` raises it; for a missing file only after several tries.
-    """
+    """The result of `work`, which lists files and opens them; called again, several times at most, if one was deleted in between."""
     for _ in range(_TRIES - 1):
         try:
             return work()
@@ -221,12 +213,7 @@ def size_of(file: StoreFile) -> int | None:
 
 @dataclass
 class _Attempts:
-    """Outcomes of the attempts at one piece of work.
-
-    Attributes:
-        failed: why a path is left out.
-        listed: paths that a listing can leave out.
-    """
+    """Outcomes of the attempts at one piece of work: why a path is left out, and the paths that a listing can leave out."""
 
     failed: dict[str, str] = field(default_factory=dict[str, str])
     listed: set[str] = field(default_factory=set[str])
@@ -318,12 +305,7 @@ def in_order(
 
 
 class WorkDone:
-    """Adds up work, in bytes or files, and reports it.
-
-    Args:
-        report: called with the work that is done and all work; None reports nothing.
-        total: all work that is known.
-    """
+    """Adds up work, in bytes or files, and calls `report` with the work that is done and all work that is known."""
 
     def __init__(self, report: Callable[[int, int], None] | None, total: int = 0) -> None:
         self._report = report
