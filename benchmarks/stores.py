@@ -55,18 +55,10 @@ def write_log(
     file_size: int = 0,
     queues: int = 4,
 ) -> int:
-    """Writes a commit log of the given number of records, or of about the given number of bytes.
+    """Writes a commit log of the given number of records, or of about the given number of bytes; returns how many records were written.
 
-    Args:
-        directory: where the log's files are made.
-        body: bytes of a record's body.
-        records: number of records at most.
-        size: bytes at most.
-        file_size: bytes of a log file; 0 makes one file that ends with the last record.
-        queues: number of consume queues, four a topic.
-
-    Returns:
-        How many records were written.
+    `body` is the length of a record's body and `file_size` that of a log file, in bytes; 0 makes one file that ends with the last record. There
+    are four queues a topic.
     """
     directory.mkdir(parents=True, exist_ok=True)
     made, position, base = _records(queues, bytes(body)), 0, 0

@@ -119,15 +119,10 @@ _simulation = cache(_Shared)
 def score(
     planted: Sequence[Mutant], misreadings: Sequence[Mutant] = MISREADINGS, *, most_runs: int = MOST_RUNS
 ) -> Score:
-    """Runs the small cases of their parts on the reference with all of them, and scores the causes that are found.
+    """Runs the small cases of their parts on the reference with all planted misreadings, and scores the causes that are found.
 
-    Args:
-        planted: misreadings that can be combined.
-        misreadings: the catalogue that causes are looked for in.
-        most_runs: see `find_causes`.
-
-    Raises:
-        ValueError: when they change the same text.
+    `misreadings` is the catalogue that causes are looked for in; for `most_runs` see `find_causes`. ValueError when planted ones change the
+    same text.
     """
     failures: list[CaseState] = []
     passed: dict[str, list[str]] = {}

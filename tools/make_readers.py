@@ -50,8 +50,7 @@ def compiler() -> tuple[Path, Path]:
 def make_readers(target: Path) -> None:
     """Writes the readers and their type stubs into the folder `target`, which is emptied first.
 
-    Raises:
-        UsageError: without Node.js, npm or a checkout, or when the compiler refuses a file.
+    UsageError without Node.js, npm or a checkout, or when the compiler refuses a file.
     """
     ksy, folder = compiler()
     if target.exists():

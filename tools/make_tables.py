@@ -110,11 +110,7 @@ def clause_index(text: str) -> str:
 
 
 def refreshed(text: str) -> str:
-    """The document with every layout block, the contents and the clause index generated again.
-
-    Raises:
-        MalformedError: when a block names no layout, a layout has no block, or the contents or the index have none.
-    """
+    """The document with every layout block, the contents and the clause index generated again; MalformedError if one has no place."""
     named = [match["name"] for match in _BLOCK.finditer(text)]
     missing = [name for name in _ALL if name not in named]
     if missing:

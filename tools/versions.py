@@ -45,16 +45,9 @@ EXAMPLES: Final = 20
 def survey_all(
     releases: Sequence[str] = RELEASES, *, jobs: int = 2, known: Sequence[Release] = ()
 ) -> Iterator[Release]:
-    """Surveys the releases, `jobs` at a time, and yields each in order when it is known.
+    """Surveys the releases, `jobs` at a time, and yields each in order when it is known; errors as of `survey_release`.
 
-    Args:
-        releases: their versions.
-        jobs: how many at a time.
-        known: what an earlier run with the same inputs found, which is not surveyed again.
-
-    Raises:
-        JarUnavailableError: when there is no Java, no Maven, or a release does not resolve.
-        AdapterError: when its adapter does not start.
+    What an earlier run with the same inputs found (`known`) is not surveyed again.
     """
     found = {release.version: release for release in known}
     with ProcessPoolExecutor(jobs) as pool:
@@ -68,10 +61,8 @@ def survey_all(
 def survey_release(version: str) -> Release:
     """Runs the suite on the store of one release.
 
-    Raises:
-        JarUnavailableError: when there is no Java, no Maven, or the release does not resolve.
-        AdapterError: when its adapter does not start.
-        RuntimeError: when the run was cut short, or reference and recorded answers disagree.
+    JarUnavailableError without Java, Maven or the release; AdapterError when its adapter does not start; RuntimeError when the run was cut
+    short, or reference and recorded answers disagree.
     """
     with open_jar(version, case_timeout=30.0) as opened:
         report = run(opened, Options(examples=EXAMPLES, seed=SEED, shrink_seconds=0.0, replays=False))

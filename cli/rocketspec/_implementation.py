@@ -33,14 +33,9 @@ def adapter_errors() -> Iterator[None]:
 
 
 def conform(command: Sequence[str] = (), **options: Any) -> Report:
-    """Runs the suite against an adapter's command, or against the bundled engine without one.
+    """Runs the suite against an adapter's command, or against the bundled engine without one; UsageError when nothing is selected.
 
-    Args:
-        command: the adapter's command line.
-        options: fields of `rocket_conformance.running.Options`.
-
-    Raises:
-        UsageError: when nothing is selected.
+    The options are fields of `rocket_conformance.running.Options`.
     """
     with open_implementation(list(command), None, None) as transport:
         return run(transport, Options(**options))
@@ -58,10 +53,7 @@ def open_implementation(
 ) -> Iterator[Transport]:
     """The adapter that the options name: a command, the real jar, or the bundled engine.
 
-    `jobs` is the number of processes; the bundled engine always runs in this one.
-
-    Raises:
-        UsageError: when both a command and a version are given, or a directory.
+    `jobs` is the number of processes; the bundled engine always runs in this one. UsageError for both a command and a version.
     """
     if command and rocketmq:
         raise UsageError("COMMAND and --rocketmq are mutually exclusive")

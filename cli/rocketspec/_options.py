@@ -173,25 +173,14 @@ def exit_codes(findings: str) -> str:
 
 
 def audit_level(*, quick: bool, deep: bool) -> Level:
-    """The level of `--quick` and `--deep`.
-
-    Raises:
-        UsageError: both are given.
-    """
+    """The level of `--quick` and `--deep`; UsageError if both are given."""
     if quick and deep:
         raise UsageError("--quick and --deep are mutually exclusive")
     return "quick" if quick else "deep" if deep else "default"
 
 
 def be_gentle(*, gentle: bool, rate: float | None) -> int | None:
-    """Has this process spare others as `--gentle` and `--rate` ask for.
-
-    Returns:
-        The number of threads to use: 1 if asked to be gentle, else None for the default.
-
-    Raises:
-        UsageError: a rate that is not positive.
-    """
+    """Has this process spare others as `--gentle` and `--rate` ask for; the number of threads to use, None for the default."""
     if rate is not None and not rate > 0:
         raise UsageError(f"--rate {rate:g}: expected a positive number of megabytes per second")
     if not gentle and rate is None:
@@ -204,33 +193,21 @@ def be_gentle(*, gentle: bool, rate: float | None) -> int | None:
 
 
 def read_geometry(text: str | None) -> Geometry | None:
-    """The geometry of `--geometry`.
-
-    Raises:
-        UsageError: it is not two numbers that a file can have.
-    """
+    """The geometry of `--geometry`; UsageError if it is not two numbers that a file can have."""
     from rocket_spec.layout import parse_geometry
 
     return None if text is None else parse_geometry(text)
 
 
 def in_utc(timestamps: str) -> bool:
-    """Whether `--timestamps` asks for timestamps instead of numbers.
-
-    Raises:
-        UsageError: it is no such form.
-    """
+    """Whether `--timestamps` asks for timestamps instead of numbers; UsageError if it is no such form."""
     if timestamps not in _TIME_FORMS:
         raise UsageError(f"--timestamps {timestamps}: expected {' or '.join(_TIME_FORMS)}")
     return timestamps == "utc"
 
 
 def use_zone(text: str | None) -> Callable[[datetime], datetime] | None:
-    """Sets the zone for printing times; returns a function that adds it to naive times, None without `--tz`.
-
-    Raises:
-        UsageError: it is not a time zone.
-    """
+    """Sets the zone for printing times; returns a function that adds it to naive times, None without `--tz`. UsageError for no zone."""
     if text is None:
         return None
     from datetime import datetime
@@ -252,15 +229,9 @@ def use_zone(text: str | None) -> Callable[[datetime], datetime] | None:
 
 
 def read_time(text: str, option: str, place: Callable[[datetime], datetime] | None = None) -> int:
-    """A time in ms since the epoch, from such a number or from ISO 8601 with a time zone.
+    """A time in ms since the epoch, from such a number or from ISO 8601; `place` places a time without a zone in one.
 
-    Args:
-        text: the time.
-        option: that gave it.
-        place: places a time without a zone in one.
-
-    Raises:
-        UsageError: it is neither, or has no time zone.
+    UsageError, with the `option` that gave it, if it is neither, or has no time zone.
     """
     if re.fullmatch(r"[+-]?[0-9]{1,20}", text):
         if int(text) not in _LONG:

@@ -24,19 +24,9 @@ _LIMIT: Final = 32  # messages that a broker's client asks for
 
 @dataclass(frozen=True, slots=True)
 class SearchArguments:
-    """The options; exactly one of `key`, `unique_key` and `offset_id` is set.
+    """The options; exactly one of `key`, `unique_key` (made by a client) and `offset_id` (by a broker) is set.
 
-    Attributes:
-        topic: the topic, or None for any.
-        key: a key, or a unique key used as one.
-        unique_key: an ID made by a client.
-        offset_id: an ID made by a broker.
-        begin: first ms, or None.
-        end: last ms, or None.
-        max_num: greatest number of messages, or None.
-        exact: drop messages that only share the hash of the key.
-        every: no limit.
-        scan: read the log instead of the index.
+    Times are in ms. `exact` drops messages that only share the hash of the key, `every` all limits; `scan` reads the log instead of the index.
     """
 
     topic: str | None
@@ -94,10 +84,7 @@ def answer(store: OpenStore, asked: SearchArguments) -> QueryAnswer:
 
 
 def explained(store: OpenStore, asked: SearchArguments) -> tuple[QueryAnswer, Explanation]:
-    """The messages, and the path of a broker to the key.
-
-    A chain on which a broker would never answer gives no messages, and is explained.
-    """
+    """The messages, none on a chain on which a broker would never answer, and the path of a broker to the key."""
     try:
         found = answer(store, asked)
     except InvalidError:

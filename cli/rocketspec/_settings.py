@@ -25,12 +25,8 @@ _NAMED: Final = 20  # topics in a message
 class StoreOptions:
     """The place of a store, and the form of its files.
 
-    Attributes:
-        store: its directory.
-        commitlog: directories of its commit log beside `commitlog` in it.
-        geometry: of the index files, as an option gave it; None if it is to be inferred.
-        conf: the broker's configuration, if it was given.
-        options: those that named all this, for another verb's command line.
+    `commitlog` are directories of its commit log beside that in it; the geometry is that of an option, None if it is to be inferred; `options`
+    are those that named all this, for another verb's command line.
     """
 
     store: Path
@@ -71,10 +67,6 @@ def read_settings(
 
     The configuration's geometry is only taken if that of the files cannot be inferred. A directory of the
     configuration that is in its `storePathRootDir` is looked for in `store`.
-
-    Raises:
-        UsageError: no store is named, or a value is not one that a broker takes.
-        OSError: the configuration cannot be read.
     """
     given = read_geometry(geometry)
     options = [part for folder in commitlog or () for part in ("--commitlog", os.path.abspath(folder))]

@@ -15,14 +15,10 @@ def columns(
     whole: Collection[int] = (),
     width: int | None = None,
 ) -> Iterator[str]:
-    """Rows as lines of aligned columns.
+    """Rows as lines of aligned columns; those numbered in `right` are set to the right, those in `whole` never cut.
 
-    Args:
-        rows: texts, the same number in each.
-        right: numbers of the columns that are set to the right.
-        whole: numbers of the columns that are never cut.
-        width: columns of the terminal, for which the widest texts are cut; None for no limit. If the columns do not fit even
-            so, each value has a line of its own, after its name in the first row.
+    The widest texts are cut for the `width` of a terminal, in columns; None for no limit. If the columns do not fit even so, each value has a
+    line of its own, after its name in the first row.
     """
     kept = list(rows)
     widths = cut_widths([max(map(cell_len, column)) for column in zip(*kept, strict=True)], whole, width)

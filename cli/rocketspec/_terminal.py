@@ -39,14 +39,10 @@ def one_line(text: str) -> str:
 
 
 def fitted(line: str, stream: TextIO | None = None, *, hang: int | None = None) -> str:
-    """A line as it is shown: on a terminal wrapped at blanks.
+    """A line as it is shown on a stream, by default stdout: on a terminal wrapped at blanks.
 
-    Words, and commands in backquotes, are never broken, so that they can be copied.
-
-    Args:
-        line: without line ends.
-        stream: where it goes; stdout by default.
-        hang: columns before its further lines; by default they are under its last column.
+    Words, and commands in backquotes, are never broken, so that they can be copied. Further lines hang by `hang` columns; by default they are
+    under its last column.
     """
     if not (stream or sys.stdout).isatty():
         return line
@@ -122,15 +118,10 @@ def replace_unencodable() -> None:
 
 @contextmanager
 def progress(text: str, *, unit: str = "", shown: bool = True) -> Iterator[ProgressStep]:
-    """Shows a bar on stderr while the block runs, after a second, if stderr is a terminal.
+    """Shows a bar on stderr while the block runs, after a second, if stderr is a terminal; yields what reports the progress.
 
-    Args:
-        text: what is being done.
-        unit: "bytes", or what the numbers count ("cases"); "" for a fraction of the work.
-        shown: False shows nothing, as for rows that scroll over the same terminal.
-
-    Yields:
-        What reports the progress; without a report the bar moves to and fro.
+    Without a report the bar moves to and fro. The `unit` is "bytes", or what the numbers count; "" for a fraction of the work. `shown` is False
+    for rows that scroll over the same terminal.
     """
     if sys.stderr.isatty():
         from rocket_columnar.fast import announce

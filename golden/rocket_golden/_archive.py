@@ -52,13 +52,9 @@ def _is_safe(name: str) -> bool:
 
 
 def open_store(name: str, directory: str | os.PathLike[str]) -> Path:
-    """Unpacks a golden store into `directory`/`name` and returns that path.
+    """Unpacks a golden store into `directory`/`name`, one of `stores()`, and returns that path; the directory is made when missing.
 
     Runs of 64 KiB of zeros become holes, so that a default index file of 420 MB takes little space and time.
-
-    Args:
-        name: one of `stores()`.
-        directory: where to put it; made when missing.
 
     Raises:
         UnknownStoreError: there is no store of that name.

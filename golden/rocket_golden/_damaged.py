@@ -64,9 +64,7 @@ class Damaged:
 def damaged() -> tuple[Damaged, ...]:
     """All damaged variants, in the order of their names.
 
-    Raises:
-        OSError: `damaged.json` can't be read.
-        DamagedError: it isn't a list of variants of the format that this version reads.
+    OSError if `damaged.json` can't be read; DamagedError if it has another format than this version reads.
     """
     text = (ROOT / _NAME).read_bytes()
     try:
@@ -91,10 +89,6 @@ def _variant(name: str, data: dict[str, Any]) -> Damaged:
 
 def open_damaged(name: str, directory: str | os.PathLike[str]) -> Path:
     """Unpacks a damaged variant into `directory`/STORE, where STORE is its golden store's name; returns that path.
-
-    Args:
-        name: the name of one of `damaged()`.
-        directory: where to put it; made when missing.
 
     Raises:
         UnknownStoreError: there is no variant of that name.

@@ -20,13 +20,7 @@ FORMAT: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A packed file of this package.
-
-    Attributes:
-        file: name relative to the package, with forward slashes.
-        sha256: of the packed bytes, in hex.
-        size: of the packed bytes.
-    """
+    """A packed file of this package: its name relative to the package, with forward slashes, and SHA-256 and size of the packed bytes."""
 
     file: str
     sha256: str
@@ -140,12 +134,7 @@ def _store(name: str, data: Mapping[str, Any]) -> StoreEntry:
 
 
 def manifest() -> GoldenManifest:
-    """Reads `manifest.json`.
-
-    Raises:
-        OSError: it can't be read.
-        DamagedError: it isn't a manifest of the format that this version reads.
-    """
+    """Reads `manifest.json`; OSError if it can't be read, DamagedError if it has another format than this version reads."""
     return _parsed((ROOT / _NAME).read_bytes())
 
 
@@ -165,12 +154,9 @@ def _parsed(text: bytes) -> GoldenManifest:
 
 
 def stores(*, unclean: bool = False, log: str | None = "plain") -> list[str]:
-    """Names of the golden stores, sorted.
+    """Names of the golden stores, sorted, with the given form of commit log, as in `StoreEntry.log`; None for all forms.
 
-    Args:
-        unclean: those that are not whole, instead of those that are: the broker was killed or still wrote, or it had
-            deleted its oldest files.
-        log: only stores with this form of commit log, as in `StoreEntry.log`; None for all.
+    With `unclean` those that are not whole, instead of those that are: the broker was killed or still wrote, or it had deleted its oldest files.
     """
     found = manifest().stores.items()
     return sorted(

@@ -14,9 +14,7 @@ from rocket_golden._zstd import zstd
 def truth(name: str) -> Iterator[dict[str, Any]]:
     """The values that Java read in a store, line by line; `golden/README.md` lists the types and their fields.
 
-    Raises:
-        UnknownStoreError: there is no store of that name.
-        DamagedError: the file isn't the one that the manifest describes.
+    UnknownStoreError if there is no store of that name; DamagedError if the file isn't the one that the manifest describes.
     """
     data = packed_bytes(entry(name).truth)
     with zstd.open(io.BytesIO(data), "rt", encoding="ascii") as lines:
@@ -27,12 +25,8 @@ def truth(name: str) -> Iterator[dict[str, Any]]:
 def vectors(*, store: bool = False) -> Iterator[dict[str, Any]]:
     """The vectors, in the order of file name and place in the file: cases in the shape of adapter protocol 1.
 
-    Args:
-        store: those of index service, consume queues, commit log and checkpoint; else those of index files.
-
-    Raises:
-        OSError: a file of vectors or the manifest can't be read.
-        DamagedError: a file of vectors isn't the one that the manifest describes.
+    Those of index files, or with `store` of index service, consume queues, commit log and checkpoint. OSError for a file that can't be read,
+    DamagedError for one that isn't the one that the manifest describes.
     """
     for packed in manifest().vectors or ():
         if packed.file.startswith("vectors/store/") != store:

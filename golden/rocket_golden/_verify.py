@@ -12,14 +12,7 @@ from rocket_golden.errors import DamagedError
 
 
 def verify() -> list[str]:
-    """Compares every packed file, every file in it and the truth's line counts with the manifest.
-
-    Returns:
-        The problems, one line each; empty when all is as recorded.
-
-    Raises:
-        OSError: the manifest can't be read.
-    """
+    """Compares every packed file, every file in it and the truth's line counts with the manifest; the problems, one line each."""
     found = manifest()
     problems: list[str] = []
     named: set[str] = set()

@@ -4,12 +4,7 @@ from collections.abc import Iterable
 
 
 class UnknownStoreError(ValueError):
-    """No golden store has this name.
-
-    Attributes:
-        name: the name asked for.
-        names: the names that there are.
-    """
+    """No golden store has this name; `names` are those that there are."""
 
     def __init__(self, name: str, names: Iterable[str]) -> None:
         self.name = name
@@ -18,13 +13,7 @@ class UnknownStoreError(ValueError):
 
 
 class DamagedError(ValueError):
-    """A golden file is not what the manifest recorded.
-
-    Attributes:
-        file: name of the file, relative to the package.
-        found: what it holds, in words.
-        expected: what it should hold, in words.
-    """
+    """A golden file, by its name relative to the package, is not what the manifest recorded; `found` and `expected` are in words."""
 
     def __init__(self, file: str, found: str, expected: str) -> None:
         self.file = file

@@ -39,15 +39,7 @@ class PartTask:
 
 @dataclass(frozen=True, slots=True)
 class DecodePlan:
-    """The plan of a decode job: the request has been checked, nothing is written.
-
-    Attributes:
-        storage: options of S3 and HDFS.
-        job: the stores, and those that failed.
-        files: of the stores that can be decoded.
-        problems: files that cannot be opened, by store.
-        options: how the output is laid out.
-    """
+    """The plan of a decode job, by store: the request has been checked, nothing is written. `problems` are files that cannot be opened."""
 
     out: str | Path
     storage: Mapping[str, str] | None
@@ -134,11 +126,8 @@ def _found(
 class PartDone:
     """The result of a task.
 
-    Attributes:
-        parts: by table and path in the table's folder, the attempt's file and its rows.
-        gaps: of logs, by store.
-        problems: files that could not be decoded, or not to their end, by store.
-        nulled: the number of times out of range.
+    `parts` are by table and path in the table's folder, the attempt's file and its rows; `problems`, by store, files that could not be decoded,
+    or not to their end; `nulled` the number of times out of range.
     """
 
     parts: dict[str, dict[str, tuple[str, int]]] = field(default_factory=dict)
@@ -149,11 +138,9 @@ class PartDone:
 
 
 def run_part(task: PartTask, directory: Folder, options: DecodeOptions) -> PartDone:
-    """In a task: decodes to an attempt in `directory`. A file that cannot be decoded is reported, and the rest is.
+    """In a task: decodes to an attempt in `directory`. A file that cannot be decoded is reported, and the rest is decoded.
 
-    Raises:
-        FormatError: with `fail_fast`, bytes that cannot be decoded.
-        OSError: a file cannot be written, or, before the last attempt of a task or with `fail_fast`, not be read.
+    FormatError with `fail_fast`; OSError for a file that cannot be written, or, before the last attempt of a task or with `fail_fast`, read.
     """
     done = PartDone()
 

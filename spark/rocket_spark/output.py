@@ -60,10 +60,8 @@ class Folder:
 def attempt(folder: Folder, name: str) -> Iterator[Path]:
     """In a task: a path of its own for one run to write a file or a tree to, stored when the block ends.
 
-    What was written is removed when the block fails. The path's own name is what the driver moves.
-
-    Raises:
-        OSError: it cannot be written, what arrived has another length, or the job is over and its folder gone.
+    What was written is removed when the block fails. The path's own name is what the driver moves. OSError also if what arrived has another
+    length, or the job is over and its folder gone.
     """
     own = f"{name}.{uuid4().hex}"
     if folder.is_near:
@@ -183,13 +181,9 @@ def check_out(
     *,
     overwrite: bool,
 ) -> str:
-    """Refuses a folder that contains anything, or is inside a store that is read; else its absolute path, or its URI.
+    """Refuses a folder that is inside a store that is read, or contains anything; else its absolute path, or its URI.
 
     With `overwrite` it may contain what such a job wrote: names in `owned`.
-
-    Raises:
-        UsageError: the folder cannot be used.
-        OSError: it cannot be listed.
     """
     files, path = storage_for(str(out), storage)
     place = stripped(path) if is_remote(str(out)) else str(Path(path).absolute())

@@ -103,9 +103,7 @@ def _part_file(path: Path, table: str, schema: pa.Schema, order: str | None) -> 
 class PartWriter:
     """The files that one task makes of one table: one, or one for each value of the partition columns.
 
-    Attributes:
-        rows: of each file, by its path in the table's folder.
-        nulled: the number of times out of range that became null.
+    `rows` has those of each file, by its path in the table's folder; `nulled` is the number of times out of range that became null.
     """
 
     def __init__(

@@ -159,10 +159,7 @@ class RebuildOptions(JobOptions, total=False):
 class RebuildJob:
     """The plan of a rebuild job: the request has been checked, nothing is written.
 
-    Attributes:
-        job: the stores, and those that failed.
-        plans: of the stores that can be rebuilt.
-        folders: of each store in the output; "" of a single one, whose files go to the output itself.
+    `folders` are of each store in the output; "" of a single one, whose files go to the output itself.
     """
 
     out: str | Path

@@ -240,9 +240,7 @@ def store_tasks(
 ) -> list[FoundStore]:
     """The stores that were asked for, in order.
 
-    Raises:
-        UsageError: no store, one named twice, two of one name, one inside another, or several with one commit log.
-        OSError: a glob cannot be expanded.
+    UsageError for no store, one named twice, two of one name, one inside another, or several with one commit log.
     """
     tasks: list[FoundStore] = []
     for given in [stores] if isinstance(stores, str | Path | JobStore | FoundStore) else stores:
@@ -285,12 +283,7 @@ _ALONE: Final = 64
 
 
 class JobStores:
-    """The stores of one job, and those of them that failed.
-
-    Attributes:
-        failed: errors by the names of stores.
-        progress: see `rocket_spark.tasks.Progress`.
-    """
+    """The stores of one job; `failed` are errors by the names of those that failed, for `progress` see `rocket_spark.tasks.Progress`."""
 
     def __init__(
         self,

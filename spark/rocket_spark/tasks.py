@@ -78,23 +78,14 @@ def run_tasks(
     progress: Progress = silent,
     failed: Failures | None = None,
 ) -> list[Any]:
-    """The results of `work` for `tasks`, in their order.
+    """The results of `work` for `tasks`, in their order; both are sent to the workers.
 
     A task may run more than once, and twice at a time: exactly one of its runs is in the result. OSErrors are left to
     Spark to retry, perhaps on another worker, and are returned after the last attempt.
 
-    Args:
-        spark: a session or a context.
-        work: is sent to the workers; takes a task.
-        tasks: are sent to the workers; with the attributes `store`, and `weight`, bytes that each reads: small neighbours
-            share a Spark task.
-        what: a word for the progress.
-        progress: see `Progress`.
-        failed: receives the first error of each store, instead of raising it. The result of a task that failed is None.
-
-    Raises:
-        FormatError: or UsageError, OSError, as `work` raised it; of several the first in the order of the tasks.
-        JobError: Spark gave up.
+    Tasks have the attributes `store`, and `weight`, bytes that each reads: small neighbours share a Spark task. `what` is a word for the
+    progress. `failed` receives the first error of each store, and the result of a task that failed is None; without it the first error in the
+    order of the tasks is raised. JobError if Spark gave up.
     """
     last_attempt = _attempts(spark) - 1
     results: list[Any] = []

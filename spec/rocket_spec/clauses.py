@@ -172,9 +172,7 @@ def _clause(line: int, name: str, body: list[str]) -> Clause:
 def parse(text: str) -> dict[str, Clause]:
     """The clauses of a document in SPEC.md's form, by id, in the document's order.
 
-    Raises:
-        MalformedError: with the line, when a clause breaks the form, an id occurs twice, or the numbers of a
-            family do not ascend.
+    MalformedError, with the line, for a clause that breaks the form, an id that occurs twice, or numbers of a family that do not ascend.
     """
     found: dict[str, Clause] = {}
     highest: dict[str, int] = {}
@@ -200,10 +198,5 @@ def _document() -> tuple[Clause, ...]:
 
 
 def clauses() -> dict[str, Clause]:
-    """All clauses of SPEC.md by id, in the document's order.
-
-    Raises:
-        MalformedError: when SPEC.md breaks its form.
-        FileNotFoundError: when it is missing.
-    """
+    """All clauses of SPEC.md by id, in the document's order; MalformedError when it breaks its form."""
     return {clause.id: clause for clause in _document()}

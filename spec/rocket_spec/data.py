@@ -6,12 +6,9 @@ _PACKAGE = Path(__file__).parent
 
 
 def find_data(name: str) -> Path:
-    """Path of a data file or folder, by its path in the checkout (`spec/SPEC.md`).
+    """Path of a data file or folder, by its path in the checkout (`spec/SPEC.md`); FileNotFoundError names the places without it.
 
     A wheel carries it in this package's `_data`; a checkout, and so an editable install, has it in place.
-
-    Raises:
-        FileNotFoundError: when neither holds it, naming both places.
     """
     candidates = (_PACKAGE / "_data" / name, _PACKAGE.parent.parent / name)
     for path in candidates:

@@ -74,12 +74,9 @@ class AuditFinding(Protocol):
 
 
 class Audited(NamedTuple):
-    """An audit, for a judge.
+    """An audit, for a judge: all findings, and the kinds of what releases of 5.x alone write, as far as the store holds it.
 
-    Attributes:
-        findings: all of them.
-        held: number of places where each clause held that could have been broken there.
-        signs: kinds of what releases of 5.x alone write, as far as the store holds it.
+    `held` is the number of places where each clause held that could have been broken there.
     """
 
     findings: tuple[AuditFinding, ...]

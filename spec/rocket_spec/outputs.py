@@ -12,13 +12,8 @@ from rocket_spec.errors import UsageError
 def output_folder(folder: Path, *, name: Path | None = None) -> Generator[None]:
     """Makes a folder for what a block writes into it; removes it afterwards if it is new and empty.
 
-    Args:
-        folder: for the output.
-        name: of what is written, by default that of the folder.
-
-    Raises:
-        OSError: of the block. An error of a write, which names no file, or of a file in the folder, which may have
-            a temporary name, gets this name.
+    An error of a write, which names no file, or of a file in the folder, which may have a temporary name, gets the `name` of what is written,
+    by default that of the folder.
     """
     made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
@@ -43,13 +38,7 @@ def refuse_other_kinds(path: Path) -> None:
 def write_whole(path: Path, content: str | bytes) -> None:
     """Writes a file under a temporary name beside it and renames it: a full disk or a kill leaves no half of one.
 
-    Args:
-        path: of the file; its folder is made.
-        content: text is written as UTF-8.
-
-    Raises:
-        UsageError: as `refuse_other_kinds`: a file would take its place.
-        OSError: when it can't be written; what was there before is still there.
+    Its folder is made; text is written as UTF-8. UsageError as `refuse_other_kinds`: a file would take its place.
     """
     refuse_other_kinds(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")

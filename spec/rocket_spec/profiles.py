@@ -50,14 +50,7 @@ class ReleaseDifference:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A release and what it does differently.
-
-    Attributes:
-        version: of the release.
-        differences: in the order of the data.
-        rules: parameters of the reference, from all of them.
-        start: what its start does differently, from all of them.
-    """
+    """A release and what it does differently, in the order of the data: rules for the reference, and what its start does, of all differences."""
 
     version: str = GROUND
     differences: tuple[ReleaseDifference, ...] = ()
@@ -92,11 +85,7 @@ def differences() -> tuple[ReleaseDifference, ...]:
 
 @cache
 def profile(version: str) -> Profile:
-    """The profile of a release.
-
-    Raises:
-        UsageError: for a release that was not compared.
-    """
+    """The profile of a release; UsageError for one that was not compared."""
     if version not in releases():
         raise UsageError(f"{version!r} has no profile; expected one of {', '.join(releases())}")
     found = tuple(item for item in differences() if item.holds(version))

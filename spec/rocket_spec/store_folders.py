@@ -20,15 +20,7 @@ def store_above(path: Path) -> Path | None:
 
 
 def refuse_store(path: Path, *read: Path | str) -> None:
-    """Refuses to write to a path in a store.
-
-    Args:
-        path: of the output.
-        read: directories that are read, such as further ones of a commit log.
-
-    Raises:
-        UsageError: when the path is a store or is in one, or in a directory that is read.
-    """
+    """Refuses to write to a path in a store, or in a directory that is read, such as a further one of a commit log, with a UsageError."""
     store = store_above(path)
     if store is not None:
         raise UsageError(

@@ -20,17 +20,10 @@ _UNOWNED: Final = "new-"
 
 @contextlib.contextmanager
 def owned_folder(parent: Path, *, prefix: str) -> Generator[Path]:
-    """A new folder that only this user can enter, removed at the end as far as the system allows.
+    """A new folder in `parent` that only this user can enter, removed at the end as far as the system allows.
 
-    It is locked while it is in use. Folders of the same prefix that nobody has locked are removed first: their owners
-    were killed. On Windows they stay.
-
-    Args:
-        parent: the folder to make it in.
-        prefix: how its name begins; no other file there may begin so.
-
-    Raises:
-        OSError: when it cannot be made.
+    It is locked while it is in use. Folders of the same prefix, with which no other file there may begin, that nobody has locked are removed
+    first: their owners were killed. On Windows they stay.
     """
     _sweep(parent, prefix)
     path = Path(tempfile.mkdtemp(prefix=f".{_UNOWNED}{prefix}", dir=parent))

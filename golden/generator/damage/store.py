@@ -23,15 +23,7 @@ PREVIOUS: Final = 16
 
 
 class File(NamedTuple):
-    """A file of a store.
-
-    Attributes:
-        name: relative to the store.
-        path: where it is.
-        base_offset: the offset that it is named by; 0 for index files and the checkpoint.
-        topic: of a queue.
-        queue_id: of a queue.
-    """
+    """A file of a store; `base_offset` is the offset that it is named by, 0 for index files and the checkpoint."""
 
     name: str
     path: Path
@@ -59,13 +51,7 @@ class Planted:
 
 @dataclass
 class DamagedCopy:
-    """A copy of a golden store that may be damaged.
-
-    Attributes:
-        root: its directory.
-        slots: number of slots of its index files.
-        rng: draws the places.
-    """
+    """A copy of a golden store that may be damaged; `rng` draws the places, `slots` is the number of slots of its index files."""
 
     root: Path
     slots: int

@@ -44,12 +44,7 @@ def is_glob(path: str) -> bool:
 
 
 def expand(uri: str, options: Mapping[str, str] | None = None) -> list[str]:
-    """The paths that a glob (`*`, `?`, `[...]`, within one name) stands for, in order.
-
-    Raises:
-        UsageError: it matches nothing.
-        OSError: a directory cannot be listed.
-    """
+    """The paths that a glob (`*`, `?`, `[...]`, within one name) stands for, in order; UsageError if it matches nothing."""
     storage, path = storage_for(uri, options)
     parts = path.split("/")
     first = next(number for number, part in enumerate(parts) if _GLOB.search(part))
@@ -86,11 +81,7 @@ def is_store(uri: str, options: Mapping[str, str] | None = None) -> bool:
 
 
 def find_roots(uri: str, options: Mapping[str, str] | None = None) -> list[str]:
-    """The stores below `uri`, at whatever depth, and the directories with files outside of stores; in order.
-
-    Raises:
-        OSError: `uri` cannot be listed.
-    """
+    """The stores below `uri`, at whatever depth, and the directories with files outside of stores; in order."""
     storage, path = storage_for(uri, options)
     if not storage.stat(path).is_directory:
         return [path]
@@ -117,22 +108,11 @@ def find_files(
     commitlog: Sequence[str] = (),
     on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
 ) -> list[StoreFile]:
-    """As `rocket_columnar.store.find_files`, of a path or a URI.
+    """As `rocket_columnar.store.find_files`, of a path or a URI; UsageError also for a scheme that is not read, or a wrong option.
 
-    A file that is not on a local disk has a `source` that reads it by ranges and can be sent to a task, its URI as
-    the source's name, and a path that is only good for its name.
-
-    Args:
-        uri: one file, a folder of a store, or a whole store.
-        kind: as in `rocket_columnar.store.find_files`.
-        kinds: as there.
-        options: of the storage, see `storage_for`.
-        commitlog: further directories of the store's commit log, in the same kind of storage (STORE-17).
-        on_skip: as in `rocket_columnar.store.find_files`.
-
-    Raises:
-        UsageError: as in `rocket_columnar.store.find_files`, a scheme that is not read, a wrong option.
-        OSError: nothing is there, or it cannot be listed.
+    A file that is not on a local disk has a `source` that reads it by ranges and can be sent to a task, its URI as the source's name, and a
+    path that is only good for its name. `options` are of the storage, see `storage_for`; `commitlog` are further directories of the store's
+    commit log, in the same kind of storage (STORE-17).
     """
     storage, path = storage_for(uri, options)
     every = frozenset(KINDS if kinds is None else kinds)

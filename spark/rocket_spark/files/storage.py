@@ -71,8 +71,7 @@ class FileInfo:
 class Storage:
     """A file system; a value, so that tasks can take it along. Errors are OSErrors that carry the URI.
 
-    Attributes:
-        root: scheme and authority of a URI, empty for a path.
+    `root` is scheme and authority of a URI, empty for a path.
     """
 
     root: str = ""
@@ -212,14 +211,9 @@ def check_settings(options: Mapping[str, str]) -> None:
 
 
 def storage_for(uri: str, options: Mapping[str, str] | None = None) -> tuple[Storage, str]:
-    """The storage that holds `uri`, and the URI as that storage takes it.
+    """The storage that holds `uri`, a path or a URI of any scheme that pyarrow or fsspec knows, and the URI as that storage takes it.
 
-    Args:
-        uri: a path, or a URI of any scheme that pyarrow or fsspec knows.
-        options: see the module; other names are ignored, as is case.
-
-    Raises:
-        UsageError: a scheme that neither knows, or an option with a value that it cannot have.
+    `options` are described in the module; other names are ignored, as is case. UsageError for another scheme, or an option with a wrong value.
     """
     scheme = scheme_of(uri)
     if not scheme:
@@ -414,12 +408,8 @@ def local_copy(
 ) -> StoreFile:
     """`file` with its bytes on a local disk, for work that wants a path; itself where it is local already.
 
-    The copy is under the file's name in the store, below `directory`, and has its size; pages of zeros are left as holes, and so
-    is all that is not in `ranges`, (begin, end) in bytes. Memory stays below 8 MB.
-
-    Raises:
-        OSError: the file cannot be read, or the copy not written.
-        MalformedError: the file has become shorter.
+    The copy is under the file's name in the store, below `directory`, and has its size; pages of zeros are left as holes, and so is all that is
+    not in `ranges`, (begin, end) in bytes. Memory stays below 8 MB. MalformedError if the file has become shorter.
     """
     if file.source is None:
         return file

@@ -75,10 +75,8 @@ class FilePart:
 class Cut:
     """The division of files into parts.
 
-    Attributes:
-        rows: of a part at most; of a commit log approximately.
-        wanted: which stores, files and rows are needed.
-        strict: whether files that are not what they should be are an error, instead of parts with their problems.
+    `rows` is of a part at most, of a commit log approximately. If `strict`, files that are not what they should be are an error, instead of parts
+    with their problems.
     """
 
     rows: int = field(default_factory=lambda: PART_ROWS)
@@ -95,10 +93,7 @@ def store_parts(
 ) -> Iterator[FilePart]:
     """The parts of one store's files, table by table.
 
-    Raises:
-        UsageError: a geometry that cannot be inferred.
-        MalformedError: if `cut` is strict, files that are not what they should be.
-        OSError: a file cannot be read.
+    UsageError for a geometry that cannot be inferred; if `cut` is strict, MalformedError for files that are not what they should be.
     """
     indexes: tuple[dict[StoreFile, GeometryGuess], dict[StoreFile, str]] | None = None
     for table in tables:
@@ -330,11 +325,7 @@ def listed_stores(asked: Request, table: str, *, growing: bool = False) -> Itera
 
     A store that a glob matched need not have files of the table, nor any other that is `growing`. In mode FAILFAST, what a
     glob matched and cannot be read is an error, and so is a file that cannot be opened; the latter also of a store that is
-    `growing`.
-
-    Raises:
-        UsageError: a wrong path, one that is named twice or inside another, in mode FAILFAST what a glob matched and is no store.
-        OSError: a path is missing, or in mode FAILFAST a store cannot be read.
+    `growing`. UsageError for a wrong path, one that is named twice or inside another, in mode FAILFAST what a glob matched and is no store.
     """
     given = [JobStore(path, asked.commitlog) for path in asked.paths]
     for store in store_tasks(given, storage=asked.storage, recursive=asked.recursive):

@@ -122,10 +122,7 @@ def _batches(
 
 
 def first_record(file: StoreFile, begin: int) -> int:
-    """From where a range of a log that begins at `begin` is decoded: behind a record that reaches into it.
-
-    The body of such a record may contain frames that verify.
-    """
+    """From where a range of a log that begins at `begin` is decoded: after a record that reaches into it, whose body may contain frames."""
     end = begin
     if begin > file.base_offset:
         before = max(file.base_offset, begin - _LOOK_BACK), begin

@@ -95,11 +95,7 @@ def log_file(name: str, item: Any, follows: Follows, blank: Any, is_blank: Follo
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """One structure or file.
-
-    Attributes:
-        construct: the Construct object itself, for use inside other Constructs.
-    """
+    """One structure or file; `construct` is the Construct object itself, for use inside other Constructs."""
 
     name: str
     construct: Any
@@ -142,11 +138,7 @@ class Schema:
         return _plain(value)
 
     def build(self, value: object) -> bytes:
-        """The bytes of a value as `parse` gives it; lengths and constants may be left out.
-
-        Raises:
-            InvalidError: where the value has no such bytes: a field is missing, or out of its type's range.
-        """
+        """The bytes of a value as `parse` gives it, perhaps without lengths and constants; InvalidError for one that has no such bytes."""
         try:
             return cast("bytes", self.construct.build(value))
         except (c.ConstructError, AttributeError, KeyError, TypeError) as error:

@@ -32,14 +32,7 @@ def summary(counts: Counter[str]) -> str:
 def print_causes(
     report: AuditReport, *, as_json: bool, most: int | None = None, **extra: str
 ) -> Counter[str]:
-    """Prints findings by cause; returns their number by severity.
-
-    Args:
-        report: on one store.
-        as_json: one JSON object per finding instead of text.
-        most: greatest number of findings that are printed as text.
-        extra: members that each JSON object begins with.
-    """
+    """Prints findings by cause, at most `most` as text, or with `as_json` as JSON lines that begin with `extra`; their number by severity."""
     counts = report.counts
     if as_json:
         for finding in report:
@@ -102,15 +95,9 @@ def show(
     index_safe: bool = False,
     indexing: bool = True,
 ) -> None:
-    """Prints the plan of a start, and how the other value of messageIndexSafe would change it.
+    """Prints the plan of a start, with messageIndexSafe (`safe`) or without (`usual`), and how the other value would change it.
 
-    Args:
-        usual: the plan without messageIndexSafe.
-        safe: the plan with it.
-        shell: builds the cure's commands.
-        as_json: prints JSON.
-        index_safe: whether the broker has messageIndexSafe.
-        indexing: whether it makes index files.
+    `index_safe` is whether the broker has messageIndexSafe, `indexing` whether it makes index files; `shell` builds the cure's commands.
     """
     if as_json:
         from rocket_columnar.restart import rows_of

@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 
 
 class DecodeReport:
-    """Gaps, files that are left out, assumed geometries, and progress.
-
-    Attributes:
-        incomplete: whether part of the input could not be decoded.
-        rows: number of rows so far.
-    """
+    """Gaps, files that are left out, assumed geometries, and progress; `incomplete` if part of the input could not be decoded."""
 
     def __init__(self, step: ProgressStep) -> None:
         self.incomplete = False
@@ -44,10 +39,7 @@ class DecodeReport:
         note(str(gap))
 
     def error(self, file: StoreFile, error: FormatError | OSError) -> None:
-        """Reports a file that cannot be decoded, or not to its end; once, whatever the number of tables.
-
-        A file that the broker deleted after the listing is no part of the store any more.
-        """
+        """Reports once a file that cannot be decoded to its end; one that the broker deleted after the listing is no part of the store."""
         if isinstance(error, FileNotFoundError) and not os.path.lexists(file.path):
             return
         self.incomplete = True

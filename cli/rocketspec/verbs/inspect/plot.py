@@ -51,11 +51,7 @@ _THOUSANDS: Final = FuncFormatter(lambda value, _: f"{value:,.0f}")
 
 
 def draw(file: StoreFile, geometry: Geometry, filled: Occupancy, target: Path) -> None:
-    """Writes the picture; the same file gives the same bytes.
-
-    Raises:
-        OSError: when it cannot be written.
-    """
+    """Writes the picture; the same file gives the same bytes."""
     with mpl.rc_context(_STYLE):  # type: ignore[arg-type]
         figure = Figure(figsize=(10, 6.2), layout="constrained")
         panels = figure.subplot_mosaic([["chains", "slots"], ["times", "times"]])

@@ -103,14 +103,7 @@ def show_bodies(rows: Sequence[Row]) -> None:
 def nothing_found(
     answer: QueryAnswer, asked: SearchArguments, *, topics: Sequence[str], has_index: bool
 ) -> str:
-    """The reason why there is no message, in one line, and what to try next.
-
-    Args:
-        answer: what was found: no message.
-        asked: what was asked.
-        topics: those that the store has consume queues of.
-        has_index: whether it has any index file.
-    """
+    """The reason why there is no message, in one line, and what to try next; `topics` are those that the store has queues of."""
     if asked.topic is not None and topics and asked.topic not in topics:
         return f"nothing found: the store has no queue of topic {asked.topic}; it has {listed(topics)}"
     if not has_index and asked.offset_id is None and not asked.scan:

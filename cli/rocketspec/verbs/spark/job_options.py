@@ -120,12 +120,7 @@ class Job:
         return named_stores(self.stores, self.commitlog, self.broker_conf, storage), storage
 
     def each(self) -> tuple[list[FoundStore], Failures, dict[str, Any]]:
-        """For a job on each store: the stores, the dictionary that receives their errors, and the keyword arguments.
-
-        Raises:
-            UsageError: as of `described`, or the geometry.
-            OSError: a configuration, or the only store, cannot be read.
-        """
+        """For a job on each store: the stores, the dictionary that receives their errors, and the keyword arguments. Errors as of `described`."""
         failed: Failures = {}
         options: dict[str, Any] = {"geometry": read_geometry(self.geometry), "failed": failed}
         named, options["storage"] = self.described()
@@ -176,17 +171,9 @@ def named_stores(
     broker_confs: list[str] | None,
     storage: Mapping[str, str],
 ) -> list[FoundStore]:
-    """The stores of a job as the options describe them, each with its configuration.
+    """The stores of a job as the options describe them, each with its configuration; without one, the store of a configuration.
 
-    Args:
-        stores: as given; None for the store of a configuration.
-        commitlog: PATH for a single store, or STORE=PATH.
-        broker_confs: FILE for all stores, or STORE=FILE.
-        storage: options of S3 and HDFS.
-
-    Raises:
-        UsageError: no store is named, or an option does not belong to one store.
-        OSError: a configuration cannot be read.
+    Of several stores, values are STORE=PATH and STORE=FILE. UsageError if no store is named, or an option does not belong to one store.
     """
     from rocket_columnar.store import read_broker_conf
     from rocket_spark import find_places
