@@ -79,9 +79,7 @@ def written_schema(table: str, options: DecodeOptions) -> pa.Schema:
     for field in (_STORE, *SCHEMAS[table]):
         if field.name in options.partition_by:
             continue
-        if options.utc and is_time(field.name):
-            field = field.with_type(UTC_MS)  # noqa: PLW2901 - the field as it is written
-        fields.append(field)
+        fields.append(field.with_type(UTC_MS) if options.utc and is_time(field.name) else field)
         if options.key_list and field.name == "keys" and table == "commit_log":
             fields.append(pa.field("key_list", pa.list_(pa.string())))
     return pa.schema(fields)

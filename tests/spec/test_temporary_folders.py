@@ -17,7 +17,7 @@ def test_only_its_user_can_enter_it(umask: int, tmp_path: Path, monkeypatch: pyt
 
     def made(*args: str, **options: str) -> str:
         path = real(*args, **options)
-        modes.append(stat.S_IMODE(os.stat(path).st_mode))  # noqa: PTH116 - as mkdtemp gives it
+        modes.append(stat.S_IMODE(Path(path).stat().st_mode))
         return path
 
     monkeypatch.setattr(tempfile, "mkdtemp", made)

@@ -517,14 +517,14 @@ class Rows:
         record = frames.find(columns["phy_offset"])
         return cls(files, owners, firsts, np.array(bounds, np.int64), columns, record)
 
-    def of_runs(self, values: Sequence[int]) -> NDArray[np.int64]:
+    def of_runs(self, values: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         """A value of each run, for each of its rows."""
         return np.repeat(np.array(values, np.int64), np.diff(self.bounds))
 
     @property
     def numbers(self) -> NDArray[np.int64]:
         """The number of each row in its file."""
-        return self.of_runs(self.firsts - self.bounds[:-1]) + np.arange(self.record.size)  # type: ignore[arg-type]
+        return self.of_runs(self.firsts - self.bounds[:-1]) + np.arange(self.record.size)
 
     def within(self, offsets: tuple[int, int]) -> NDArray[np.bool_]:
         """A mask of the rows that point to one of the physical offsets from the first to the last."""

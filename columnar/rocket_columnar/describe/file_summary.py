@@ -257,7 +257,10 @@ def occupancy(
         torn = _torn(reader, geometry, count)
     lengths, chains = np.unique(gathered.lengths[gathered.lengths > 0], return_counts=True)
     earliest, latest, lowest, highest = zip(*gathered.bounds, strict=True) if gathered.bounds else ((),) * 4
-    oddities = [*_of_header(header, geometry, gathered, used), *_of_entries(gathered, strays, foreign, torn)]
+    oddities = [
+        *_of_header(header, geometry, gathered, used),
+        *_of_entries(gathered, strays, foreign, torn=torn),
+    ]
     return Occupancy(
         header=header,
         entries=count,
@@ -342,7 +345,7 @@ def _of_header(header: IndexHeader, geometry: Geometry, entries: _Entries, used:
         yield Oddity("IDX-HDR-4", text)
 
 
-def _of_entries(entries: _Entries, strays: int, foreign: int, torn: bool) -> Iterator[Oddity]:  # noqa: FBT001
+def _of_entries(entries: _Entries, strays: int, foreign: int, *, torn: bool) -> Iterator[Oddity]:
     counted = (
         (strays, "IDX-PUT-5", "slots whose number is not an entry's"),
         (foreign, "IDX-HASH-3", "slots that lead to an entry of another slot"),

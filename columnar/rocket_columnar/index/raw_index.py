@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,7 +155,9 @@ def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return ordered[np.diff(ordered, prepend=-1) > 0]
 
 
-def _gather(reader: Reader, base: int, numbers: NDArray[np.int64], count: int, dtype: np.dtype) -> NDArray:  # type: ignore[type-arg]
+def _gather(
+    reader: Reader, base: int, numbers: NDArray[np.int64], count: int, dtype: np.dtype[Any]
+) -> NDArray[Any]:
     """Items `numbers` (each 0 <= n < `count`) of the array of `dtype` at byte `base`."""
     if count * dtype.itemsize <= _WHOLE:
         return reader.read(base, count * dtype.itemsize).view(dtype)[numbers]

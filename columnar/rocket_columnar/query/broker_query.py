@@ -71,7 +71,7 @@ def check_record(log: CommitLog, offset: int, topic: str, key: str) -> Check:
     bounds = log.range
     if bounds is None:
         text = "the store has no commit log"
-    elif log.file_at(offset) is None:
+    elif (file := log.file_at(offset)) is None:
         if offset < bounds[0]:
             text = f"the commit log begins at {bounds[0]:,}: expired"
         elif offset >= bounds[1]:
@@ -79,7 +79,7 @@ def check_record(log: CommitLog, offset: int, topic: str, key: str) -> Check:
         else:
             text = "a commit-log file is missing there"
     else:
-        text = f"{log.file_at(offset).name} has no whole record there"  # type: ignore[union-attr]
+        text = f"{file.name} has no whole record there"
     return Check("no record", text, None)
 
 

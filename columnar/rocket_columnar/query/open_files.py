@@ -250,9 +250,7 @@ class CommitLog:
         return None if isinstance(found, Bad) else (data, found)
 
     def row(self, offset: int) -> Row:
-        """The row of the table commit_log for what is at an offset; of bytes that do not decode, the
-        offset, length and file alone.
-        """  # noqa: D205
+        """The row of the table commit_log at an offset; of bytes that do not decode, their offset, length and file."""
         row: Row = dict.fromkeys(_COLUMNS)
         data, file = self.data(offset), self.file_at(offset)
         row |= {"phy_offset": offset, "size": len(data or b""), "file": file.name if file else None}

@@ -240,7 +240,7 @@ def storage_for(uri: str, options: Mapping[str, str] | None = None) -> tuple[Sto
     if kind == "s3" and not parts.netloc:
         raise UsageError(f"{uri}: names no bucket")
     storage = Storage(f"{scheme}://{parts.netloc}", settings)
-    storage._arrow()  # noqa: SLF001 - an option or scheme that cannot be is named here
+    _file_system(storage.root, storage.settings)  # names an option or scheme that cannot be
     return storage, uri
 
 

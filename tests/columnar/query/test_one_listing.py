@@ -1,6 +1,7 @@
 """A query asks the store that its verb made, and does not list the files again."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rocket_columnar.facts import Store
@@ -14,9 +15,9 @@ UNIQUE_KEY = "7F000001049314DAD5DC69E1314A0000"  # of the record at 0, in the go
 def test_a_store_is_listed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[object] = []
 
-    def counted(path: Path, *kinds: str, **options: object) -> list[StoreFile]:
+    def counted(path: Path, *kinds: str, **options: Any) -> list[StoreFile]:
         calls.append((path, kinds))
-        return find_files(path, *kinds, **options)  # type: ignore[arg-type]
+        return find_files(path, *kinds, **options)
 
     monkeypatch.setattr("rocket_columnar.facts.files.find_files", counted)
     store = Store(open_store("mixed", tmp_path))

@@ -4,6 +4,7 @@ import filecmp
 import shutil
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 from golden_logs import commitlog
@@ -66,15 +67,15 @@ def test_the_rebuilt_index_of_a_killed_broker_has_no_findings(name: str, tmp_pat
     assert {finding.code for finding in audit(store, "deep")} == known
 
 
-def small(root: Path, count: int = 3, **fields: object) -> list[bytes]:
+def small(root: Path, count: int = 3, **fields: Any) -> list[bytes]:
     records: list[bytes] = []
     for number in range(count):
-        options: dict[str, object] = {
+        options: dict[str, Any] = {
             "queue_offset": number,
             "properties": b"KEYS\1k%d" % number,
             "store_timestamp": BEGIN + 1000 * number,
         }
-        records.append(record(sum(map(len, records)), **(options | fields)))  # type: ignore[arg-type]
+        records.append(record(sum(map(len, records)), **(options | fields)))
     put(root, f"commitlog/{0:020}", b"".join(records).ljust(4096, b"\0"))
     return records
 

@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 import store_bytes
+from rocket_columnar.audit import Level
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import audit
 from rocket_spec.layout import Geometry
@@ -23,8 +24,8 @@ def healthy(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("level", ["quick", "default", "deep"])
-def test_a_healthy_store_has_no_findings(healthy: Path, level: str) -> None:
-    report = audit(healthy, level)  # type: ignore[arg-type]
+def test_a_healthy_store_has_no_findings(healthy: Path, level: Level) -> None:
+    report = audit(healthy, level)
     assert list(report) == []
     assert "batch" in {sign.kind for sign in report.signs}
 

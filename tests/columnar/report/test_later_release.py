@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import rocket_golden
 from release_run import content
+from rocket_columnar.audit import Level
 from rocket_columnar.describe import byte_at
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import finding
@@ -47,8 +48,8 @@ def kinds(report: AuditReport) -> list[str]:
 
 
 @pytest.mark.parametrize("level", ["quick", "default", "deep"])
-def test_a_healthy_store_of_5_5_0_has_no_findings(later: Path, level: str) -> None:
-    report = audit(later, level)  # type: ignore[arg-type]
+def test_a_healthy_store_of_5_5_0_has_no_findings(later: Path, level: Level) -> None:
+    report = audit(later, level)
     assert list(report) == []
     assert set(kinds(report)) == {"config"} | ({"tags"} if level != "quick" else set())
 
