@@ -2,6 +2,7 @@
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rocket_columnar.describe import FieldDifference, diff
@@ -32,11 +33,11 @@ def changed(data: bytes, at: int, value: int = 0x01) -> bytes:
         (40 + 64 + 20 * 60, ("byte", None, "byte", 1304, 0, 1)),
     ],
 )
-def test_index_fields(tmp_path: Path, at: int, expected: tuple[object, ...]) -> None:
+def test_index_fields(tmp_path: Path, at: int, expected: tuple[Any, ...]) -> None:
     data = index_file(16, 64, ENTRIES)
     pair = put(tmp_path, FIRST, data), put(tmp_path, SECOND, changed(data, at))
     (found,) = diff(*pair)
-    assert found == FieldDifference(*expected)  # type: ignore[arg-type]
+    assert found == FieldDifference(*expected)
 
 
 def test_entries_of_one_file_only(tmp_path: Path) -> None:
@@ -108,6 +109,22 @@ def test_fields_of_a_record_that_have_no_fixed_place(tmp_path: Path, field: str,
     )
     (found,) = diff(*pair)
     assert (found.part, found.number, found.field, found.offset) == ("record", start, field, start + at)
+
+
+def test_a_topic_of_128_bytes_has_two_bytes_for_its_length(tmp_path: Path) -> None:
+    """As `MessageVersion.MESSAGE_VERSION_V2` of 5.1.0 writes it; with 127 it has one."""
+    for length, width in ((127, 1), (128, 2)):
+        made = record(0, topic=b"t" * length, properties=b"KEYS\1k\2")
+        if width == 2:
+            made = (len(made) + 1).to_bytes(4) + bytes.fromhex("daa320ab") + made[8:92] + b"\0" + made[92:]
+        at = 88 + 4 + width + length + 2
+        data = made.ljust(512, b"\0")
+        pair = (
+            put(tmp_path, f"{length}/a/commitlog/{0:020}", data),
+            put(tmp_path, f"{length}/b/commitlog/{0:020}", changed(data, at + 5)),
+        )
+        (found,) = diff(*pair)
+        assert (found.field, found.offset) == ("properties", at)
 
 
 def test_ext_units(tmp_path: Path) -> None:

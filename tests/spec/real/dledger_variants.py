@@ -182,6 +182,7 @@ VARIANTS: dict[str, Damage] = {
     "size 0 and body size -48": _fields(size=0, body_size=-48),
     "size 44 and body size -4": _fields(size=44, body_size=-4),
     "size 45 and body size -3": _fields(size=45, body_size=-3),
+    "an entry that is only a header": _fields(size=48, body_size=0),
     "no queues": _without("consumequeue"),
     "no queues, total size of a record +48": _both(_without("consumequeue"), _total_size(48)),
     "no queues, total size of a record +5000": _both(_without("consumequeue"), _total_size(5000)),
