@@ -112,9 +112,7 @@ class MessageStore:
         if len(paths) > 1:
             paths += config.read_only_paths
         self.log = CommitLogFiles(
-            [self.root / path for path in paths],
-            config.commit_log_file_size,
-            clock=clock,
+            [self.root / path for path in paths], config.commit_log_file_size, clock=clock
         )
         self.queues = QueueTable(
             self.root / "consumequeue",

@@ -120,10 +120,7 @@ class Asked:
 
 
 def query_stores(
-    spark: Spark,
-    stores: StorePath | Sequence[StorePath],
-    asked: Asked,
-    **options: Unpack[JobOptions],
+    spark: Spark, stores: StorePath | Sequence[StorePath], asked: Asked, **options: Unpack[JobOptions]
 ) -> list[tuple[str, Row]]:
     """The messages in all stores, each after the name of its store: rows of the table `commit_log`.
 
@@ -211,9 +208,7 @@ class Pair:
 
 
 def digest_stores(
-    spark: Spark,
-    stores: StorePath | Sequence[StorePath],
-    **options: Unpack[JobOptions],
+    spark: Spark, stores: StorePath | Sequence[StorePath], **options: Unpack[JobOptions]
 ) -> dict[str, StoreDigest]:
     """The digest of each store, as `rocketspec digest` gives it; arguments and errors as of `query_stores`.
 

@@ -19,15 +19,7 @@ from uuid import uuid4
 from rocket_columnar.store import StoreFile, protected_directories
 from rocket_spec.errors import UsageError
 
-from rocket_spark.files import (
-    FileInfo,
-    Storage,
-    is_remote,
-    local_copy,
-    range_source,
-    storage_for,
-    stripped,
-)
+from rocket_spark.files import FileInfo, Storage, is_remote, local_copy, range_source, storage_for, stripped
 from rocket_spark.tasks import JobError
 
 SUCCESS: Final = "_SUCCESS"

@@ -175,10 +175,7 @@ class RebuildJob:
 
 
 def rebuild_stores(
-    spark: Spark,
-    stores: StorePath | Sequence[StorePath],
-    out: str | Path,
-    **options: Unpack[RebuildOptions],
+    spark: Spark, stores: StorePath | Sequence[StorePath], out: str | Path, **options: Unpack[RebuildOptions]
 ) -> dict[str, Rebuilt]:
     """Makes index files and consume queues from the commit logs of stores: the files of `rebuild`, byte for byte.
 
@@ -276,10 +273,7 @@ def run_rebuild(spark: Spark, job: RebuildJob, *, progress: Progress = silent) -
         output.commit(parts)
     return {
         name: rebuilt(
-            job.plans[name],
-            running.dispatched[name],
-            sorted(running.parts[name]),
-            running.left_out[name],
+            job.plans[name], running.dispatched[name], sorted(running.parts[name]), running.left_out[name]
         )
         for name in good
     }

@@ -246,11 +246,7 @@ def store_tasks(
     for given in [stores] if isinstance(stores, str | Path | JobStore | FoundStore) else stores:
         found = [given] if isinstance(given, FoundStore) else _found(given, storage, recursive=recursive)
         tasks += [
-            replace(
-                task,
-                commitlog=tuple(map(absolute, task.commitlog)),
-                geometry=geometry or task.geometry,
-            )
+            replace(task, commitlog=tuple(map(absolute, task.commitlog)), geometry=geometry or task.geometry)
             for task in found
         ]
     if not tasks:
@@ -321,11 +317,7 @@ class JobStores:
             self._collected[store] = error
 
     def run(
-        self,
-        spark: Spark,
-        work: Callable[..., Any],
-        tasks: Sequence[Any],
-        what: str = "stores",
+        self, spark: Spark, work: Callable[..., Any], tasks: Sequence[Any], what: str = "stores"
     ) -> list[tuple[Any, Any]]:
         """Tasks with their results, as of `run_tasks` and `good`."""
         done = run_tasks(spark, work, tasks, what=what, failed=self._collected, progress=self.progress)

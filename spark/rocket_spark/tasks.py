@@ -154,9 +154,7 @@ def _run(
 
 
 def _by_rows(
-    spark: SparkSession,
-    run: Callable[[Iterable[list[bytes]]], Iterator[bytes]],
-    groups: list[list[bytes]],
+    spark: SparkSession, run: Callable[[Iterable[list[bytes]]], Iterator[bytes]], groups: list[list[bytes]]
 ) -> list[bytes]:
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa

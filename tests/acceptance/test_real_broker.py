@@ -107,10 +107,7 @@ def test_ids_are_taken_apart_as_the_real_classes_do(broker: Scenario) -> None:
         "7F000001000000000000000000010000",
         "20010db80000000000000000000000018001DEADBEEF00000001FFFF",
     )
-    offset = (
-        "7F0000010000858F00000000000007D4",
-        "20010DB80000000000000000000000010000000A7FFFFFFFFFFFFFFF",
-    )
+    offset = ("7F0000010000858F00000000000007D4", "20010DB80000000000000000000000010000000A7FFFFFFFFFFFFFFF")
     answers = iter(broker.ask("ids", unique=unique, offset=offset))
     now = time.time_ns() // 1_000_000
     for text in unique:

@@ -33,11 +33,7 @@ def shell(folder: Path, script: str, *, finds: bool = False) -> None:
     assert code <= finds, f"{script}\n{printed}"
 
 
-HOSTILE = (
-    "n0 with spaces;touch PWNED;#",
-    "n0'\"$(touch PWNED)`touch PWNED`\ntouch PWNED\n",
-    "--help",
-)
+HOSTILE = ("n0 with spaces;touch PWNED;#", "n0'\"$(touch PWNED)`touch PWNED`\ntouch PWNED\n", "--help")
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -17,11 +17,7 @@ from rocket_spec.errors import UsageError
 from store_bytes import put
 from table_rows import decoded, rows_of
 
-NAMES = (
-    *stores(log="dledger"),
-    *stores(log="dledger", unclean=True),
-    *stores(log="upgraded"),
-)
+NAMES = (*stores(log="dledger"), *stores(log="dledger", unclean=True), *stores(log="upgraded"))
 LONG = (1 << 63) - 1
 
 

@@ -205,7 +205,6 @@ def test_a_manifest_that_is_none_is_said_to_be_none(copy: Path) -> None:
     ):
         (copy / "manifest.json").write_text(text, "utf-8")
         said = run(
-            copy,
-            "try: rocket_golden.stores()\nexcept rocket_golden.DamagedError as error: print(error)",
+            copy, "try: rocket_golden.stores()\nexcept rocket_golden.DamagedError as error: print(error)"
         )
         assert said.startswith("manifest.json: found "), text

@@ -12,13 +12,7 @@ from rocket_columnar.decode import decode
 from rocket_columnar.store import StoreFile
 from rocket_columnar.store import find_files as find_local
 from rocket_golden import open_store
-from rocket_spark.files import (
-    expand,
-    find_files,
-    find_roots,
-    local_copy,
-    storage_for,
-)
+from rocket_spark.files import expand, find_files, find_roots, local_copy, storage_for
 from rocket_spark.stores import find_places
 from rocket_spec.errors import UsageError
 

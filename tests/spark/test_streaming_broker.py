@@ -48,12 +48,7 @@ def test_every_row_of_a_real_broker_once(maven: str, java: str, tmp_path: Path, 
 @pytest.mark.java
 @pytest.mark.spark
 def test_increments_that_are_killed_beside_a_real_broker(
-    spark: SparkSession,
-    verb: Run,
-    maven: str,
-    java: str,
-    golden: dict[str, Path],
-    tmp_path: Path,
+    spark: SparkSession, verb: Run, maven: str, java: str, golden: dict[str, Path], tmp_path: Path
 ) -> None:
     """It writes and rolls meanwhile; a store that comes later is picked up; no row is lost or doubled."""
     del maven  # asked for so that its absence skips

@@ -9,12 +9,7 @@ import pytest
 from rocket_spec import layout
 from rocket_spec.clauses import clauses
 from rocket_spec.data import find_data
-from rocket_spec.later_layouts import (
-    BATCH_UNIT,
-    LATER_CHECKPOINT,
-    TIMER_SLOT,
-    TIMER_UNIT,
-)
+from rocket_spec.later_layouts import BATCH_UNIT, LATER_CHECKPOINT, TIMER_SLOT, TIMER_UNIT
 
 from tools.make_readers import READERS, make_readers
 

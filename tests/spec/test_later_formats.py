@@ -11,13 +11,7 @@ from typing import Any, Final
 import pytest
 from make_later import make, printed
 from rocket_spec import construct_schemas as schemas
-from rocket_spec.kaitai import (
-    Batchconsumequeue,
-    Checkpoint,
-    Commitlog,
-    Timerlog,
-    Timerwheel,
-)
+from rocket_spec.kaitai import Batchconsumequeue, Checkpoint, Commitlog, Timerlog, Timerwheel
 from rocket_spec.later_layouts import BATCH_UNIT
 from table_rows import table_rows
 

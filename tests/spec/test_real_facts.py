@@ -161,11 +161,7 @@ def test_pre_blank_units(facts: Facts) -> None:
 def test_ext_units(facts: Facts) -> None:
     """CQ-EXT-1 to CQ-EXT-5, CQ-TAGS-3: bit maps of several lengths in ext files of 70 bytes."""
     case = facts["ext"]
-    assert case["is_address"] == {
-        str(-(1 << 31)): False,
-        str(-(1 << 31) - 1): True,
-        str(-(1 << 63)): True,
-    }
+    assert case["is_address"] == {str(-(1 << 31)): False, str(-(1 << 31) - 1): True, str(-(1 << 63)): True}
     assert case["bit_map_lengths"] == [0, 8, 0, 26, 27, 46]
     units = [
         struct.pack(">hqqh", 20 + length, 2598919 + i, 1700000000123, length) + bytes([0xA0 + i]) * length

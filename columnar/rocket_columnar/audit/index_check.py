@@ -275,13 +275,7 @@ class Replay:
 
 
 def check_content(
-    file: StoreFile,
-    windows: EntryWindows,
-    replay: Replay,
-    used: int,
-    *,
-    live: bool,
-    last: bool,
+    file: StoreFile, windows: EntryWindows, replay: Replay, used: int, *, live: bool, last: bool
 ) -> tuple[list[Finding], bool]:
     """The findings on header, slots and chains of a file by themselves, and whether these are sound, so that walks over them end.
 

@@ -188,11 +188,7 @@ def long_topic_sign(store: Store, phy_offset: int) -> Sign:
 
 
 def without_tag_entries(
-    store: Store,
-    frames: Frames,
-    flags: NDArray[np.uint8],
-    entries: Rows,
-    result: RangeResult,
+    store: Store, frames: Frames, flags: NDArray[np.uint8], entries: Rows, result: RangeResult
 ) -> NDArray[np.uint8]:
     """The flags of entries, without WRONG for those of `topic#T#tag`, which 5.4.0 and later add for each message with tags.
 

@@ -185,12 +185,7 @@ _ROWS: Final = 1 << 19  # all records of a range are one batch: joining batches 
 
 
 def check_range(
-    plan: Plan,
-    surveys: Surveys,
-    range_: Range,
-    *,
-    start: int | None = None,
-    ahead: ReadAhead | None = None,
+    plan: Plan, surveys: Surveys, range_: Range, *, start: int | None = None, ahead: ReadAhead | None = None
 ) -> RangeResult:
     """Compares one of the plan's ranges of the log with the units and entries that point into it; OSError if a file cannot be read.
 

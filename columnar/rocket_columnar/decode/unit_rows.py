@@ -9,12 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.errors import MalformedError
-from rocket_spec.later_layouts import (
-    BATCH_UNIT,
-    LATER_CHECKPOINT,
-    TIMER_SLOT,
-    TIMER_UNIT,
-)
+from rocket_spec.later_layouts import BATCH_UNIT, LATER_CHECKPOINT, TIMER_SLOT, TIMER_UNIT
 from rocket_spec.layout import (
     BLANK_MAGIC,
     CHECKPOINT,
@@ -266,10 +261,7 @@ def _is_slot(units: NDArray[Any]) -> NDArray[np.bool_]:
 BATCH: Final = UnitForm(BATCH_UNIT, _is_batch, "BCQ-2")
 """Units of a batch consume queue."""
 
-_FORMS: Final = {
-    "batch_consume_queue": BATCH,
-    "timer_log": UnitForm(TIMER_UNIT, _is_timer, None),
-}
+_FORMS: Final = {"batch_consume_queue": BATCH, "timer_log": UnitForm(TIMER_UNIT, _is_timer, None)}
 _WHEEL: Final = UnitForm(TIMER_SLOT, _is_slot, "TIM-2")
 
 

@@ -15,15 +15,7 @@ from rocket_columnar.describe.file_summary import checkpoint_times
 from rocket_columnar.facts import Store, any_store, as_store
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.index import GeometryGuess
-from rocket_columnar.store import (
-    StoreFile,
-    WorkDone,
-    by_queue,
-    is_gone,
-    open_reader,
-    read_at,
-    size_of,
-)
+from rocket_columnar.store import StoreFile, WorkDone, by_queue, is_gone, open_reader, read_at, size_of
 
 _PARTS: Final = ("commitlog", "consumequeue")
 _FILLERS: Final = 1 << 12  # units that are read at once where a filler was found

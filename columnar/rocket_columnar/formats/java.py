@@ -190,9 +190,7 @@ def _units_of_list(keys: Sequence[str]) -> tuple[NDArray[np.uint16], NDArray[np.
 
 
 def _hash_arrow(
-    array: Any,
-    codes: NDArray[np.uint32],
-    of_strings: Callable[[Any, NDArray[np.uint32]], NDArray[np.int32]],
+    array: Any, codes: NDArray[np.uint32], of_strings: Callable[[Any, NDArray[np.uint32]], NDArray[np.int32]]
 ) -> NDArray[np.int32]:
     import pyarrow as pa
 

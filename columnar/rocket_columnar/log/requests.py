@@ -355,11 +355,7 @@ class RequestScan:
 
 
 def read_requests(
-    file: StoreFile,
-    names: TopicNames,
-    on_gap: Callable[[Gap], None],
-    *,
-    keys: KeyRules = RULES_4_9_3,
+    file: StoreFile, names: TopicNames, on_gap: Callable[[Gap], None], *, keys: KeyRules = RULES_4_9_3
 ) -> Iterator[Requests]:
     """The requests of one commit-log file, by the rules of the release; `on_gap` is called with each range in which no record verifies."""
     with file.open() as reader:

@@ -18,12 +18,7 @@ from typing import Final, NamedTuple
 
 from rocket_spec.errors import MalformedError, UsageError
 
-from rocket_columnar.consumers import (
-    Moved,
-    completed_topics,
-    corrected_offsets,
-    moved_offsets,
-)
+from rocket_columnar.consumers import Moved, completed_topics, corrected_offsets, moved_offsets
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.repair.choice import Outlook, Target, is_aside, rebuilt

@@ -15,14 +15,6 @@ from rocket_spark.reading.options import (
     positive,
     request,
 )
-from rocket_spark.reading.parts import (
-    Cut,
-    FilePart,
-    Listed,
-    grouped,
-    listed_stores,
-    plan_parts,
-    store_parts,
-)
+from rocket_spark.reading.parts import Cut, FilePart, Listed, grouped, listed_stores, plan_parts, store_parts
 from rocket_spark.reading.rows import Problem, RowsPartition, decoded, part_rows
 from rocket_spark.reading.tails import Offsets, QueueTail, StoreTails, offsets_option, queue_tails

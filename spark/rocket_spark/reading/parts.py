@@ -250,10 +250,7 @@ def _cuts_of(file: StoreFile, first: int, end: int, step: int) -> list[int]:
 
 
 def log_parts(
-    store: str,
-    files: Sequence[StoreFile],
-    cut: Cut = Cut(),
-    bounds: tuple[int, int] = (LONG_MIN, 1 << 62),
+    store: str, files: Sequence[StoreFile], cut: Cut = Cut(), bounds: tuple[int, int] = (LONG_MIN, 1 << 62)
 ) -> Iterator[FilePart]:
     """Ranges of a log, each with the files that its decoding needs.
 

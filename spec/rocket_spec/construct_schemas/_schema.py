@@ -113,19 +113,11 @@ class Schema:
             value = self.construct.parse_stream(stream)
         except (c.ConstError, c.CheckError, c.ValidationError) as error:
             raise InvalidError(
-                file=file,
-                offset=stream.tell(),
-                found=_reason(error),
-                expected=self.name,
-                clause=self.clause,
+                file=file, offset=stream.tell(), found=_reason(error), expected=self.name, clause=self.clause
             ) from error
         except c.ConstructError as error:
             raise MalformedError(
-                file=file,
-                offset=stream.tell(),
-                found=_reason(error),
-                expected=self.name,
-                clause=self.clause,
+                file=file, offset=stream.tell(), found=_reason(error), expected=self.name, clause=self.clause
             ) from error
         if stream.tell() != len(data):
             raise MalformedError(

@@ -25,9 +25,7 @@ FULL = FIRST + blank(SIZE - len(FIRST))
 
 @pytest.mark.parametrize(("live", "severity"), [(True, "note"), (False, "warning")])
 def test_a_checkpoint_of_zeros_is_that_of_a_broker_that_has_just_begun(
-    live: bool,
-    severity: str,
-    tmp_path: Path,
+    live: bool, severity: str, tmp_path: Path
 ) -> None:
     put(tmp_path, f"commitlog/{0:020}", OLD)
     put(tmp_path, "checkpoint", bytes(4096))

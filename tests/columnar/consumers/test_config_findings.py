@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 from broken_stores import fewer_queues
-from rocket_columnar.consumers import (
-    completed_topics,
-    config_findings,
-    moved_offsets,
-    progress,
-)
+from rocket_columnar.consumers import completed_topics, config_findings, moved_offsets, progress
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.rebuild import rebuild

@@ -23,11 +23,7 @@ def test_every_unit_and_its_record(name: str, tmp_path: Path) -> None:
         queue = (unit["topic"], unit["queue_id"])
         found = unit_at(store, *queue, unit["logical_offset"])
         record = records.get(unit["phy_offset"])
-        assert (found.file, found.phy_offset, found.size) == (
-            unit["file"],
-            unit["phy_offset"],
-            unit["size"],
-        )
+        assert (found.file, found.phy_offset, found.size) == (unit["file"], unit["phy_offset"], unit["size"])
         bounds = found.bounds
         assert (bounds.broker_min, bounds.max_offset) == (queues[queue]["min"], queues[queue]["max"])
         if record is None:

@@ -8,15 +8,7 @@ from pathlib import Path
 import pytest
 from query_store import FIRST, GEOMETRY, SECOND, SIZE, message, write_index, write_log
 from rocket_columnar.formats import OffsetId
-from rocket_columnar.query import (
-    OpenStore,
-    Row,
-    find_all,
-    find_by_offset_id,
-    find_by_unique_key,
-    query,
-    scan,
-)
+from rocket_columnar.query import OpenStore, Row, find_all, find_by_offset_id, find_by_unique_key, query, scan
 from store_bytes import BEGIN as T
 from store_bytes import overwrite, put
 

@@ -294,11 +294,7 @@ VERBS: dict[str, tuple[str, ...]] = {
 
 @pytest.mark.parametrize("name", VERBS)
 def test_each_verb_on_a_store_says_so_once(
-    later: Path,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    name: str,
+    later: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run: Run = runner(name, capfd, monkeypatch)

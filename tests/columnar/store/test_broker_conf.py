@@ -36,7 +36,7 @@ def test_a_configuration_as_java_reads_properties(tmp_path: Path) -> None:
         "# comment\n! another\nmaxIndexNum=100\nmax\\u0048ashSlotNum 59\n  maxHashSlotNum = 61\nmaxIndexNum:200\n"
         "mappedFileSizeConsumeQueue 400\n"
         "storePathRootDir=/data/\\\n    store\nmessageIndexSafe=true\nenableLmq=true\nenableMultiDispatch=TRUE\n"
-        "storePathCommitLog=/disk\\u0031/log\n",
+        "storePathCommitLog=/disk\\u0031/log\n"
     )
     conf = read_broker_conf(tmp_path / "broker.conf")
     assert (conf.geometry, conf.queue_file_size) == (Geometry(61, 200), 400)

@@ -109,10 +109,7 @@ def test_directory_without_a_place_is_told_file_by_file(tmp_path: Path) -> None:
     files = find_files(tmp_path, on_skip=lambda name, reason: skipped.append((name, reason)))
     assert [(file.kind, file.name) for file in files] == [("index", "a"), ("log", "b")]
     assert skipped == [
-        (
-            "readme",
-            "of no known kind (use --kind index|queue|ext|log|checkpoint|batch|timer_wheel|timer_log)",
-        )
+        ("readme", "of no known kind (use --kind index|queue|ext|log|checkpoint|batch|timer_wheel|timer_log)")
     ]
 
 

@@ -130,13 +130,6 @@ def _restart(settings: StoreOptions, whole: Store, without: Sequence[str], *, as
     show_gone(gone, as_json=as_json)
     conf = None if settings.conf is None else settings.conf.path
     shell = Shell.of(settings.store, settings.options, conf)
-    show(
-        usual,
-        safe,
-        shell,
-        as_json=as_json,
-        index_safe=index_safe,
-        indexing=store.index_enabled,
-    )
+    show(usual, safe, shell, as_json=as_json, index_safe=index_safe, indexing=store.index_enabled)
     if not plan.safe or any(gone.values()):
         raise typer.Exit(option.FINDINGS)

@@ -91,11 +91,7 @@ def _check_output(output: Path | None, fmt: str, tables: Sequence[str], *, force
 
 
 def _where(
-    begin: str | None,
-    end: str | None,
-    offsets: str | None,
-    topics: list[str] | None,
-    keys: list[str] | None,
+    begin: str | None, end: str | None, offsets: str | None, topics: list[str] | None, keys: list[str] | None
 ) -> Where | None:
     """The filter that the options name; None without any."""
     if begin is None and end is None and offsets is None and not topics and not keys:

@@ -34,8 +34,7 @@ def inspect(
     ] = None,
     *,
     at: Annotated[
-        str | None,
-        typer.Option(metavar="OFFSET", help="Explain the byte at this offset: 40 or 0x28."),
+        str | None, typer.Option(metavar="OFFSET", help="Explain the byte at this offset: 40 or 0x28.")
     ] = None,
     kind: option.KindText = None,
     commitlog: option.CommitLogPaths = None,
@@ -48,8 +47,7 @@ def inspect(
         ),
     ] = False,
     group: Annotated[
-        str | None,
-        typer.Option(metavar="GLOB", help="Show how far these consumer groups are in each queue."),
+        str | None, typer.Option(metavar="GLOB", help="Show how far these consumer groups are in each queue.")
     ] = None,
     topic: Annotated[
         str | None,
