@@ -44,9 +44,6 @@ class CommitLogFiles:
         directories: where they are, `commitlog` or several (STORE-17).
         mapped_file_size: length of each, bytes (1 GiB).
         clock: ms since the epoch.
-
-    Attributes:
-        files: the queue of files.
     """
 
     def __init__(

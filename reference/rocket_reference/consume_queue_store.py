@@ -64,7 +64,6 @@ class ConsumeQueue:
         rules: of the release.
 
     Attributes:
-        files: the queue's files.
         max_physic_offset: end of the record of the last unit, bytes.
         min_logic_offset: byte offset in the queue of its first unit.
 

@@ -85,11 +85,7 @@ class MessageStore:
         clock: ms since the epoch.
 
     Attributes:
-        log: the commit log.
-        queues: the consume queues.
-        index: the index service.
         checkpoint: the checkpoint; in memory alone before a load opens it.
-        reput: where dispatch stands.
         flags: what stops the store from writing.
     """
 

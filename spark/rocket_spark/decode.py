@@ -202,10 +202,8 @@ class StoreStatus:
     """The result for one store.
 
     Attributes:
-        status: "decoded" or "failed".
         reason: why it failed, in one line; empty otherwise.
         size: bytes on disk of these files.
-        gaps: gaps in the commit log.
         problems: files that could not be decoded, or not to their end.
     """
 
@@ -226,8 +224,6 @@ class DecodeSummary:
 
     Attributes:
         size: bytes on disk of these files.
-        tables: what was written, by table.
-        status: a row for each store.
         nulled: the number of times that became null since they are out of range.
     """
 

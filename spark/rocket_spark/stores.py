@@ -105,7 +105,6 @@ class FoundStore:
 
     Attributes:
         store: its name: the short one, else the canonical path of the store, of which `path` may be a part, as text.
-        matched: whether a glob or a search found it.
         commitlog: absolute directories of its commit log outside of `commitlog` in it.
         geometry: as of `JobStore`, and so are `queue_file_size` and `conf`.
         weight: the cost of planning a store, in bytes: of many stores seven share a task.

@@ -57,7 +57,6 @@ class Field:
         type: "i8", "i16", "i32", "i64", or "bytes" where the length varies.
         offset: byte offset from the start of the structure; None after a field of varying length.
         java: the name that 4.9.3's source uses.
-        clause: the clause that defines the field.
         doc: what it holds, with its unit.
     """
 
@@ -79,8 +78,6 @@ class Layout:
     """A structure: its fields in file order.
 
     Attributes:
-        name: what it is.
-        fields: all fields, in file order.
         fixed: the leading fields whose offset and length are fixed.
         size: total length in bytes; of the leading fixed part where later fields vary in length.
     """

@@ -22,13 +22,10 @@ class ReleaseDifference:
 
     Attributes:
         clauses: the ids, the one that it is about first.
-        first: the first release that does it.
-        last: the last one.
         rules: the parameters of the reference that make it do the same, none if nothing that it runs differs.
         source: Java class, method and lines at `at`.
         at: the release of these lines.
         evidence: a case that shows it, or how it was seen.
-        text: what these releases do.
         start: what a start of them does differently, for who predicts it: `dispatches`, `recovers_from` and `most_files`.
     """
 

@@ -38,7 +38,6 @@ class QueueSurvey:
     """Survey of one consume-queue file.
 
     Attributes:
-        file: its name.
         count: units up to the last that is not all zeros.
         runs: numbers of the runs of `UNITS` that are not holes.
         low: least physical offset of a unit that counts, for each of these runs.
@@ -65,11 +64,8 @@ class IndexSurvey:
     """Survey of one index file.
 
     Attributes:
-        file: its name.
-        header: as it is in the file.
         count: one more than the newest entry's number.
         moving: whether a broker put into it meanwhile.
-        runs: numbers of its runs of `ENTRIES`.
         low: least physical offset of an entry, for each run.
         high: greatest physical offset of each run.
         ends: physical offsets of the first and the last entry; none without entries.

@@ -342,7 +342,6 @@ class _Puts:
     """The puts of one queue's records, from the record of its first unit on.
 
     Attributes:
-        files: of the queue, in order.
         first: logical offset of its first unit with a record, and that record's physical offset.
         units: physical offsets of the units from there on.
         placed: physical offsets of the records that get a unit, batch by batch.

@@ -251,11 +251,8 @@ class UnitRun:
     """Units that are missing.
 
     Attributes:
-        topic: of the queue.
-        queue_id: of the queue.
         first: logical offset of the first.
         last: logical offset of the last.
-        count: how many.
         phy_offset: of the first one's record.
         where: BEFORE, NEWEST or AFTER.
     """
@@ -275,7 +272,6 @@ class KeyRun:
 
     Attributes:
         first: number of the first among the range's keys.
-        count: how many.
         begin: physical offset of the first one's record.
         end: physical offset of the last one's record.
         next: physical offset of the next key's record, -1 at the log's end.
@@ -315,11 +311,9 @@ class RangeResult:
     """The result of one range.
 
     Attributes:
-        range: the range.
         first: physical offset at which its first record begins.
         next: physical offset of the first record after it, or of its file's end.
         gone: whether its file was deleted meanwhile; then nothing is judged.
-        keys: how many keys its records have.
         keyed: physical offset of the first record with a key; -1 without one.
         end: physical offset after its last record; None without one.
         last: physical offset and size of its last record.
@@ -333,11 +327,8 @@ class RangeResult:
         marks: units and entries that are wrong.
         times: store timestamps of the records at the offsets that headers name.
         dispatched: physical offset of the last record that is in a queue or the index; None if none is.
-        indexed: whether any record is in the index.
         due: number of records after `dispatched` that should be in a queue or the index, and the first one's offset.
         uncopied: physical offsets of records that name queues for multi-dispatch and get no copy.
-        units: missing units.
-        key_runs: missing keys.
         hashes: hashes of some missing keys.
         dropped: number of runs of missing units or keys that are not listed.
         signs: of 5.x, in what points into the range.

@@ -78,7 +78,6 @@ class OffsetAtTime:
         offset: the logical offset of the unit whose record was stored nearest to it; 0 if there is none.
         file: the file that was searched; None for a queue without files.
         store_timestamp: when the record of the unit was stored, ms; None if no unit was found.
-        why: what decided the answer.
     """
 
     topic: str
@@ -210,7 +209,6 @@ class UnitAt:
     Attributes:
         offset: the logical offset asked for.
         file: the file with the unit; None if no file has the offset.
-        position: byte of the unit in that file.
         phy_offset: physical offset that the unit points to; None without a unit.
         size: length that it states.
         tags_code: its tags code, of an ext unit if it has one; a time in ms in a queue of delayed messages.

@@ -110,7 +110,6 @@ class OpenHalf:
     Attributes:
         queue_id: number of its queue of RMQ_SYS_TRANS_HALF_TOPIC.
         queue_offset: its logical offset there.
-        phy_offset: physical offset of its record.
         topic: the topic that it is for; None if its record cannot be read.
         store_timestamp: when it was stored, ms; each check stores it again.
         born_timestamp: when it was sent, ms.
@@ -150,7 +149,6 @@ class Progress:
         delays: the levels that ever had a message.
         timers: messages with a delivery time of their own; None without a timer wheel.
         halves: open half messages, the oldest first; the first 1,000 of them.
-        open_halves: number of all of them.
         failed: groups with a retry or dead-letter topic.
     """
 

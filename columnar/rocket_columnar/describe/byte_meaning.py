@@ -40,15 +40,12 @@ class FieldValue:
     """One field of a structure in the file.
 
     Attributes:
-        name: its name in the layout table.
         type: "i8", "i16", "i32", "i64" or "bytes".
         java: its name in 4.9.3's source.
         offset: byte offset of its first byte in the file.
         size: its length in bytes.
         value: the number, or for bytes their text.
         meaning: the value in words; empty if it needs no explanation.
-        doc: what the field is for.
-        clause: id of the clause that defines it.
     """
 
     name: str

@@ -164,7 +164,6 @@ class Occupancy:
     """The occupancy of an index file.
 
     Attributes:
-        header: as it is in the file.
         entries: number of entries, 1 .. index_count - 1, in the file.
         capacity: number of entries that fit: index_num - 1.
         used_slots: slots that lead to an entry.

@@ -47,11 +47,8 @@ class IndexView:
     """One index file, by its header.
 
     Attributes:
-        size: its length in bytes.
         begin_phy_offset: physical offset of its first put, bytes.
-        end_phy_offset: that of its last put.
         begin_timestamp: store timestamp of its first put, ms.
-        end_timestamp: that of its last put.
     """
 
     file: str
@@ -88,7 +85,6 @@ class Overview:
         kind: "plain", "DLedger" or "several commit-log directories".
         clean: whether the last stop was clean (no abort file); None for a directory of a store.
         running: the process that holds the store's lock: its number, 0 if none does, None if that is unknown.
-        log: the commit log; None without one.
         geometry: of the index files, and how it was found; None if it is unknown.
         geometry_problem: why the geometry is unknown; empty otherwise.
         index_coverage: share of the log's bytes from the first to the last indexed record, 0 .. 1; None without a log.

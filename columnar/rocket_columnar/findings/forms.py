@@ -95,11 +95,8 @@ class _Code(NamedTuple):
 
     Attributes:
         part: the part of a store that it judges; empty for one that follows from the store's state or configuration.
-        severity: usual severity.
         clause: the clause that it breaks, or None.
         meaning: what it means for those who send, consume and query.
-        cure: what to do about it.
-        remedy: the kind of that cure.
     """
 
     part: StorePart

@@ -280,7 +280,6 @@ class UniqueKey:
 
     Attributes:
         pid: its process id, modulo 65536.
-        loader_hash: hash of the class loader, unsigned.
         month_ms: ms since the client's month began, by its clock and in its zone.
         counter: number of the id in its process, modulo 65536.
     """

@@ -385,7 +385,6 @@ class Tail(NamedTuple):
 
     Attributes:
         files: those that exist.
-        sizes: their lengths in bytes.
         filled: number of bytes of each file up to the end of its data, without holes at its end.
         end: physical offset after the last record; where the log begins without one.
         newest: store timestamp of the newest record near the end, ms; None without one.

@@ -67,8 +67,6 @@ class Requests:
         phy_offset: bytes.
         size: bytes.
         topic: numbers of the shared `TopicNames`.
-        queue_id: queue numbers.
-        queue_offset: logical offsets.
         tags_code: as a healthy dispatch writes it.
         dispatched: False if the dispatch throws an exception, so that nothing is queued or indexed.
         store_timestamp: ms since the epoch.

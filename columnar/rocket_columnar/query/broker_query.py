@@ -44,7 +44,6 @@ class Found:
 
     Attributes:
         phy_offset: its physical offset, bytes.
-        store_timestamp: ms.
         sys_flag: as stored.
         how: "key" (a dispatch indexes it under the key), "other topic", or "part" (the key is a part of a
             key with commas, or holds spaces itself).

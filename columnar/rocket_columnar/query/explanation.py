@@ -42,9 +42,7 @@ class FileWalk:
     Attributes:
         time_matched: whether the window touches its begin and end (IDX-TIME-1 .. IDX-TIME-3).
         verdict: "searched", "skipped" (the window does not touch it) or "not reached".
-        why: the verdict in words.
         slot: number of the key's slot.
-        slot_offset: its byte offset.
         slot_value: what it holds, the number of the chain's newest entry; None outside the file.
         chain: what that value means.
         steps: the chain's entries, newest first, those that a broker does not get to as well.
@@ -291,7 +289,6 @@ class Explanation:
 
     Attributes:
         index_key: topic#key, which is hashed.
-        key_hash: its hash.
         begin: first ms of the window.
         end: last ms of the window.
         limit: hits at most: min(max_num, 64).

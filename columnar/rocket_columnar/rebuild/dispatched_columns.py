@@ -206,7 +206,6 @@ class Batch(NamedTuple):
 
     Attributes:
         records: number of records, at least one.
-        keys: number of their keys.
         first_time: store timestamp of the first record, ms.
         tail_time: that of the first record after the last one with keys; None if there is none.
         units: number of units in each bucket.

@@ -109,13 +109,11 @@ class RebuildPlan:
     """The plan of one store's rebuild.
 
     Attributes:
-        files: of the store.
         skipped: name and reason of each file that the listing skipped.
         logs: the commit-log files that are dispatched.
         geometry: of the index files to write.
         queue_file_size: of the consume-queue files to write, bytes.
         buckets: number of buckets to which the queues are distributed.
-        rules: of the broker.
     """
 
     files: tuple[StoreFile, ...]

@@ -144,7 +144,6 @@ class OpenQueue:
         max_phy_offset: where the record of the last unit ends.
         ahead: by how much the last unit's record states a higher logical offset than the unit's place.
         addresses: the ext units that are left for it, if any.
-        left_out: whether it is not written.
         kinds: whether its units are copies.
     """
 

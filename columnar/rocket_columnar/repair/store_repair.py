@@ -66,7 +66,6 @@ class Repaired:
     Attributes:
         plan: what it was to do.
         folder: what keeps the replaced files; empty if nothing was replaced.
-        after: the outlook afterwards.
         worse: why the repair was undone; empty if it was not.
     """
 

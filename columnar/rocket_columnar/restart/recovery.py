@@ -282,10 +282,8 @@ class Deletion:
     """A file that a start deletes or changes.
 
     Attributes:
-        action: "delete" or "truncate".
         file: its name relative to the store.
         offset: byte from which its content is dropped; None for a whole file.
-        reason: why.
     """
 
     action: Literal["delete", "truncate"]

@@ -37,7 +37,6 @@ class BrokerConf:
     """The settings of the file, with 4.9.3's defaults for all others.
 
     Attributes:
-        path: the file.
         geometry: `maxHashSlotNum` and `maxIndexNum`.
         log_file_size: `mappedFileSizeCommitLog`, bytes.
         queue_file_size: `mappedFileSizeConsumeQueue`, bytes, rounded up to whole units.

@@ -89,7 +89,6 @@ class PathFacts:
 
     Attributes:
         kind: of the file, or of the files in the directory.
-        root: directory of the store.
         topic: if the path is inside a topic's directory, else None.
         queue: name of the queue's directory if the path is inside one, else None.
     """

@@ -223,9 +223,7 @@ class Request:
 
     Attributes:
         paths: as given: paths, URIs, globs, with `NAME=` before them or without.
-        geometry: of index files, if given.
         columns: of the table, in order; None for all.
-        max_partition_rows: approximate number of rows of a partition.
         mode: what happens to bytes that cannot be decoded.
         corrupt: name of the column that reports them in mode PERMISSIVE, else None.
         glob: which file names are read.

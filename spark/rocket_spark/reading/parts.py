@@ -48,7 +48,6 @@ class FilePart:
         range: rows from the first on, before the second; of a commit log, physical offsets.
         share: of what one task takes.
         following: for a commit log, files after it that show whether it continues.
-        guess: the geometry of an index file.
         problem: why nothing of it can be decoded; then it has no rows.
         exact: for a commit log, that a record must begin where the range does.
         closed: for a commit log, that the end of the range is not checked.
