@@ -41,9 +41,8 @@ class Cursor:
     def take(self, length: int, room: int) -> bytes:
         """`get(bytes, 0, length)` into an array of `room` bytes.
 
-        Raises:
-            JavaError: IndexOutOfBoundsException when the length is negative or above `room`, looked at first;
-                BufferUnderflowException.
+        Raises JavaError: IndexOutOfBoundsException when the length is negative or above `room`, looked at first;
+        BufferUnderflowException.
         """
         if not 0 <= length <= room:
             raise JavaError("IndexOutOfBoundsException", f"{length} of {room}")
@@ -53,8 +52,7 @@ class Cursor:
     def skip(self, length: int) -> None:
         """`position(position() + length)`.
 
-        Raises:
-            JavaError: IllegalArgumentException when that is past the end; also where the sum overflows.
+        Raises JavaError: IllegalArgumentException when that is past the end; also where the sum overflows.
         """
         if self.position + length > self.limit:
             raise JavaError("IllegalArgumentException", f"position {self.position + length} of {self.limit}")

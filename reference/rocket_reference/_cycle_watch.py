@@ -28,8 +28,7 @@ class CycleWatch:
     def step(self, entry: int, hits: int) -> None:
         """Tells of the entry about to be read, and how many hits the list holds.
 
-        Raises:
-            UnspecifiedError: when the walk has gone round, and will go on so for ever (IDX-SEL-11).
+        Raises UnspecifiedError when the walk has gone round, and will go on so for ever (IDX-SEL-11).
         """
         if entry == self._marked and (hits == self._hits or self._max_num > MOST_RESULTS):
             raise UnspecifiedError(f"the chain through entry {entry} cycles, and the walk never ends")

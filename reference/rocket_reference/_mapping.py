@@ -72,11 +72,7 @@ class MappedBuffer:
 
 @contextmanager
 def map_file(path: str | os.PathLike[str], size: int) -> Generator[memoryview]:
-    """`map_view` for as long as the block lasts.
-
-    Raises:
-        JavaError: as `map_view`.
-    """
+    """`map_view` for as long as the block lasts. Raises JavaError as `map_view`."""
     view = map_view(path, size)
     try:
         yield view
@@ -90,10 +86,8 @@ def map_view(path: str | os.PathLike[str], size: int) -> memoryview:
     A missing file is made, missing directories too; a shorter file is extended with zeros, a longer one
     keeps its length. `release_view` unmaps it.
 
-    Raises:
-        JavaError: IllegalArgumentException when size is negative (the file is made all the same, empty);
-            FileNotFoundException when the file cannot be opened; IOException when it cannot be extended.
-
+    Raises JavaError: IllegalArgumentException when size is negative (the file is made all the same, empty);
+    FileNotFoundException when the file cannot be opened; IOException when it cannot be extended.
     Source: MappedFile.init 155-180; StoreCheckpoint 39-46. Clauses IDX-FILE-1, IDX-FILE-3, CKP-2.
     """
     file = Path(path)
@@ -132,9 +126,7 @@ def _map(descriptor: int, size: int) -> memoryview:
 def check_file_name(path: str | os.PathLike[str]) -> int:
     """The number that a mapped file's name stands for (`fileFromOffset`).
 
-    Raises:
-        JavaError: NumberFormatException when the name is no Java long; nothing has been made by then.
-
+    Raises JavaError: NumberFormatException when the name is no Java long; nothing has been made by then.
     Source: MappedFile.init 159. Clause IDX-FILE-4.
     """
     return parse_long(Path(path).name)

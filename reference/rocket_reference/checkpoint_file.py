@@ -43,11 +43,7 @@ class Checkpoint:
 
 
 def checkpoint(data: ReadableBuffer) -> Checkpoint:
-    """The three times of a checkpoint's bytes.
-
-    Raises:
-        MalformedError: for fewer than 24 bytes.
-    """
+    """The three times of a checkpoint's bytes. Raises MalformedError for fewer than 24 bytes."""
     if len(data) < _CHECKPOINT.size:
         raise MalformedError(
             found=f"{len(data)} bytes", expected=f"at least {_CHECKPOINT.size} bytes", clause="CKP-1"
@@ -60,9 +56,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
 
     A missing file is made, 4096 zero bytes; a shorter one is extended, a longer one keeps its length (CKP-2).
 
-    Raises:
-        JavaError: FileNotFoundException, IOException.
-
+    Raises JavaError: FileNotFoundException, IOException.
     Source: StoreCheckpoint 39-63.
     """
     with map_file(path, CHECKPOINT_SIZE) as view:
@@ -72,9 +66,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
 def write_checkpoint(path: str | os.PathLike[str], times: Checkpoint) -> None:
     """Opens a checkpoint as the store does, and writes the three times; no byte beyond them is touched.
 
-    Raises:
-        JavaError: FileNotFoundException, IOException.
-
+    Raises JavaError: FileNotFoundException, IOException.
     Source: StoreCheckpoint.flush 78-83.
     """
     with map_file(path, CHECKPOINT_SIZE) as view:

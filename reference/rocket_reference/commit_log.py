@@ -63,9 +63,8 @@ class Record:
 def record(data: ReadableBuffer, position: int = 0, rules: Rules = RULES_4_9_3) -> Record:
     """The record at a position of commit-log bytes, by the rules of a release.
 
-    Raises:
-        MalformedError: when it is cut off, or a length in it leads outside it.
-        InvalidError: when there is no record's magic, or its lengths do not add up to its total size.
+    Raises MalformedError when it is cut off, or a length in it leads outside it.
+    Raises InvalidError when there is no record's magic, or its lengths do not add up to its total size.
     """
     cursor = Cursor(data, position)
     try:
@@ -134,8 +133,7 @@ def records(data: ReadableBuffer, rules: Rules = RULES_4_9_3) -> Iterator[tuple[
     They end at a blank, at the end of the data, or at a size and magic of zeros: bytes not yet written
     (LOG-FILE-2).
 
-    Raises:
-        MalformedError, InvalidError: for the first record that is wrong.
+    Raises MalformedError, InvalidError for the first record that is wrong.
     """
     position = 0
     while position < len(data):

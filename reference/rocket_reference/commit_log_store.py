@@ -91,9 +91,7 @@ class CommitLogFiles:
     def message(self, offset: int, size: int) -> bytes | None:
         """`size` bytes at an offset; None when not all of them are written.
 
-        Raises:
-            JavaError: IllegalArgumentException for a negative size.
-
+        Raises JavaError: IllegalArgumentException for a negative size.
         Source: getMessage 927-935; MappedFile.selectMappedBuffer 377-397.
         """
         found = self.find(offset, first_on_not_found=offset == 0)
@@ -109,9 +107,7 @@ class CommitLogFiles:
     def message_at(self, offset: int) -> bytes | None:
         """The bytes of a record at an offset, by its own size; None when they are not all written.
 
-        Raises:
-            JavaError: IllegalArgumentException for a negative size.
-
+        Raises JavaError: IllegalArgumentException for a negative size.
         Source: DefaultMessageStore.lookMessageByOffset 786-799.
         """
         head = self.message(offset, _INT.size)
@@ -120,9 +116,7 @@ class CommitLogFiles:
     def pickup_store_timestamp(self, offset: int, size: int) -> int:
         """Store timestamp of the record at an offset, ms; -1 below the minimum or where none is written.
 
-        Raises:
-            JavaError: IndexOutOfBoundsException for a size too small to hold it.
-
+        Raises JavaError: IndexOutOfBoundsException for a size too small to hold it.
         Source: pickupStoreTimestamp 896-912.
         """
         data = self.message(offset, size) if offset >= self.min_offset() else None

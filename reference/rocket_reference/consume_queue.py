@@ -54,11 +54,7 @@ PRE_BLANK: Final = QueueUnit(0, PRE_BLANK_SIZE, 0)
 
 
 def queue_unit(data: ReadableBuffer, position: int = 0) -> QueueUnit:
-    """The unit at a byte position, valid or not.
-
-    Raises:
-        MalformedError: when fewer than 20 bytes are left there.
-    """
+    """The unit at a byte position, valid or not. Raises MalformedError when fewer than 20 bytes are left there."""
     if not 0 <= position <= len(data) - _UNIT.size:
         raise MalformedError(
             found=f"{max(0, len(data) - position)} bytes",
@@ -114,8 +110,7 @@ def file_name(offset: int) -> str:
 def base_offset(name: str) -> int:
     """The offset that a file's name stands for: `MappedFile.getFileFromOffset`.
 
-    Raises:
-        JavaError: NumberFormatException when it is no Java long.
+    Raises JavaError: NumberFormatException when it is no Java long.
     """
     return parse_long(name)
 

@@ -70,9 +70,7 @@ def ext_unit(data: ReadableBuffer, position: int = 0) -> ExtUnit | None:
 
     They end at a size below 1 (the end mark is -1, unused bytes are 0), or where not even a size fits in.
 
-    Raises:
-        MalformedError: when the unit is cut off by the end of the data.
-
+    Raises MalformedError when the unit is cut off by the end of the data.
     Source: ConsumeQueueExt.CqExtUnit.read 453-478.
     """
     left = len(data) - position
@@ -120,9 +118,7 @@ def ext_units(data: ReadableBuffer, base: int = 0) -> Iterator[tuple[int, ExtUni
 def encode_ext_unit(tags_code: int, store_timestamp: int, bit_map: bytes = b"") -> bytes:
     """The bytes of an ext unit.
 
-    Raises:
-        InvalidError: when it would be longer than 32767 bytes; 4.9.3 then keeps the plain tags code.
-
+    Raises InvalidError when it would be longer than 32767 bytes; 4.9.3 then keeps the plain tags code.
     Source: ConsumeQueueExt.CqExtUnit.write 507-529; ConsumeQueueExt.put 192-196.
     """
     size = _UNIT.size + len(bit_map)

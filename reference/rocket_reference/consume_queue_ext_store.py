@@ -108,9 +108,7 @@ class ConsumeQueueExt:
     def get(self, address: int) -> ExtUnit | None:
         """The unit at an address; None when that is not an address, or nothing is written there.
 
-        Raises:
-            JavaError: BufferUnderflowException when the unit is cut off by the write position.
-
+        Raises JavaError: BufferUnderflowException when the unit is cut off by the write position.
         Source: get 148-178.
         """
         if not is_ext_address(address):
@@ -130,10 +128,8 @@ class ConsumeQueueExt:
 
         A file's units end at a size below 1.
 
-        Raises:
-            JavaError: IllegalArgumentException when a size leads past the file's end;
-                BufferUnderflowException when units reach it.
-
+        Raises JavaError: IllegalArgumentException when a size leads past the file's end; BufferUnderflowException
+        when units reach it.
         Source: recover 268-317, CqExtUnit.readBySkip 489-498. Clauses CQ-EXT-5, CQ-EXT-6, CQ-EXT-8.
         """
         files = self.files.mapped_files
@@ -162,9 +158,7 @@ class ConsumeQueueExt:
     def truncate_by_max_address(self, address: int) -> None:
         """Deletes everything after the unit at an address; nothing when there is no such unit.
 
-        Raises:
-            JavaError: as `get`.
-
+        Raises JavaError as `get`.
         Source: truncateByMaxAddress 357-374.
         """
         unit = self.get(address)

@@ -99,9 +99,7 @@ class ConsumeQueue:
     def load(self) -> bool:
         """Maps the queue's files; False when one has another length, which stops the start of a broker.
 
-        Raises:
-            JavaError: NumberFormatException for a file whose name is no number.
-
+        Raises JavaError: NumberFormatException for a file whose name is no number.
         Source: load 82-89. Clauses CQ-LOAD-1, CQ-LOAD-2.
         """
         loaded = self.files.load()
@@ -176,10 +174,8 @@ class ConsumeQueue:
     def get(self, cq_offset: int) -> QueueUnit | None:
         """The unit of a logical offset; None below the minimum, or where none is written.
 
-        Raises:
-            JavaError: BufferUnderflowException where less than a unit is written, which takes a logical
-                offset whose byte offset overflows.
-
+        Raises JavaError: BufferUnderflowException where less than a unit is written, which takes a logical offset
+        whose byte offset overflows.
         Source: getIndexBuffer 544-555. Clause CQ-GET-1.
         """
         offset = to_i64(cq_offset * UNIT_SIZE)
@@ -197,10 +193,8 @@ class ConsumeQueue:
         The scan stops at the first unit that is not valid, and goes through bytes after the write
         position, left there by a truncate.
 
-        Raises:
-            JavaError: BufferUnderflowException when valid units reach the end of the file, unless the scan
-                began at the file's first unit.
-
+        Raises JavaError: BufferUnderflowException when valid units reach the end of the file, unless the scan began
+        at the file's first unit.
         Source: getLastOffset 299-326. Clauses CQ-LAST-1, CQ-LAST-2.
         """
         found = -1
@@ -287,9 +281,7 @@ class ConsumeQueue:
         last file that is left, the first unit that is invalid, or such a one, is the end. Bytes stay.
         Leaves max_physic_offset at the end of the last unit kept, or at `phy_offset` when none is.
 
-        Raises:
-            UnspecifiedError: where 4.9.3 never ends: a file of one unit that is kept, or of none.
-
+        Raises UnspecifiedError where 4.9.3 never ends: a file of one unit that is kept, or of none.
         Source: truncateDirtyLogicFiles 228-297. Clauses CQ-TRUNC-1 .. CQ-TRUNC-7.
         """
         self.max_physic_offset = to_i64(phy_offset - (not self._rules.remembers_ends))

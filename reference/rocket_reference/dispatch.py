@@ -184,9 +184,7 @@ def dispatch_tags_code(
     Only under SCHEDULE_TOPIC_XXXX a delay level counts. One above the highest is the highest; one below 1
     leaves the hash, as every one does while the table is empty (LOG-DSP-4, LOG-DSP-5).
 
-    Raises:
-        JavaError: NumberFormatException for a delay level that is not a Java int.
-
+    Raises JavaError: NumberFormatException for a delay level that is not a Java int.
     Source: CommitLog.checkMessageAndReturnSize 377-397; ScheduleMessageService.computeDeliverTimestamp 119-126.
     """
     code = tags_code(properties.get(TAGS))

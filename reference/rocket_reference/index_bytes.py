@@ -48,8 +48,7 @@ class IndexEntry:
 def index_header(data: ReadableBuffer) -> IndexHeader:
     """The header's six fields as the bytes have them (IDX-HDR-1); a fresh file's count is 0 (IDX-HDR-5).
 
-    Raises:
-        MalformedError: for fewer than 40 bytes.
+    Raises MalformedError for fewer than 40 bytes.
     """
     if len(data) < _HEADER.size:
         raise MalformedError(
@@ -61,8 +60,7 @@ def index_header(data: ReadableBuffer) -> IndexHeader:
 def index_slots(data: ReadableBuffer, geometry: Geometry) -> Iterator[tuple[int, int]]:
     """The slots in use, as pairs of slot number and the number of its newest entry (IDX-SLOT-1).
 
-    Raises:
-        MalformedError: when the data is shorter than the geometry asks for.
+    Raises MalformedError when the data is shorter than the geometry asks for.
     """
     _check_length(data, geometry)
     slots = memoryview(data)[_HEADER.size : geometry.entries_offset]

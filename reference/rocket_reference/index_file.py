@@ -106,17 +106,15 @@ class IndexFile:
     def load(self) -> None:
         """Takes the header from the bytes (IDX-LOAD-1, IDX-LOAD-2).
 
-        Raises:
-            JavaError: IndexOutOfBoundsException when the size wrapped to less than a header.
+        Raises JavaError: IndexOutOfBoundsException when the size wrapped to less than a header.
         """
         self._header.load()
 
     def flush(self) -> None:
         """Writes the in-memory header to the bytes (IDX-FLUSH-1).
 
-        Raises:
-            JavaError: IndexOutOfBoundsException when the size wrapped to less than a header; the fields
-                that fit are written.
+        Raises JavaError: IndexOutOfBoundsException when the size wrapped to less than a header; the fields that fit
+        are written.
         """
         self._header.update_bytes()
 
@@ -286,11 +284,9 @@ def open_index_file(
     Without `load` an existing file gets a fresh in-memory header over its old bytes (IDX-FILE-5); with it,
     the seeds are written first and the header is loaded after (IDX-FILE-2).
 
-    Raises:
-        JavaError: NumberFormatException for a name that is not a number, with nothing created (IDX-FILE-4);
-            IllegalArgumentException for a negative size, the file made empty; IndexOutOfBoundsException
-            for a mapping too small for the seeds or the load; FileNotFoundException, IOException.
-
+    Raises JavaError: NumberFormatException for a name that is not a number, with nothing created (IDX-FILE-4);
+    IllegalArgumentException for a negative size, the file made empty; IndexOutOfBoundsException for a mapping too
+    small for the seeds or the load; FileNotFoundException, IOException.
     Source: IndexFile 42-64; MappedFile.init 155-180.
     """
     check_file_name(path)

@@ -146,9 +146,7 @@ class IndexService:
         the checkpoint's index time is deleted. A shorter file grows by zeros. False does not stop a
         broker: it goes on with the files loaded so far.
 
-        Raises:
-            JavaError: IllegalArgumentException, IndexOutOfBoundsException for a geometry that wraps.
-
+        Raises JavaError: IllegalArgumentException, IndexOutOfBoundsException for a geometry that wraps.
         Source: load 62-92. Clauses IDX-SVC-5, IDX-SVC-6.
         """
         if not self.directory.is_dir():
@@ -186,11 +184,8 @@ class IndexService:
         file's end offset is skipped, not one at it; and so is a rolled-back one, of the transaction types
         that alone.
 
-        Raises:
-            JavaError: IllegalMonitorStateException when a file cannot be made; ArithmeticException without
-                slots.
-            UnspecifiedError: where 4.9.3 never ends: a new file that takes no put.
-
+        Raises JavaError: IllegalMonitorStateException when a file cannot be made; ArithmeticException without slots.
+        Raises UnspecifiedError where 4.9.3 never ends: a new file that takes no put.
         Source: buildIndex 201-246. Clauses IDX-SVC-7 .. IDX-SVC-10, IDX-SVC-20.
         """
         file = self._last_file()  # IDX-SVC-7

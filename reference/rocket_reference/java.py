@@ -46,8 +46,7 @@ def to_i64(value: int) -> int:
 def div(dividend: int, divisor: int) -> int:
     """`dividend / divisor`, truncated toward zero (JLS 15.17.2); not wrapped, as MIN_VALUE / -1 needs.
 
-    Raises:
-        JavaError: ArithmeticException when the divisor is zero.
+    Raises JavaError: ArithmeticException when the divisor is zero.
     """
     if divisor == 0:
         raise JavaError("ArithmeticException", "/ by zero")
@@ -58,8 +57,7 @@ def div(dividend: int, divisor: int) -> int:
 def rem(dividend: int, divisor: int) -> int:
     """`dividend % divisor`: the sign is the dividend's (JLS 15.17.3).
 
-    Raises:
-        JavaError: ArithmeticException when the divisor is zero.
+    Raises JavaError: ArithmeticException when the divisor is zero.
     """
     if divisor == 0:
         raise JavaError("ArithmeticException", "/ by zero")
@@ -122,11 +120,7 @@ def is_blank(text: str | None) -> bool:
 
 
 def parse_int(text: str) -> int:
-    """`Integer.parseInt(text)`; see `parse_long`.
-
-    Raises:
-        JavaError: NumberFormatException.
-    """
+    """`Integer.parseInt(text)`; see `parse_long`. Raises JavaError: NumberFormatException."""
     return _parse(text, I32_MIN, I32_MAX)
 
 
@@ -136,8 +130,7 @@ def parse_long(text: str) -> int:
     A digit is what `Character.digit(char, 10)` takes: any decimal digit of the Basic Multilingual Plane,
     Arabic-Indic and full-width ones included. Those beyond it are two chars, and neither is a digit.
 
-    Raises:
-        JavaError: NumberFormatException, also when the value is out of range.
+    Raises JavaError: NumberFormatException, also when the value is out of range.
     """
     return _parse(text, I64_MIN, I64_MAX)
 

@@ -65,9 +65,7 @@ class MappedFileQueue:
 
         Those before it stay loaded. Every file counts as full.
 
-        Raises:
-            JavaError: NumberFormatException for a file of the right length whose name is no number.
-
+        Raises JavaError: NumberFormatException for a file of the right length whose name is no number.
         Source: load 148-155, doLoad 157-183.
         """
         listed = sorted(self._listed(), key=by_name)
@@ -105,10 +103,8 @@ class MappedFileQueue:
         The first file of an empty queue is the one that holds `start_offset`; division truncates toward
         zero, so a negative offset asks for the file above it. Any other is adjacent to the last.
 
-        Raises:
-            JavaError: ArithmeticException for files of length 0; IllegalArgumentException for a negative
-                length, the file made empty.
-
+        Raises JavaError: ArithmeticException for files of length 0; IllegalArgumentException for a negative length,
+        the file made empty.
         Source: getLastMappedFile 200-253, tryCreateMappedFile, doCreateMappedFile.
         """
         last = self.last()

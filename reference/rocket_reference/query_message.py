@@ -119,10 +119,8 @@ def _sent(log: CommitLogFiles, offset: int) -> bytes | None:
 
     Not up to what is written: a buffer's limit can be moved up to its capacity.
 
-    Raises:
-        JavaError: IndexOutOfBoundsException for less than an int written; IllegalArgumentException for a
-            length below 0 or beyond the file.
-
+    Raises JavaError: IndexOutOfBoundsException for less than an int written; IllegalArgumentException for a length
+    below 0 or beyond the file.
     Source: DefaultMessageStore.queryMessage 1011-1017.
     """
     found = log.find(offset, first_on_not_found=False)

@@ -243,9 +243,7 @@ class QueueTable:
     def clean_expired(self, min_offset: int) -> None:
         """Deletes every queue whose last offset is before the start of the log, except the schedule's (STORE-19).
 
-        Raises:
-            JavaError: BufferUnderflowException of `ConsumeQueue.last_offset`; the queues before stay deleted.
-
+        Raises JavaError: BufferUnderflowException of `ConsumeQueue.last_offset`; the queues before stay deleted.
         Source: DefaultMessageStore.cleanExpiredConsumerQueue 1086-1128.
         """
         for place, queue in list(self._queues.items()):

@@ -197,8 +197,7 @@ def encode_record(
     bits of sys_flag follow the hosts. A topic of more than 127 bytes gets the wrapped length that 4.9.3
     gives it, and cannot be read back.
 
-    Raises:
-        InvalidError: for properties of more than 32767 bytes, which 4.9.3 refuses (LOG-PROP-5).
+    Raises InvalidError for properties of more than 32767 bytes, which 4.9.3 refuses (LOG-PROP-5).
     """
     topic_bytes = topic if isinstance(topic, bytes) else encode_utf8(topic)
     properties_bytes = (

@@ -53,11 +53,9 @@ class Reput:
     def reput(self) -> None:
         """One run: up to the end of the log, or to what cannot be read.
 
-        Raises:
-            JavaError: what a dispatch throws; the offset then is that of the record, so that the next run
-                meets it again.
-            JavaFatalError: of a dispatch, or a record of huge size; no further run follows (LOG-DSP-15).
-
+        Raises JavaError: what a dispatch throws; the offset then is that of the record, so that the next run meets it
+        again.
+        Raises JavaFatalError of a dispatch, or a record of huge size; no further run follows (LOG-DSP-15).
         Source: doReput 2031-2101. Clauses LOG-DSP-8 .. LOG-DSP-11, LOG-DSP-14, LOG-DSP-16.
         """
         self.reput_from_offset = max(self.reput_from_offset, self._log.min_offset())  # LOG-DSP-9

@@ -140,9 +140,7 @@ class MessageStore:
     def dispatch(self, request: DispatchRequest) -> None:
         """Gives a request to the queues, then to the index.
 
-        Raises:
-            JavaError: what leaves either; after the first the index does not get it.
-
+        Raises JavaError: what leaves either; after the first the index does not get it.
         Source: doDispatch 1534-1538, CommitLogDispatcherBuildIndex 1657-1665. Clause LOG-DSP-12.
         """
         self._on_dispatch(request)
@@ -153,9 +151,7 @@ class MessageStore:
     def load(self) -> bool:
         """Steps 1 to 6; False when the broker would not start. An exception ends it there, and is only logged.
 
-        Raises:
-            JavaFatalError: OutOfMemoryError, where a record's size is longer than any array (STORE-16).
-
+        Raises JavaFatalError: OutOfMemoryError, where a record's size is longer than any array (STORE-16).
         Source: load 190-227, recover 1457-1467. Clauses STORE-1, STORE-3, STORE-5.
         """
         try:
@@ -200,11 +196,9 @@ class MessageStore:
     def start(self) -> None:
         """Steps 7 and 8.
 
-        Raises:
-            UnspecifiedError: where the start never ends, as the rest of the log cannot be dispatched: a
-                record whose dispatch throws each time or is too long for an array, anything that is not confirmed,
-                and, on a slave, bytes that are not a record.
-
+        Raises UnspecifiedError where the start never ends, as the rest of the log cannot be dispatched: a record
+        whose dispatch throws each time or is too long for an array, anything that is not confirmed, and, on a slave,
+        bytes that are not a record.
         Source: start 232-305. Clauses STORE-2, STORE-14.
         """
         (self.root / "lock").write_bytes(b"lock")

@@ -176,9 +176,8 @@ def find_places(
 ) -> list[FoundStore]:
     """The stores that a path, a URI or a glob stands for, with `NAME=` before it or without, in order.
 
-    Raises:
-        UsageError: a glob that matches nothing, or a short name for several stores.
-        OSError: a directory cannot be listed.
+    Raises UsageError: a glob that matches nothing, or a short name for several stores.
+    Raises OSError: a directory cannot be listed.
     """
     name, path = split_name(text)
     matched = is_glob(path) and not _exists(path, storage)

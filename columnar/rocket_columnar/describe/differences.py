@@ -156,9 +156,8 @@ def compare_stores(
 
     `on_progress` is called with the bytes of both logs that were compared, and those of all.
 
-    Raises:
-        UsageError: a store has no commit log.
-        OSError: a file cannot be read.
+    Raises UsageError: a store has no commit log.
+    Raises OSError: a file cannot be read.
     """
     stores = tuple(map(as_store, (first, second)))
     views = tuple(map(look_at, stores))

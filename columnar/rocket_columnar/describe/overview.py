@@ -353,9 +353,8 @@ def space(
 
     Source: `MappedFileQueue.deleteExpiredFileByTime` 350-394; `IndexService.deleteExpiredFile` 90-141 (4.9.3).
 
-    Raises:
-        UsageError: no store, or one without a commit log.
-        OSError: nothing can be read.
+    Raises UsageError: no store, or one without a commit log.
+    Raises OSError: nothing can be read.
     """
     made = as_store(store, **known)
     return made.looked_at(lambda: _space(made, on_progress))

@@ -165,9 +165,7 @@ def hash_keys(
     `after` has the `String.hashCode` of what precedes each key of a list instead. `of_strings` hashes an Arrow array of strings
     or binaries after such a code; by default NumPy does.
 
-    Raises:
-        ValueError: an Arrow array that contains a null.
-
+    Raises ValueError: an Arrow array that contains a null.
     Source: IDX-HASH-1, IDX-HASH-2.
     """
     codes = np.array([0 if topic is None else string_hash(index_key(topic, "")) & _MASK], np.uint32)

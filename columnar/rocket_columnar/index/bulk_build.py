@@ -196,8 +196,7 @@ class IndexBuilder:
 
         The ends are those of the file before the first, in bytes and ms since the epoch; 0 without one.
 
-        Raises:
-            UsageError: a geometry without room, or one whose positions overflow: puts would never end.
+        Raises UsageError: a geometry without room, or one whose positions overflow: puts would never end.
         """
         if not plain(geometry) or geometry.index_num < 2:
             raise UsageError(

@@ -245,9 +245,8 @@ def resolve_each(
 
     `on_error` is called with each file that is not an index file or cannot be read, which is then skipped; by default the error is raised.
 
-    Raises:
-        UsageError: `given` does not fit, or nothing is given and size and content leave it open.
-        MalformedError: no geometry fits a file, or its size and content do not fit that of its siblings.
+    Raises UsageError: `given` does not fit, or nothing is given and size and content leave it open.
+    Raises MalformedError: no geometry fits a file, or its size and content do not fit that of its siblings.
     """
     groups = _by_size(files, on_error)
     guesses: dict[int, GeometryGuess] = {}
@@ -277,9 +276,9 @@ def resolve_each(
 def resolve(files: Sequence[StoreFile], given: Geometry | None = None) -> GeometryGuess:
     """The one geometry of the index files among `files`; `given` is checked against them.
 
-    Raises:
-        UsageError: no index files, `given` does not fit, or size and content leave it open (the message names the candidates).
-        MalformedError: a file that no geometry fits, or files of several geometries.
+    Raises UsageError: no index files, `given` does not fit, or size and content leave it open (the message names the
+    candidates).
+    Raises MalformedError: a file that no geometry fits, or files of several geometries.
     """
     each = resolve_each(files, given)
     if not each:

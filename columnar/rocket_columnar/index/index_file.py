@@ -369,10 +369,8 @@ class IndexFile:
         The walk stops at a list of `max_num`, `initial` counted. The window is in ms, both ends inclusive; entries are placed at
         begin_timestamp + 1000 * time_diff.
 
-        Raises:
-            RejectedError: for zero slots.
-            InvalidError: for a chain that cycles without a further hit; 4.9.3 would never answer.
-
+        Raises RejectedError for zero slots.
+        Raises InvalidError for a chain that cycles without a further hit; 4.9.3 would never answer.
         Source: IDX-SEL-1 .. IDX-SEL-10; `IndexFile.selectPhyOffset` 191-265.
         """
         offsets = list(initial)

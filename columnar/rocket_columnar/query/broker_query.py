@@ -382,10 +382,8 @@ class OpenStore(OpenFiles):
     def query_offset(self, topic: str, key: str, max_num: int, begin: int, end: int) -> OffsetAnswer:
         """Physical offsets of the hits, at most 64, for a key or unique key in a window of ms, both ends inclusive.
 
-        Raises:
-            UsageError: a negative `max_num`, for which 4.9.3 throws an exception.
-            InvalidError: a chain with a cycle but no hit; 4.9.3 would never answer.
-
+        Raises UsageError: a negative `max_num`, for which 4.9.3 throws an exception.
+        Raises InvalidError: a chain with a cycle but no hit; 4.9.3 would never answer.
         Source: `IndexService.queryOffset` 157-195.
         """
         limit = _limit(max_num)

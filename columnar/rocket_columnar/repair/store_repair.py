@@ -86,9 +86,8 @@ class _Survey(NamedTuple):
 def plan_repair(target: Target) -> RepairPlan:
     """Plans a repair; nothing is written to the store. New files are built in a temporary directory.
 
-    Raises:
-        UsageError: a broker runs, an earlier repair was interrupted, or the sizes of new files are unknown.
-        FormatError: the journal of an earlier repair is none.
+    Raises UsageError: a broker runs, an earlier repair was interrupted, or the sizes of new files are unknown.
+    Raises FormatError: the journal of an earlier repair is none.
     """
     with _opened(target.store) as root:
         _refuse(root)

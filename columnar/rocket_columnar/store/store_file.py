@@ -253,9 +253,8 @@ def despite_unreadable(work: Callable[[], _T]) -> _T:
 
     The listing reports them with an `Unreadable` reason. Each path causes at most one further call.
 
-    Raises:
-        OSError: of a path that the listing did not offer, such as one of the output; of the process, which has too
-            many files open; of a path without which nothing is left.
+    Raises OSError of a path that the listing did not offer, such as one of the output; of the process, which has too
+    many files open; of a path without which nothing is left.
     """
     attempts = _Attempts()
     last: OSError | None = None

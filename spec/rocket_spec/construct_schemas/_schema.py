@@ -104,9 +104,8 @@ class Schema:
     def parse(self, data: bytes, *, file: str | None = None) -> Any:
         """The value of `data`, all of it: a dict, list, int or bytes, nested.
 
-        Raises:
-            MalformedError: where the bytes end too early, too late, or cannot be cut into fields.
-            InvalidError: where a constant or a length does not hold.
+        Raises MalformedError where the bytes end too early, too late, or cannot be cut into fields.
+        Raises InvalidError where a constant or a length does not hold.
         """
         stream = BytesIO(data)
         try:
