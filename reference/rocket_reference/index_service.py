@@ -291,7 +291,9 @@ class IndexService:
                 break
         newest = self.files[-1] if self.files else None
         return OffsetResult(
-            offsets, newest.end_timestamp if newest else 0, newest.end_phy_offset if newest else 0
+            offsets,
+            newest.end_timestamp if newest else 0,
+            newest.end_phy_offset if newest else 0,
         )
 
     # --- delete ---------------------------------------------------------------------------------------
