@@ -63,22 +63,15 @@ def ratios(first: Result, other: Result) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A claim, and what was measured for it.
-
-    Attributes:
-        limit: the number that makes the claim true.
-        values: what was measured; the median counts.
-        unit: of limit and values, as it is written after them.
-        at_most: whether the limit is an upper one.
-        any_size: whether it is measured on the same thing in every run; the other bars hold at the sizes of `RESULTS.md`.
-    """
+    """A claim, and what was measured for it."""
 
     work: str
     against: str
-    limit: float
-    values: list[float]
-    unit: str = " x"
-    at_most: bool = False
+    limit: float  # the number that makes the claim true
+    values: list[float]  # what was measured; the median counts
+    unit: str = " x"  # of limit and values, as it is written after them
+    at_most: bool = False  # whether the limit is an upper one
+    # whether it is measured on the same thing in every run; the other bars hold at the sizes of `RESULTS.md`
     any_size: bool = False
 
     @property

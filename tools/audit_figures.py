@@ -23,17 +23,11 @@ FIGURES: Final = Path(__file__).parents[1] / "tests" / "columnar" / "audit" / "f
 
 @dataclass(frozen=True)
 class Verdict:
-    """Findings of an audit, compared with the planted damage.
+    """Findings of an audit, compared with the planted damage."""
 
-    Attributes:
-        found: whether each thing that must be said is said, placed exactly.
-        findings: how many findings there are, notes aside.
-        strange: those that neither the damage nor its stated consequences explain.
-    """
-
-    found: bool
-    findings: int
-    strange: tuple[Finding, ...]
+    found: bool  # whether each thing that must be said is said, placed exactly
+    findings: int  # how many findings there are, notes aside
+    strange: tuple[Finding, ...]  # those that neither the damage nor its stated consequences explain
 
 
 def judge(planted: Planted, found: Sequence[Finding]) -> Verdict:

@@ -63,17 +63,11 @@ EQUIVALENT: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A mutant in the matrix.
+    """A mutant in the matrix."""
 
-    Attributes:
-        suite: what a default run of the suite makes of it.
-        property: the first property that notices it without any directed case, if one does.
-        named: whether the first cause of a report is of its clause, and nothing else is named.
-    """
-
-    suite: Outcome
-    property: str | None
-    named: bool = False
+    suite: Outcome  # what a default run of the suite makes of it
+    property: str | None  # the first property that notices it without any directed case, if one does
+    named: bool = False  # whether the first cause of a report is of its clause, and nothing else is named
 
 
 def row_of(mutant: Mutant | Impostor) -> Row:

@@ -476,18 +476,12 @@ def table_rows(table: str, reader: Reader) -> list[Row]:
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """One of the two files of a name: `X.json`, or `X.json.bak`, which holds what it held before.
-
-    Attributes:
-        rows: of its table; None if it is missing, empty or cannot be loaded.
-        problem: why it cannot be loaded; None if it can, or is missing.
-        modified: time of its last change in seconds since 1970; None if it is missing.
-    """
+    """One of the two files of a name: `X.json`, or `X.json.bak`, which holds what it held before."""
 
     path: Path
-    rows: Sequence[Row] | None
-    problem: FormatError | OSError | None
-    modified: float | None
+    rows: Sequence[Row] | None  # of its table; None if it is missing, empty or cannot be loaded
+    problem: FormatError | OSError | None  # why it cannot be loaded; None if it can, or is missing
+    modified: float | None  # time of its last change in seconds since 1970; None if it is missing
 
     @property
     def passed_over(self) -> bool:

@@ -35,61 +35,40 @@ _NONE: Final = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True)
 class QueueSurvey:
-    """Survey of one consume-queue file.
-
-    Attributes:
-        count: units up to the last that is not all zeros.
-        runs: numbers of the runs of `UNITS` that are not holes.
-        low: least physical offset of a unit that counts, for each of these runs.
-        high: the greatest one.
-        marks: units that 4.9.3 does not accept.
-        zeros: runs of units of zeros before others, as (first, length).
-        blanks: number of pre-blank units before all others, and the runs of those that are not, as (first, length).
-        record_end: physical offset of the end of the record of the last unit that counts, -1 without one.
-    """
+    """Survey of one consume-queue file."""
 
     file: str
-    count: int
-    runs: NDArray[np.int64]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    marks: Marks = field(default_factory=Marks)
-    zeros: tuple[tuple[int, int], ...] = ()
+    count: int  # units up to the last that is not all zeros
+    runs: NDArray[np.int64]  # numbers of the runs of `UNITS` that are not holes
+    low: NDArray[np.int64]  # least physical offset of a unit that counts, for each of these runs
+    high: NDArray[np.int64]  # the greatest one
+    marks: Marks = field(default_factory=Marks)  # units that 4.9.3 does not accept
+    zeros: tuple[tuple[int, int], ...] = ()  # runs of units of zeros before others, as (first, length)
+    # number of pre-blank units before all others, and the runs of those that are not, as (first, length)
     blanks: tuple[int, tuple[tuple[int, int], ...]] = (0, ())
+    # physical offset of the end of the record of the last unit that counts, -1 without one
     record_end: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class IndexSurvey:
-    """Survey of one index file.
-
-    Attributes:
-        count: one more than the newest entry's number.
-        moving: whether a broker put into it meanwhile.
-        low: least physical offset of an entry, for each run.
-        high: greatest physical offset of each run.
-        ends: physical offsets of the first and the last entry; none without entries.
-        before: physical offset of the entry before the last; None without one.
-        used: number of slots in use.
-        marks: entries that are wrong by themselves.
-        findings: what is wrong with header, slots and chains.
-        sound: whether walks over its chains end.
-        unreached: runs of entries that no query of their own key reaches, as (first, length), if the chains are sound.
-    """
+    """Survey of one index file."""
 
     file: str
     header: IndexHeader
-    count: int
-    moving: bool
+    count: int  # one more than the newest entry's number
+    moving: bool  # whether a broker put into it meanwhile
     runs: NDArray[np.int64]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
+    low: NDArray[np.int64]  # least physical offset of an entry, for each run
+    high: NDArray[np.int64]  # greatest physical offset of each run
+    # physical offsets of the first and the last entry; none without entries
     ends: tuple[int, int] | tuple[()] = ()
-    before: int | None = None
-    used: int = 0
-    marks: Marks = field(default_factory=Marks)
-    findings: tuple[Finding, ...] = ()
-    sound: bool = True
+    before: int | None = None  # physical offset of the entry before the last; None without one
+    used: int = 0  # number of slots in use
+    marks: Marks = field(default_factory=Marks)  # entries that are wrong by themselves
+    findings: tuple[Finding, ...] = ()  # what is wrong with header, slots and chains
+    sound: bool = True  # whether walks over its chains end
+    # runs of entries that no query of their own key reaches, as (first, length), if the chains are sound
     unreached: tuple[tuple[int, int], ...] = ()
 
 
@@ -388,21 +367,13 @@ _NATIVE: Final = {kind: {name: kind[name].newbyteorder("=") for name in kind.nam
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Targets of the units and entries of all files, by the runs of the surveys.
+    """Targets of the units and entries of all files, by the runs of the surveys."""
 
-    Attributes:
-        files: the surveys, in the order of the files.
-        owner: place of each run's survey.
-        number: place of each run in its file.
-        low: least physical offset of each run.
-        high: greatest physical offset of each run.
-    """
-
-    files: tuple[Any, ...]
-    owner: NDArray[np.int32]
-    number: NDArray[np.int64]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
+    files: tuple[Any, ...]  # the surveys, in the order of the files
+    owner: NDArray[np.int32]  # place of each run's survey
+    number: NDArray[np.int64]  # place of each run in its file
+    low: NDArray[np.int64]  # least physical offset of each run
+    high: NDArray[np.int64]  # greatest physical offset of each run
 
     @classmethod
     def of(cls, surveys: Sequence[QueueSurvey] | Sequence[IndexSurvey]) -> Targets:
@@ -447,23 +418,14 @@ class Surveys:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Units or entries, consecutive ones of each file.
+    """Units or entries, consecutive ones of each file."""
 
-    Attributes:
-        files: the file of each such run.
-        owners: number of each run's file among the surveyed files.
-        firsts: number of each run's first unit or entry in its file.
-        bounds: first row of each run, and at last the number of rows.
-        columns: the fields of all rows, by name.
-        record: the place of each row's record among those of the range, -1 without one.
-    """
-
-    files: list[StoreFile]
-    owners: list[int]
-    firsts: list[int]
-    bounds: NDArray[np.int64]
-    columns: dict[str, NDArray[Any]]
-    record: NDArray[np.int64]
+    files: list[StoreFile]  # the file of each such run
+    owners: list[int]  # number of each run's file among the surveyed files
+    firsts: list[int]  # number of each run's first unit or entry in its file
+    bounds: NDArray[np.int64]  # first row of each run, and at last the number of rows
+    columns: dict[str, NDArray[Any]]  # the fields of all rows, by name
+    record: NDArray[np.int64]  # the place of each row's record among those of the range, -1 without one
 
     @classmethod
     def read(

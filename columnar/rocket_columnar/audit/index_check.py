@@ -239,16 +239,12 @@ def used_count(state: IndexState) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """All entries put again, and the slots for which the result differs from the file.
+    """All entries put again, and the slots for which the result differs from the file."""
 
-    Attributes:
-        heads: newest entry of each slot so far.
-        differs: for each slot whether a prev field of its entries is not the newest entry before.
-        previous: what the prev fields should be that are not, by entry, at most `MOST`.
-    """
-
-    heads: NDArray[np.int32]
+    heads: NDArray[np.int32]  # newest entry of each slot so far
+    # for each slot whether a prev field of its entries is not the newest entry before
     differs: NDArray[np.bool_]
+    # what the prev fields should be that are not, by entry, at most `MOST`
     previous: dict[int, int] = field(default_factory=dict)
 
     @classmethod

@@ -238,16 +238,13 @@ Queue = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class RangeCopies:
-    """The copies that a range's records name.
+    """The copies that a range's records name."""
 
-    Attributes:
-        of_place: of a record's place the logical offset in each queue.
-        of_queue: places of each queue's records, in the order of the log.
-        seen: places of each queue's records that a unit points to.
-    """
-
+    # of a record's place the logical offset in each queue
     of_place: dict[int, dict[Queue, int]] = field(default_factory=dict)
+    # places of each queue's records, in the order of the log
     of_queue: dict[Queue, list[int]] = field(default_factory=dict)
+    # places of each queue's records that a unit points to
     seen: dict[Queue, set[int]] = field(default_factory=dict)
 
     def logical(self, place: int, queue: Queue) -> int | None:

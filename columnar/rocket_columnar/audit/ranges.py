@@ -140,21 +140,13 @@ _MOST_RANGES: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A range of physical offsets that is checked at once.
+    """A range of physical offsets that is checked at once."""
 
-    Attributes:
-        number: its place among the ranges.
-        begin: physical offset of its first byte.
-        end: physical offset after its last byte.
-        log: place of its file among the plan's logs; None if no file holds these offsets.
-        exact: whether a record is known to begin at `begin`.
-    """
-
-    number: int
-    begin: int
-    end: int
-    log: int | None
-    exact: bool
+    number: int  # its place among the ranges
+    begin: int  # physical offset of its first byte
+    end: int  # physical offset after its last byte
+    log: int | None  # place of its file among the plan's logs; None if no file holds these offsets
+    exact: bool  # whether a record is known to begin at `begin`
 
     @property
     def last(self) -> int:
@@ -248,44 +240,28 @@ BEFORE, NEWEST, AFTER = range(3)
 
 @dataclass(frozen=True, slots=True)
 class UnitRun:
-    """Units that are missing.
-
-    Attributes:
-        first: logical offset of the first.
-        last: logical offset of the last.
-        phy_offset: of the first one's record.
-        where: BEFORE, NEWEST or AFTER.
-    """
+    """Units that are missing."""
 
     topic: str
     queue_id: int
-    first: int
-    last: int
+    first: int  # logical offset of the first
+    last: int  # logical offset of the last
     count: int
-    phy_offset: int
-    where: int
+    phy_offset: int  # of the first one's record
+    where: int  # BEFORE, NEWEST or AFTER
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRun:
-    """Keys without an entry, neighbours in the log.
+    """Keys without an entry, neighbours in the log."""
 
-    Attributes:
-        first: number of the first among the range's keys.
-        begin: physical offset of the first one's record.
-        end: physical offset of the last one's record.
-        next: physical offset of the next key's record, -1 at the log's end.
-        time: store timestamp of the first one's record, ms.
-        where: BEFORE, NEWEST or AFTER.
-    """
-
-    first: int
+    first: int  # number of the first among the range's keys
     count: int
-    begin: int
-    end: int
-    next: int
-    time: int
-    where: int
+    begin: int  # physical offset of the first one's record
+    end: int  # physical offset of the last one's record
+    next: int  # physical offset of the next key's record, -1 at the log's end
+    time: int  # store timestamp of the first one's record, ms
+    where: int  # BEFORE, NEWEST or AFTER
 
 
 Queue = tuple[str, int]
@@ -293,96 +269,70 @@ Queue = tuple[str, int]
 
 
 class Steps(NamedTuple):
-    """The logical offsets that a queue's records in a range state.
+    """The logical offsets that a queue's records in a range state."""
 
-    Attributes:
-        first: physical and logical offset of the first record.
-        last: logical offset of the last record.
-        wrong: physical and logical offset of each record that does not state the next one, and the next one.
-    """
-
-    first: tuple[int, int]
-    last: int
+    first: tuple[int, int]  # physical and logical offset of the first record
+    last: int  # logical offset of the last record
+    # physical and logical offset of each record that does not state the next one, and the next one
     wrong: list[tuple[int, int, int]]
 
 
 @dataclass(slots=True)
 class RangeResult:
-    """The result of one range.
-
-    Attributes:
-        first: physical offset at which its first record begins.
-        next: physical offset of the first record after it, or of its file's end.
-        gone: whether its file was deleted meanwhile; then nothing is judged.
-        keyed: physical offset of the first record with a key; -1 without one.
-        end: physical offset after its last record; None without one.
-        last: physical offset and size of its last record.
-        newest: greatest store timestamp, ms; None without records.
-        records: number of its records that belong in a queue, and of those to which no queue points.
-        clock: the greatest step back of the store timestamps: the record after it, and the time before and after it.
-        times_seen: store timestamps of its records; None without one.
-        gaps: bytes that do not verify.
-        bodies: physical offsets of records whose bodies do not match their checksums, at most `MOST`.
-        unsafe: topics that cannot be directories, and the physical offset of the first record of each.
-        marks: units and entries that are wrong.
-        times: store timestamps of the records at the offsets that headers name.
-        dispatched: physical offset of the last record that is in a queue or the index; None if none is.
-        due: number of records after `dispatched` that should be in a queue or the index, and the first one's offset.
-        uncopied: physical offsets of records that name queues for multi-dispatch and get no copy.
-        hashes: hashes of some missing keys.
-        dropped: number of runs of missing units or keys that are not listed.
-        signs: of 5.x, in what points into the range.
-        lives: physical offset of the last record with which a queue begins to count from 0, by topic and number.
-        earlier: topics with messages of an earlier life in the range, which are in no queue.
-        asked: of each copy for a further queue that queue, the record's physical offset, and the logical offset that it asks for.
-        held: number of places where a clause held that could have been broken there.
-        steps: the logical offsets that records state, by queue.
-    """
+    """The result of one range."""
 
     range: Range
-    first: int
-    next: int
-    gone: bool = False
+    first: int  # physical offset at which its first record begins
+    next: int  # physical offset of the first record after it, or of its file's end
+    gone: bool = False  # whether its file was deleted meanwhile; then nothing is judged
     keys: int = 0
-    keyed: int = -1
-    end: int | None = None
-    last: tuple[int, int] | None = None
-    newest: int | None = None
+    keyed: int = -1  # physical offset of the first record with a key; -1 without one
+    end: int | None = None  # physical offset after its last record; None without one
+    last: tuple[int, int] | None = None  # physical offset and size of its last record
+    newest: int | None = None  # greatest store timestamp, ms; None without records
+    # number of its records that belong in a queue, and of those to which no queue points
     records: tuple[int, int] = (0, 0)
+    # the greatest step back of the store timestamps: the record after it, and the time before and after it
     clock: tuple[int, int, int] | None = None
-    times_seen: LogTimes | None = None
-    gaps: list[Gap] = field(default_factory=list)
+    times_seen: LogTimes | None = None  # store timestamps of its records; None without one
+    gaps: list[Gap] = field(default_factory=list)  # bytes that do not verify
+    # physical offsets of records whose bodies do not match their checksums, at most `MOST`
     bodies: list[int] = field(default_factory=list)
+    # topics that cannot be directories, and the physical offset of the first record of each
     unsafe: dict[str, int] = field(default_factory=dict)
-    marks: Marks = field(default_factory=Marks)
+    marks: Marks = field(default_factory=Marks)  # units and entries that are wrong
+    # store timestamps of the records at the offsets that headers name
     times: dict[int, int] = field(default_factory=dict)
+    # physical offset of the last record that is in a queue or the index; None if none is
     dispatched: int | None = None
     indexed: bool = False
+    # number of records after `dispatched` that should be in a queue or the index, and the first one's offset
     due: tuple[int, int] = (0, 0)
+    # physical offsets of records that name queues for multi-dispatch and get no copy
     uncopied: list[int] = field(default_factory=list)
     units: list[UnitRun] = field(default_factory=list)
     key_runs: list[KeyRun] = field(default_factory=list)
-    hashes: frozenset[int] = frozenset()
-    dropped: int = 0
-    signs: list[Sign] = field(default_factory=list)
+    hashes: frozenset[int] = frozenset()  # hashes of some missing keys
+    dropped: int = 0  # number of runs of missing units or keys that are not listed
+    signs: list[Sign] = field(default_factory=list)  # of 5.x, in what points into the range
+    # physical offset of the last record with which a queue begins to count from 0, by topic and number
     lives: dict[tuple[str, int], int] = field(default_factory=dict)
+    # topics with messages of an earlier life in the range, which are in no queue
     earlier: set[str] = field(default_factory=set)
+    # of each copy for a further queue that queue, the record's physical offset, and the logical offset that it asks for
     asked: list[tuple[tuple[str, int], int, int]] = field(default_factory=list)
+    # number of places where a clause held that could have been broken there
     held: Counter[str] = field(default_factory=Counter[str])
+    # the logical offsets that records state, by queue
     steps: dict[Queue, Steps] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """The records of a range.
+    """The records of a range."""
 
-    Attributes:
-        all: the records, in the order of the log.
-        names: the topics' names, by their numbers.
-    """
-
-    all: Requests
-    names: TopicNames
+    all: Requests  # the records, in the order of the log
+    names: TopicNames  # the topics' names, by their numbers
 
     def find(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
         """The place of the record at each offset, -1 where none begins there."""

@@ -71,21 +71,14 @@ _BORN_HOST_IPV6: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class OffsetAtTime:
-    """The answer of a broker, and how it came to it.
-
-    Attributes:
-        time: the time asked for, ms.
-        offset: the logical offset of the unit whose record was stored nearest to it; 0 if there is none.
-        file: the file that was searched; None for a queue without files.
-        store_timestamp: when the record of the unit was stored, ms; None if no unit was found.
-    """
+    """The answer of a broker, and how it came to it."""
 
     topic: str
     queue_id: int
-    time: int
-    offset: int
-    file: str | None
-    store_timestamp: int | None
+    time: int  # the time asked for, ms
+    offset: int  # the logical offset of the unit whose record was stored nearest to it; 0 if there is none
+    file: str | None  # the file that was searched; None for a queue without files
+    store_timestamp: int | None  # when the record of the unit was stored, ms; None if no unit was found
     why: str
 
 
@@ -187,44 +180,31 @@ class _Search:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The logical offsets of a queue.
-
-    Attributes:
-        min_offset: that of the first unit whose record the log still has; `max_offset` without one.
-        max_offset: that after the last unit.
-        broker_min: the minimum that a broker answers after a start, which looks in the first file alone (CQ-MIN-1).
-    """
+    """The logical offsets of a queue."""
 
     topic: str
     queue_id: int
-    min_offset: int
-    max_offset: int
+    min_offset: int  # that of the first unit whose record the log still has; `max_offset` without one
+    max_offset: int  # that after the last unit
+    # the minimum that a broker answers after a start, which looks in the first file alone (CQ-MIN-1)
     broker_min: int
 
 
 @dataclass(frozen=True, slots=True)
 class UnitAt:
-    """The unit and message of a queue at a logical offset.
-
-    Attributes:
-        offset: the logical offset asked for.
-        file: the file with the unit; None if no file has the offset.
-        phy_offset: physical offset that the unit points to; None without a unit.
-        size: length that it states.
-        tags_code: its tags code, of an ext unit if it has one; a time in ms in a queue of delayed messages.
-        row: the record there as a row of the table commit_log; None if there is none that decodes.
-        problems: why a consumer does not get that record, or gets another one.
-    """
+    """The unit and message of a queue at a logical offset."""
 
     bounds: Bounds
-    offset: int
-    file: str | None = None
+    offset: int  # the logical offset asked for
+    file: str | None = None  # the file with the unit; None if no file has the offset
     position: int | None = None
-    phy_offset: int | None = None
-    size: int | None = None
+    phy_offset: int | None = None  # physical offset that the unit points to; None without a unit
+    size: int | None = None  # length that it states
+    # its tags code, of an ext unit if it has one; a time in ms in a queue of delayed messages
     tags_code: int | None = None
+    # the record there as a row of the table commit_log; None if there is none that decodes
     row: Row | None = None
-    problems: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()  # why a consumer does not get that record, or gets another one
 
 
 def queue_bounds(store: Store, topic: str, queue_id: int) -> Bounds:

@@ -40,124 +40,77 @@ _Queue = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class GroupLag:
-    """Progress of a consumer group in one queue.
-
-    Attributes:
-        offset: logical offset of the next message that the group gets.
-        max_offset: of the queue; 0 without files.
-        messages: `max_offset - offset`, as `mqadmin consumerProgress` counts them; below 0 for a group ahead of its queue.
-        size: bytes of the unread records that the log still has; None if they were not counted.
-        expired: number of messages that were deleted before the group got them.
-        first_timestamp: store time of the oldest unread message, ms; None without one.
-    """
+    """Progress of a consumer group in one queue."""
 
     group: str
     topic: str
     queue_id: int
-    offset: int
+    offset: int  # logical offset of the next message that the group gets
     min_offset: int
-    max_offset: int
+    max_offset: int  # of the queue; 0 without files
+    # `max_offset - offset`, as `mqadmin consumerProgress` counts them; below 0 for a group ahead of its queue
     messages: int
-    size: int | None
-    expired: int
-    first_timestamp: int | None
+    size: int | None  # bytes of the unread records that the log still has; None if they were not counted
+    expired: int  # number of messages that were deleted before the group got them
+    first_timestamp: int | None  # store time of the oldest unread message, ms; None without one
 
 
 @dataclass(frozen=True, slots=True)
 class DelayLevel:
-    """The delayed messages of one level.
+    """The delayed messages of one level."""
 
-    Attributes:
-        delay_level: 1 for the first.
-        offset: logical offset of the next one to deliver in queue `delay_level - 1` of SCHEDULE_TOPIC_XXXX.
-        max_offset: of that queue.
-        messages: number of those that wait.
-        overdue: of these, how many were due before now.
-        next_due: when the first of them is due, ms; None without one.
-        last_due: when the last of them is due, ms; None without one.
-    """
-
-    delay_level: int
-    offset: int
-    max_offset: int
-    messages: int
-    overdue: int
-    next_due: int | None
-    last_due: int | None
+    delay_level: int  # 1 for the first
+    offset: int  # logical offset of the next one to deliver in queue `delay_level - 1` of SCHEDULE_TOPIC_XXXX
+    max_offset: int  # of that queue
+    messages: int  # number of those that wait
+    overdue: int  # of these, how many were due before now
+    next_due: int | None  # when the first of them is due, ms; None without one
+    last_due: int | None  # when the last of them is due, ms; None without one
 
 
 @dataclass(frozen=True, slots=True)
 class Timers:
-    """The messages of a broker of 5.x with a delivery time of their own, as its timer wheel has them (TIM-1).
+    """The messages of a broker of 5.x with a delivery time of their own, as its timer wheel has them (TIM-1)."""
 
-    Attributes:
-        messages: number of those that wait.
-        overdue: of these, how many were due before now.
-        next_due: when the first of them is due, or enqueued again (TIM-3), ms; None without one.
-        last_due: when the last of them is, ms; None without one.
-    """
-
-    messages: int
-    overdue: int
-    next_due: int | None
-    last_due: int | None
+    messages: int  # number of those that wait
+    overdue: int  # of these, how many were due before now
+    next_due: int | None  # when the first of them is due, or enqueued again (TIM-3), ms; None without one
+    last_due: int | None  # when the last of them is, ms; None without one
 
 
 @dataclass(frozen=True, slots=True)
 class OpenHalf:
-    """A half message that was neither committed nor rolled back.
+    """A half message that was neither committed nor rolled back."""
 
-    Attributes:
-        queue_id: number of its queue of RMQ_SYS_TRANS_HALF_TOPIC.
-        queue_offset: its logical offset there.
-        topic: the topic that it is for; None if its record cannot be read.
-        store_timestamp: when it was stored, ms; each check stores it again.
-        born_timestamp: when it was sent, ms.
-        checks: how often the broker asked its producer.
-    """
-
-    queue_id: int
-    queue_offset: int
+    queue_id: int  # number of its queue of RMQ_SYS_TRANS_HALF_TOPIC
+    queue_offset: int  # its logical offset there
     phy_offset: int
-    topic: str | None
+    topic: str | None  # the topic that it is for; None if its record cannot be read
     uniq_key: str | None
-    store_timestamp: int | None
-    born_timestamp: int | None
-    checks: int
+    store_timestamp: int | None  # when it was stored, ms; each check stores it again
+    born_timestamp: int | None  # when it was sent, ms
+    checks: int  # how often the broker asked its producer
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Messages that a group could not consume.
-
-    Attributes:
-        retries: number of messages that wait in its retry topic.
-        dead: number of messages in its dead-letter topic that the log still has.
-    """
+    """Messages that a group could not consume."""
 
     group: str
-    retries: int
-    dead: int
+    retries: int  # number of messages that wait in its retry topic
+    dead: int  # number of messages in its dead-letter topic that the log still has
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of everything that reads a store.
+    """Progress of everything that reads a store."""
 
-    Attributes:
-        groups: by group, topic and queue.
-        delays: the levels that ever had a message.
-        timers: messages with a delivery time of their own; None without a timer wheel.
-        halves: open half messages, the oldest first; the first 1,000 of them.
-        failed: groups with a retry or dead-letter topic.
-    """
-
-    groups: tuple[GroupLag, ...]
-    delays: tuple[DelayLevel, ...]
-    timers: Timers | None
-    halves: tuple[OpenHalf, ...]
+    groups: tuple[GroupLag, ...]  # by group, topic and queue
+    delays: tuple[DelayLevel, ...]  # the levels that ever had a message
+    timers: Timers | None  # messages with a delivery time of their own; None without a timer wheel
+    halves: tuple[OpenHalf, ...]  # open half messages, the oldest first; the first 1,000 of them
     open_halves: int
-    failed: tuple[Failed, ...]
+    failed: tuple[Failed, ...]  # groups with a retry or dead-letter topic
 
     def row(self) -> dict[str, Any]:
         """All of it as plain values, by name."""

@@ -30,19 +30,13 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A filter for rows; a criterion that is None lets all rows pass.
+    """A filter for rows; a criterion that is None lets all rows pass."""
 
-    Attributes:
-        times: first and last store timestamp, ms, both inclusive.
-        offsets: physical offsets from the first up to, but excluding, the second, bytes.
-        key_hashes: of index entries.
-        topics: names.
-    """
-
-    times: tuple[int, int] | None = None
+    times: tuple[int, int] | None = None  # first and last store timestamp, ms, both inclusive
+    # physical offsets from the first up to, but excluding, the second, bytes
     offsets: tuple[int, int] | None = None
-    key_hashes: Collection[int] | None = None
-    topics: Collection[str] | None = None
+    key_hashes: Collection[int] | None = None  # of index entries
+    topics: Collection[str] | None = None  # names
 
     def check(self, tables: Sequence[str]) -> None:
         """Raises UsageError for a criterion that a table has no column for."""

@@ -63,21 +63,14 @@ _Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ConfigDifference:
-    """One value of `config/` in which two stores differ.
+    """One value of `config/` in which two stores differ."""
 
-    Attributes:
-        table: "consumer_offsets", "delay_offsets", "topics" or "subscription_groups".
-        key: group, topic and queue; delay level; topic; or group. Empty if a store's whole table cannot be loaded.
-        column: the column that differs; None if a store lacks the row.
-        first: its value in the first store, without a column whether the row is there.
-        second: the same of the second store.
-    """
-
-    table: str
+    table: str  # "consumer_offsets", "delay_offsets", "topics" or "subscription_groups"
+    # group, topic and queue; delay level; topic; or group. Empty if a store's whole table cannot be loaded
     key: tuple[str | int, ...]
-    column: str | None
-    first: Any
-    second: Any
+    column: str | None  # the column that differs; None if a store lacks the row
+    first: Any  # its value in the first store, without a column whether the row is there
+    second: Any  # the same of the second store
 
 
 def compare_configurations(first: Store, second: Store) -> Iterator[ConfigDifference]:
@@ -128,24 +121,19 @@ _BYTES_AT_ONCE: Final = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class StoreDifference:
-    """One thing in which two stores differ.
+    """One thing in which two stores differ."""
 
-    Attributes:
-        part: "log", "index", or the queue: "TOPIC/NUMBER".
-        what: "behind": its end is missing in one store; "begins later": its beginning is; "missing": all of it is;
-            "content": bytes that both have differ.
-        store: 1 or 2: the store that lacks something; None for "content".
-        count: number of records of the log, entries of the index or units of the queue that it lacks; None for "content".
-        offset: where the lacking part begins in the other store, or the first byte that differs: a physical offset; of a
-            queue a logical one.
-        record: physical offset of the record in which the logs first differ; None otherwise, or between records.
-    """
-
-    part: str
+    part: str  # "log", "index", or the queue: "TOPIC/NUMBER"
+    # "behind": its end is missing in one store; "begins later": its beginning is; "missing": all of it is; "content": bytes that
+    # both have differ
     what: str
-    store: int | None
+    store: int | None  # 1 or 2: the store that lacks something; None for "content"
+    # number of records of the log, entries of the index or units of the queue that it lacks; None for "content"
     count: int | None
+    # where the lacking part begins in the other store, or the first byte that differs: a physical offset; of a queue a logical
+    # one
     offset: int
+    # physical offset of the record in which the logs first differ; None otherwise, or between records
     record: int | None = None
 
 

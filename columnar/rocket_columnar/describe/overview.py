@@ -329,21 +329,15 @@ class Aging:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Disk use of a store.
+    """Disk use of a store."""
 
-    Attributes:
-        log_bytes: from the first byte of the log to its last record.
-        queues: most bytes of the log first. Light queues share their records with others.
-        aging: the log's files, oldest first, without the last one, which stays.
-        spare_indexes: index files that no query needs: all their records are gone, and the next cleaning deletes them.
-        skipped: name and reason of each file that was left out.
-    """
-
-    log_bytes: int
+    log_bytes: int  # from the first byte of the log to its last record
+    # most bytes of the log first. Light queues share their records with others
     queues: tuple[QueueSpace, ...]
-    aging: tuple[Aging, ...]
+    aging: tuple[Aging, ...]  # the log's files, oldest first, without the last one, which stays
+    # index files that no query needs: all their records are gone, and the next cleaning deletes them
     spare_indexes: tuple[str, ...]
-    skipped: tuple[tuple[str, str], ...]
+    skipped: tuple[tuple[str, str], ...]  # name and reason of each file that was left out
 
 
 def space(

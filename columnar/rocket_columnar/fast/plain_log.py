@@ -55,21 +55,13 @@ ROW: Final = np.dtype(
 
 
 class LogRange(NamedTuple):
-    """A range of a log file in a window.
+    """A range of a log file in a window."""
 
-    Attributes:
-        at: place in the window at which the first record begins.
-        stop: place before which a record must begin.
-        end: place at which the bytes end.
-        room: bytes that the file has from the first record on.
-        position: physical offset of the first record.
-    """
-
-    at: int
-    stop: int
-    end: int
-    room: int
-    position: int
+    at: int  # place in the window at which the first record begins
+    stop: int  # place before which a record must begin
+    end: int  # place at which the bytes end
+    room: int  # bytes that the file has from the first record on
+    position: int  # physical offset of the first record
 
 
 _VALUES: Final[tuple[bytes, ...]] = (b"KEYS", b"UNIQ_KEY", b"TAGS", b"DELAY")

@@ -274,19 +274,13 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class UniqueKey:
-    """The content of the unique key (UNIQ_KEY, its "msgId") of a message.
-
-    Attributes:
-        pid: its process id, modulo 65536.
-        month_ms: ms since the client's month began, by its clock and in its zone.
-        counter: number of the id in its process, modulo 65536.
-    """
+    """The content of the unique key (UNIQ_KEY, its "msgId") of a message."""
 
     client_ip: str
-    pid: int
+    pid: int  # its process id, modulo 65536
     loader_hash: int
-    month_ms: int
-    counter: int
+    month_ms: int  # ms since the client's month began, by its clock and in its zone
+    counter: int  # number of the id in its process, modulo 65536
 
     def time_near(self, born_timestamp: int) -> int:
         """The time at which it was made, in ms since the epoch, that fits the born timestamp of its message best.

@@ -23,17 +23,11 @@ _ENTRIES_AT_ONCE: Final = 1 << 15
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """The fill level of a file.
+    """The fill level of a file."""
 
-    Attributes:
-        header: as it is in the file, with the count of the last read.
-        first_count: the count of the first read, which a broker may have raised since.
-        written: one more than the number of the last entry that is not all zeros.
-    """
-
-    header: IndexHeader
-    first_count: int
-    written: int
+    header: IndexHeader  # as it is in the file, with the count of the last read
+    first_count: int  # the count of the first read, which a broker may have raised since
+    written: int  # one more than the number of the last entry that is not all zeros
 
     @property
     def moving(self) -> bool:

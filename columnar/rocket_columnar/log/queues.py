@@ -157,17 +157,12 @@ def ends_of_lives(
 
 
 class Life(NamedTuple):
-    """A place where a queue begins to count from 0.
-
-    Attributes:
-        begin: physical offset of its first record.
-        again: whether records of the queue precede it in its file of the log.
-    """
+    """A place where a queue begins to count from 0."""
 
     topic: str
     queue_id: int
-    begin: int
-    again: bool
+    begin: int  # physical offset of its first record
+    again: bool  # whether records of the queue precede it in its file of the log
 
 
 class FileLives:
@@ -285,26 +280,19 @@ class LostUnits:
 
 @dataclass(slots=True)
 class QueueStart:
-    """One queue as a start leaves it.
-
-    Attributes:
-        files: its files; those that are left.
-        end: byte of the queue at which the next unit goes in.
-        max_phy_offset: what the queue takes for the end of its last message, -1 without units.
-        cuts: (byte of the queue from which on it is cut off, reason), in the order of the cuts.
-        deleted: (file, reason) of each file that is deleted.
-        endless: whether the start never comes to an end here.
-        zeros: name of the file without units whose first bytes, zeros, are taken for one; None if there is none.
-    """
+    """One queue as a start leaves it."""
 
     topic: str
     queue_id: int
-    files: list[StoreFile]
-    end: int = 0
-    max_phy_offset: int = -1
+    files: list[StoreFile]  # its files; those that are left
+    end: int = 0  # byte of the queue at which the next unit goes in
+    max_phy_offset: int = -1  # what the queue takes for the end of its last message, -1 without units
+    # (byte of the queue from which on it is cut off, reason), in the order of the cuts
     cuts: list[tuple[int, str]] = field(default_factory=list)
+    # (file, reason) of each file that is deleted
     deleted: list[tuple[StoreFile, str]] = field(default_factory=list)
-    endless: bool = False
+    endless: bool = False  # whether the start never comes to an end here
+    # name of the file without units whose first bytes, zeros, are taken for one; None if there is none
     zeros: str | None = None
 
     def lost(self, dispatch_from: int, log_end: int) -> list[LostUnits]:

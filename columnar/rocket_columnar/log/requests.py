@@ -61,35 +61,22 @@ class TopicNames:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """Records of one batch, in the order of the log; all arrays but `key_hash` have one length.
+    """Records of one batch, in the order of the log; all arrays but `key_hash` have one length."""
 
-    Attributes:
-        phy_offset: bytes.
-        size: bytes.
-        topic: numbers of the shared `TopicNames`.
-        tags_code: as a healthy dispatch writes it.
-        dispatched: False if the dispatch throws an exception, so that nothing is queued or indexed.
-        store_timestamp: ms since the epoch.
-        transaction: NOT, PREPARED, COMMIT or ROLLBACK.
-        crc_ok: whether the body matches its checksum; all True if that was not requested.
-        copied: whether the record names queues for multi-dispatch.
-        key_count: number of entries of each record in the index.
-        key_hash: hashes of these keys, record after record, in the order of their puts.
-    """
-
-    phy_offset: NDArray[np.int64]
-    size: NDArray[np.int32]
-    topic: NDArray[np.int32]
+    phy_offset: NDArray[np.int64]  # bytes
+    size: NDArray[np.int32]  # bytes
+    topic: NDArray[np.int32]  # numbers of the shared `TopicNames`
     queue_id: NDArray[np.int32]
     queue_offset: NDArray[np.int64]
-    tags_code: NDArray[np.int64]
+    tags_code: NDArray[np.int64]  # as a healthy dispatch writes it
+    # False if the dispatch throws an exception, so that nothing is queued or indexed
     dispatched: NDArray[np.bool_]
-    store_timestamp: NDArray[np.int64]
-    transaction: NDArray[np.int8]
-    crc_ok: NDArray[np.bool_]
-    copied: NDArray[np.bool_]
-    key_count: NDArray[np.int32]
-    key_hash: NDArray[np.int32]
+    store_timestamp: NDArray[np.int64]  # ms since the epoch
+    transaction: NDArray[np.int8]  # NOT, PREPARED, COMMIT or ROLLBACK
+    crc_ok: NDArray[np.bool_]  # whether the body matches its checksum; all True if that was not requested
+    copied: NDArray[np.bool_]  # whether the record names queues for multi-dispatch
+    key_count: NDArray[np.int32]  # number of entries of each record in the index
+    key_hash: NDArray[np.int32]  # hashes of these keys, record after record, in the order of their puts
 
     @property
     def queued(self) -> NDArray[np.bool_]:
@@ -243,17 +230,11 @@ _ROWS: Final = 1 << 13
 
 
 class KeyRules(NamedTuple):
-    """Rules by which a broker reads the properties of a record, by its release and configuration.
+    """Rules by which a broker reads the properties of a record, by its release and configuration."""
 
-    Attributes:
-        tag_keys: messages are also indexed under their tags, as since 5.4.0.
-        one_separator: a property that contains a second separator is dropped, as before 4.9.1.
-        delays: ms of each delay level of the broker.
-    """
-
-    tag_keys: bool = False
-    one_separator: bool = False
-    delays: tuple[int, ...] = DELAYS
+    tag_keys: bool = False  # messages are also indexed under their tags, as since 5.4.0
+    one_separator: bool = False  # a property that contains a second separator is dropped, as before 4.9.1
+    delays: tuple[int, ...] = DELAYS  # ms of each delay level of the broker
 
     @staticmethod
     def of(version: str) -> KeyRules:

@@ -40,22 +40,17 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A record of the log that has a key, or nearly.
+    """A record of the log that has a key, or nearly."""
 
-    Attributes:
-        phy_offset: its physical offset, bytes.
-        sys_flag: as stored.
-        how: "key" (a dispatch indexes it under the key), "other topic", or "part" (the key is a part of a
-            key with commas, or holds spaces itself).
-        stands_for: where it is a message for the topic asked for that is under another: "half" of a transaction,
-            "delayed", or one that multi-dispatch "copied" into that queue; else None.
-    """
-
-    phy_offset: int
+    phy_offset: int  # its physical offset, bytes
     topic: str
     store_timestamp: int
-    sys_flag: int
+    sys_flag: int  # as stored
+    # "key" (a dispatch indexes it under the key), "other topic", or "part" (the key is a part of a key with commas, or holds
+    # spaces itself)
     how: Literal["key", "other topic", "part"]
+    # where it is a message for the topic asked for that is under another: "half" of a transaction, "delayed", or one that
+    # multi-dispatch "copied" into that queue; else None
     stands_for: str | None = None
 
 

@@ -19,23 +19,16 @@ _SAMPLE: Final = 256
 
 
 class BrokerRules(NamedTuple):
-    """Rules that depend on a broker's configuration and release.
+    """Rules that depend on a broker's configuration and release."""
 
-    Attributes:
-        light: whether light queues have the number 0 (`enableLmq`).
-        keys: what is read in the properties.
-        batched: topics of batch queues, which are not rebuilt: beside them a broker of 5.x takes no other queue (BCQ-2).
-        kept: the topics that a broker knows or has queues of; any other one was deleted, and is not rebuilt. None for all.
-        indexes: the store's own index files that have the usual length.
-        geometry: of these.
-    """
-
-    light: bool
-    keys: KeyRules
+    light: bool  # whether light queues have the number 0 (`enableLmq`)
+    keys: KeyRules  # what is read in the properties
+    # topics of batch queues, which are not rebuilt: beside them a broker of 5.x takes no other queue (BCQ-2)
     batched: frozenset[str] = frozenset()
+    # the topics that a broker knows or has queues of; any other one was deleted, and is not rebuilt. None for all
     kept: frozenset[str] | None = None
-    indexes: tuple[StoreFile, ...] = ()
-    geometry: Geometry = DEFAULT_GEOMETRY
+    indexes: tuple[StoreFile, ...] = ()  # the store's own index files that have the usual length
+    geometry: Geometry = DEFAULT_GEOMETRY  # of these
 
     def hashes_of(self, phy_offsets: NDArray[np.int64]) -> dict[int, list[int]]:
         """The key hashes under which the store's own index has some records, by their physical offsets."""

@@ -35,21 +35,14 @@ _FILES: Final = 64
 
 @dataclass(slots=True)
 class Holes:
-    """The ranges of a log whose records are lost.
+    """The ranges of a log whose records are lost."""
 
-    Attributes:
-        most: bytes of records in one range, at most.
-        ranges: physical offsets where they begin and end.
-        records: the most that may have been in all ranges.
-        log_begin: physical offset where the log begins: records before it have expired, or their files are gone.
-        lives: of its queues; what precedes the last one is in no queue.
-    """
-
-    most: int
-    ranges: list[tuple[int, int]] = field(default_factory=list)
-    records: int = 0
+    most: int  # bytes of records in one range, at most
+    ranges: list[tuple[int, int]] = field(default_factory=list)  # physical offsets where they begin and end
+    records: int = 0  # the most that may have been in all ranges
+    # physical offset where the log begins: records before it have expired, or their files are gone
     log_begin: int = 0
-    lives: Lives = field(default_factory=Lives)
+    lives: Lives = field(default_factory=Lives)  # of its queues; what precedes the last one is in no queue
 
     def add(self, begin: int, end: int) -> None:
         """Adds a range, unless it is empty."""
@@ -202,20 +195,13 @@ def by_queue(units: Units) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 class Batch(NamedTuple):
-    """Rows of the columns that were written together.
+    """Rows of the columns that were written together."""
 
-    Attributes:
-        records: number of records, at least one.
-        first_time: store timestamp of the first record, ms.
-        tail_time: that of the first record after the last one with keys; None if there is none.
-        units: number of units in each bucket.
-    """
-
-    records: int
+    records: int  # number of records, at least one
     keys: int
-    first_time: int
-    tail_time: int | None
-    units: tuple[int, ...]
+    first_time: int  # store timestamp of the first record, ms
+    tail_time: int | None  # that of the first record after the last one with keys; None if there is none
+    units: tuple[int, ...]  # number of units in each bucket
 
 
 class KeysAdded(NamedTuple):
@@ -329,40 +315,24 @@ class LeftOut(NamedTuple):
 
 
 class KeyRange(NamedTuple):
-    """Keys of one batch.
+    """Keys of one batch."""
 
-    Attributes:
-        record: row of the batch's first record.
-        records: number of the batch's records.
-        key: row of the batch's first key.
-        begin: first key, counted from the batch's first.
-        end: the key after the last one, counted likewise.
-    """
-
-    record: int
-    records: int
-    key: int
-    begin: int
-    end: int
+    record: int  # row of the batch's first record
+    records: int  # number of the batch's records
+    key: int  # row of the batch's first key
+    begin: int  # first key, counted from the batch's first
+    end: int  # the key after the last one, counted likewise
 
 
 @dataclass(frozen=True, slots=True)
 class Dispatched:
-    """The result of dispatching one log file, in addition to the columns on disk.
+    """The result of dispatching one log file, in addition to the columns on disk."""
 
-    Attributes:
-        batches: the rows of the columns.
-        gaps: findings on the ranges without records.
-        holes: physical offsets of the ranges whose records are lost.
-        left_out: queues that are skipped.
-        lives: where queues begin to count from 0.
-    """
-
-    batches: tuple[Batch, ...]
-    gaps: tuple[Finding, ...]
-    holes: tuple[tuple[int, int], ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
-    lives: tuple[Life, ...] = ()
+    batches: tuple[Batch, ...]  # the rows of the columns
+    gaps: tuple[Finding, ...]  # findings on the ranges without records
+    holes: tuple[tuple[int, int], ...] = ()  # physical offsets of the ranges whose records are lost
+    left_out: tuple[LeftOut, ...] = ()  # queues that are skipped
+    lives: tuple[Life, ...] = ()  # where queues begin to count from 0
 
     @property
     def records(self) -> int:

@@ -65,19 +65,13 @@ SCHEMA: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """The moves of a repair; places are files relative to the store.
+    """The moves of a repair; places are files relative to the store."""
 
-    Attributes:
-        away: places whose files are moved into `old/` of the repair's folder.
-        into: places that get files from `new/`, each with the size and the time of change (ns) of its new file.
-        made: folders of the store that the repair makes, each after the one that it is in.
-        newest: time (ns) of the last change of any file beside these places, before the moves.
-    """
-
-    away: tuple[str, ...] = ()
+    away: tuple[str, ...] = ()  # places whose files are moved into `old/` of the repair's folder
+    # places that get files from `new/`, each with the size and the time of change (ns) of its new file
     into: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
-    made: tuple[str, ...] = ()
-    newest: int = 0
+    made: tuple[str, ...] = ()  # folders of the store that the repair makes, each after the one that it is in
+    newest: int = 0  # time (ns) of the last change of any file beside these places, before the moves
 
     def to_bytes(self) -> bytes:
         """As it is written."""

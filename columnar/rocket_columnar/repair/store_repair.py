@@ -35,23 +35,14 @@ _BEYOND: Final = "consumer.offset_beyond_queue"
 
 @dataclass(frozen=True, slots=True)
 class RepairPlan:
-    """The plan of a repair, file by file.
+    """The plan of a repair, file by file."""
 
-    Attributes:
-        away: files that are moved into the repair's folder.
-        into: files that are put in place.
-        topics: number of queues of each topic that is added to the list of topics.
-        offsets: those of groups that are moved.
-        left: errors and warnings that a repair does not cure.
-        outlook: of the store as it is.
-    """
-
-    away: tuple[str, ...]
-    into: tuple[str, ...]
-    topics: Mapping[str, int]
-    offsets: tuple[Moved, ...]
-    left: tuple[Finding, ...]
-    outlook: Outlook
+    away: tuple[str, ...]  # files that are moved into the repair's folder
+    into: tuple[str, ...]  # files that are put in place
+    topics: Mapping[str, int]  # number of queues of each topic that is added to the list of topics
+    offsets: tuple[Moved, ...]  # those of groups that are moved
+    left: tuple[Finding, ...]  # errors and warnings that a repair does not cure
+    outlook: Outlook  # of the store as it is
 
     @property
     def empty(self) -> bool:
@@ -61,18 +52,12 @@ class RepairPlan:
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """The result of a repair.
+    """The result of a repair."""
 
-    Attributes:
-        plan: what it was to do.
-        folder: what keeps the replaced files; empty if nothing was replaced.
-        worse: why the repair was undone; empty if it was not.
-    """
-
-    plan: RepairPlan
-    folder: str
+    plan: RepairPlan  # what it was to do
+    folder: str  # what keeps the replaced files; empty if nothing was replaced
     after: Outlook
-    worse: str
+    worse: str  # why the repair was undone; empty if it was not
 
 
 class _Survey(NamedTuple):

@@ -50,21 +50,16 @@ _STATED: Final = (
 
 
 class Redispatched(NamedTuple):
-    """The fate of the records that a start dispatches.
+    """The fate of the records that a start dispatches."""
 
-    Attributes:
-        stuck: why dispatch never passes one of them, or None.
-        lost: those that get no unit.
-        stated: for each record with keys that states an offset beyond its position, the two; no record between them is
-            indexed (`IndexService.buildIndex` 201-205).
-        end: physical offset from which the dispatch goes on after a recovery: after the log's end only if a record states that.
-        topics: those of records that no queue had before, each with its number of queues.
-    """
-
-    stuck: str | None
-    lost: tuple[LostUnits, ...]
+    stuck: str | None  # why dispatch never passes one of them, or None
+    lost: tuple[LostUnits, ...]  # those that get no unit
+    # for each record with keys that states an offset beyond its position, the two; no record between them is indexed
+    # (`IndexService.buildIndex` 201-205)
     stated: tuple[tuple[int, int], ...] = ()
+    # physical offset from which the dispatch goes on after a recovery: after the log's end only if a record states that
     end: int = 0
+    # those of records that no queue had before, each with its number of queues
     topics: Mapping[str, int] = MappingProxyType({})
 
 

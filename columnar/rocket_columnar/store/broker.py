@@ -328,17 +328,12 @@ _UNREAD: Final[tuple[tuple[Literal["rocksdb", "index", "compaction"], str, str],
 
 
 class Sign(NamedTuple):
-    """One sign.
+    """One sign."""
 
-    Attributes:
-        kind: what it is.
-        text: the same, with its place.
-        since: the first release that writes it, where that is known and later than 5.0.0.
-    """
-
+    # what it is
     kind: Literal["magic", "checkpoint", "batch", "rocksdb", "index", "compaction", "timer", "config", "tags"]
-    text: str
-    since: str = ""
+    text: str  # the same, with its place
+    since: str = ""  # the first release that writes it, where that is known and later than 5.0.0
 
 
 def later_line(signs: Iterable[Sign]) -> str:

@@ -85,18 +85,12 @@ _OWN: Final = ("index", "checkpoint", "currterm")
 
 @dataclass(frozen=True, slots=True)
 class PathFacts:
-    """Facts about a file that follow from its path alone.
+    """Facts about a file that follow from its path alone."""
 
-    Attributes:
-        kind: of the file, or of the files in the directory.
-        topic: if the path is inside a topic's directory, else None.
-        queue: name of the queue's directory if the path is inside one, else None.
-    """
-
-    kind: Kind
+    kind: Kind  # of the file, or of the files in the directory
     root: Path
-    topic: str | None = None
-    queue: str | None = None
+    topic: str | None = None  # if the path is inside a topic's directory, else None
+    queue: str | None = None  # name of the queue's directory if the path is inside one, else None
 
 
 def place_of(path: Path, *, is_file: bool) -> PathFacts | None:

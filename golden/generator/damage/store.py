@@ -34,19 +34,12 @@ class File(NamedTuple):
 
 @dataclass
 class Planted:
-    """What must be found, and codes that follow from it wherever they are placed.
+    """What must be found, and codes that follow from it wherever they are placed."""
 
-    Attributes:
-        exact: code, file and offset of each finding that must be there.
-        consequences: codes of findings that may be there besides.
-        level: of the audit that finds it.
-        file: of damage at random; any finding about that file, notes aside, shows it.
-    """
-
-    exact: Sequence[tuple[str, str, int | None]]
-    consequences: set[str] = field(default_factory=set[str])
-    level: Literal["default", "deep"] = "default"
-    file: str | None = None
+    exact: Sequence[tuple[str, str, int | None]]  # code, file and offset of each finding that must be there
+    consequences: set[str] = field(default_factory=set[str])  # codes of findings that may be there besides
+    level: Literal["default", "deep"] = "default"  # of the audit that finds it
+    file: str | None = None  # of damage at random; any finding about that file, notes aside, shows it
 
 
 @dataclass

@@ -219,33 +219,20 @@ def is_catalogs(options: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The request of a read.
+    """The request of a read."""
 
-    Attributes:
-        paths: as given: paths, URIs, globs, with `NAME=` before them or without.
-        columns: of the table, in order; None for all.
-        mode: what happens to bytes that cannot be decoded.
-        corrupt: name of the column that reports them in mode PERMISSIVE, else None.
-        glob: which file names are read.
-        recursive: whether stores are searched for at any depth.
-        wanted: the files and rows that the option `filters` selects.
-        utc: whether times are timestamps instead of milliseconds.
-        storage: options with a dot in their names, those of `rocket_spark.files`.
-        commitlog: directories of the commit log of the store.
-    """
-
-    paths: tuple[str, ...]
+    paths: tuple[str, ...]  # as given: paths, URIs, globs, with `NAME=` before them or without
     geometry: Geometry | None
-    columns: tuple[str, ...] | None
+    columns: tuple[str, ...] | None  # of the table, in order; None for all
     max_partition_rows: int
-    mode: Mode
-    corrupt: str | None
-    glob: str
-    recursive: bool
-    wanted: Wanted
-    utc: bool
-    storage: Mapping[str, str]
-    commitlog: tuple[str, ...]
+    mode: Mode  # what happens to bytes that cannot be decoded
+    corrupt: str | None  # name of the column that reports them in mode PERMISSIVE, else None
+    glob: str  # which file names are read
+    recursive: bool  # whether stores are searched for at any depth
+    wanted: Wanted  # the files and rows that the option `filters` selects
+    utc: bool  # whether times are timestamps instead of milliseconds
+    storage: Mapping[str, str]  # options with a dot in their names, those of `rocket_spark.files`
+    commitlog: tuple[str, ...]  # directories of the commit log of the store
 
 
 def positive(options: Mapping[str, str], name: str, most: int = _INT_MAX) -> int | None:

@@ -41,28 +41,19 @@ _ROW_BYTES: Final = {"index_entries": 20, "consume_queue": QUEUE_UNIT.size}
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """A part of one file for one table, or a problem.
-
-    Attributes:
-        file: to decode; None if the store has none because of the problem.
-        range: rows from the first on, before the second; of a commit log, physical offsets.
-        share: of what one task takes.
-        following: for a commit log, files after it that show whether it continues.
-        problem: why nothing of it can be decoded; then it has no rows.
-        exact: for a commit log, that a record must begin where the range does.
-        closed: for a commit log, that the end of the range is not checked.
-    """
+    """A part of one file for one table, or a problem."""
 
     store: str
     table: str
-    file: StoreFile | None
+    file: StoreFile | None  # to decode; None if the store has none because of the problem
+    # rows from the first on, before the second; of a commit log, physical offsets
     range: tuple[int, int] = WHOLE
-    share: float = 0.0
-    following: tuple[StoreFile, ...] = ()
+    share: float = 0.0  # of what one task takes
+    following: tuple[StoreFile, ...] = ()  # for a commit log, files after it that show whether it continues
     guess: GeometryGuess | None = None
-    problem: str | None = None
-    exact: bool = False
-    closed: bool = False
+    problem: str | None = None  # why nothing of it can be decoded; then it has no rows
+    exact: bool = False  # for a commit log, that a record must begin where the range does
+    closed: bool = False  # for a commit log, that the end of the range is not checked
 
     @property
     def is_whole(self) -> bool:
