@@ -13,8 +13,7 @@ from benchmarks.stores import make_many_files, make_store
 
 _LIMITS: Final = {"bytes": 1.3, "queues": 1.5}
 _UNITS: Final = {"bytes": ("ns a byte", 1e9), "queues": ("us a queue", 1e6)}
-_FEWEST: Final = 100
-"""Queues of the smaller store."""
+_FEWEST: Final = 100  # queues of the smaller store
 
 _OF_BYTES: Final = {
     "audit": "list(rocketspec.audit(store))",

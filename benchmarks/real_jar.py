@@ -12,8 +12,7 @@ from rocket_spec.layout import Geometry
 _FOLDER: Final = Path(__file__).with_name("java")
 
 _HEAP_BASE: Final = 512
-_HEAP_PER_KEY: Final = 160
-"""Bytes of heap for each key."""
+_HEAP_PER_KEY: Final = 160  # bytes of heap for each key
 
 
 class RealJar:

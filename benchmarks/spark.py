@@ -40,8 +40,7 @@ ENTRIES: Final = 19_000_000
 STORE_BYTES: Final = 2 << 30
 QUICK: Final = (200_000, 16 << 20)
 _MANY: Final = 4
-_CHILD_SUBREAPER: Final = 36
-"""Linux's PR_SET_CHILD_SUBREAPER."""
+_CHILD_SUBREAPER: Final = 36  # Linux's PR_SET_CHILD_SUBREAPER
 
 _CONF: Final = {
     "spark.executor.memory": "2g",
@@ -49,8 +48,7 @@ _CONF: Final = {
     "spark.log.level": "ERROR",
 }
 
-_SHAPES: Final = "one", "store"
-"""What is made: an index file, and a store."""
+_SHAPES: Final = "one", "store"  # what is made: an index file, and a store
 
 _BARS: Final = """\
 | what | bar | measured |

@@ -14,8 +14,7 @@ from rocket_golden import manifest
 STORES: Final = ("small-roll", "mixed", "ext", "transactions", "lmq", "ipv6")
 """The golden stores that are damaged."""
 
-SEEDS: Final = 25
-"""Places of each kind and store in a long run."""
+SEEDS: Final = 25  # places of each kind and store in a long run
 
 DAMAGE: Final = Path(__file__).parents[1] / "golden" / "generator" / "damage"
 FIGURES: Final = Path(__file__).parents[1] / "tests" / "columnar" / "audit" / "figures.json"

@@ -25,8 +25,7 @@ from tools.cause_scores import score
 from tools.regions import filled
 from tools.replacements import replacements
 
-_LISTS: Final = 10
-"""Of a property that is to notice a mutant alone; a default run draws ten times as many."""
+_LISTS: Final = 10  # of a property that is to notice a mutant alone; a default run draws ten times as many
 
 _DIGEST: Final = re.compile(r"^Inputs: `([0-9a-f]{64})`$", re.MULTILINE)
 _SCORE: Final = re.compile(r"^Mutant score: (\d+) of (\d+)\.$", re.MULTILINE)

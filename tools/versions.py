@@ -38,8 +38,7 @@ from rocket_spec.data import find_data
 from rocket_spec.profiles import differences
 
 SEED: Final = 0
-EXAMPLES: Final = 20
-"""Lists per property."""
+EXAMPLES: Final = 20  # lists per property
 
 
 def survey_all(

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 
-PATIENCE = 1.0
-"""Seconds of work before its progress is shown."""
+PATIENCE = 1.0  # seconds of work before its progress is shown
 
 _WORD: Final = re.compile(r" *(?:`[^`]*`[^ ]*|[^ ]+)")  # a command in backquotes is one
 _GAP: Final = re.compile("^ +|  +")  # before a line's text, or between its columns

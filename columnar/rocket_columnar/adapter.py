@@ -17,8 +17,7 @@ from rocket_columnar.index import IndexFile, RejectedError
 
 PROTOCOL: Final = 1
 
-Message = dict[str, Any]
-"""One line of the protocol: 64-bit integers are decimal strings, 32-bit ones numbers."""
+Message = dict[str, Any]  # one line of the protocol: 64-bit integers are decimal strings, 32-bit ones numbers
 
 
 class Adapter:

@@ -15,8 +15,7 @@ from rocket_spec.tables import TABLES
 
 Array: TypeAlias = "pa.Array[Any]"
 
-Columns: TypeAlias = "dict[str, Array]"
-"""Arrays by column."""
+Columns: TypeAlias = "dict[str, Array]"  # arrays by column
 
 _INTEGERS: Final[dict[np.dtype[Any], pa.DataType]] = {
     np.dtype(np.int16): pa.int16(),
@@ -161,8 +160,7 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
     )
 
 
-UTC_MS: Final = pa.timestamp("ms", "UTC")
-"""The type of a time."""
+UTC_MS: Final = pa.timestamp("ms", "UTC")  # the type of a time
 
 _LEAST: Final = int(datetime(1, 1, 1, tzinfo=UTC).timestamp() * 1000)
 _MOST: Final = int(datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC).timestamp() * 1000)

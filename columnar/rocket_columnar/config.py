@@ -204,8 +204,7 @@ Row: TypeAlias = "dict[str, Any]"
 _LIGHT_OFFSETS: Final = "lmqConsumerOffset.json"
 _FILTER_TYPES: Final = ("SINGLE_TAG", "MULTI_TAG")
 
-_SHOWN: Final = 40
-"""Maximum length of a name in a message."""
+_SHOWN: Final = 40  # maximum length of a name in a message
 
 _INT: Final = range(-(1 << 31), 1 << 31)
 _LONG: Final = range(-(1 << 63), 1 << 63)
@@ -216,8 +215,7 @@ _SCALES: Final = range(-100, 101)
 _TRUE: Final = re.compile(r"(?i:true|y)|1|T")
 _FALSE: Final = re.compile(r"(?i:false|f)|0|N")
 
-_NO_TEXT: Final = ("", "null", "NULL")
-"""Texts that mean null."""
+_NO_TEXT: Final = ("", "null", "NULL")  # texts that mean null
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,7 @@ SCENARIOS: Final = HERE / "src" / "main" / "java" / "rocketspec" / "golden" / "s
 BUILD: Final = ROOT / "build" / "golden"
 LEVEL: Final = 19
 
-LIMIT: Final = 6 << 20
-"""All stores and truths together stay below this many bytes."""
+LIMIT: Final = 6 << 20  # all stores and truths together stay below this many bytes
 
 JVM_FLAGS: Final = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",

@@ -12,8 +12,7 @@ from rocket_golden.errors import DamagedError, UnknownStoreError
 
 _NAME: Final = "damaged.json"
 
-FORMAT: Final = 1
-"""The value of `rocketspec_damaged` in the files that this module reads."""
+FORMAT: Final = 1  # the value of `rocketspec_damaged` in the files that this module reads
 
 
 @dataclass(frozen=True, slots=True)

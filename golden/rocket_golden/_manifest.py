@@ -14,8 +14,7 @@ ROOT: Final = Path(__file__).parent
 
 _NAME: Final = "manifest.json"
 
-FORMAT: Final = 1
-"""The value of `rocketspec_golden` in the manifests that this module reads."""
+FORMAT: Final = 1  # the value of `rocketspec_golden` in the manifests that this module reads
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,7 @@ from rocket_spark.tasks import Failures, Progress, Spark, is_last_attempt, run_t
 
 _USUAL: Final = DecodeOptions()
 
-_PLANNERS: Final = 16
-"""Stores that are listed at once."""
+_PLANNERS: Final = 16  # stores that are listed at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +32,7 @@ class PartTask:
 
     number: int
     parts: tuple[FilePart, ...]
-    weight: int = 1 << 30
-    """No two share a Spark task: they are cut to its size."""
+    weight: int = 1 << 30  # no two share a Spark task: they are cut to its size
 
 
 @dataclass(frozen=True, slots=True)

@@ -287,8 +287,7 @@ def restart_task(release: str | None, task: FoundStore) -> list[dict[str, Any]]:
 FLEET_OPTIONS: Final = ("level", "hashSlotNum", "indexNum", "recursiveFileLookup", "commitlog")
 """Options beside `path` and those of S3 and HDFS; `level` is of the findings alone."""
 
-_PARTITIONS: Final = 256
-"""Partitions of a read, at most."""
+_PARTITIONS: Final = 256  # partitions of a read, at most
 
 _FINDINGS: Final = (
     "store string, code string, severity string, clause string, file string, offset bigint, message string, "

@@ -22,17 +22,14 @@ from rocket_spec.errors import UsageError
 from rocket_spark.files import FileInfo, Storage, is_remote, local_copy, range_source, storage_for, stripped
 from rocket_spark.tasks import JobError
 
-SUCCESS: Final = "_SUCCESS"
-"""The empty file that is written last."""
+SUCCESS: Final = "_SUCCESS"  # the empty file that is written last
 
 TEMPORARY: Final = "_temporary"
 """The folder in which tasks write. Readers of such folders ignore names that begin with `_`."""
 
-WHOLE: Final = (0, 1 << 63)
-"""All bytes of a file, for `fetched`."""
+WHOLE: Final = (0, 1 << 63)  # all bytes of a file, for `fetched`
 
-_MOVES: Final = 16
-"""Files that are moved or copied at once; far away each takes a few round trips."""
+_MOVES: Final = 16  # files that are moved or copied at once; far away each takes a few round trips
 
 
 @dataclass(frozen=True)

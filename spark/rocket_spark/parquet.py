@@ -59,8 +59,7 @@ def check_options(options: DecodeOptions) -> None:
             raise UsageError(f"partition by {name}: unknown; expected {', '.join(PARTITIONS)}")
 
 
-BATCH_ROWS: Final = 1 << 16
-"""Rows that are decoded at once: their columns stay in a processor's own cache."""
+BATCH_ROWS: Final = 1 << 16  # rows that are decoded at once: their columns stay in a processor's own cache
 
 GROUP_ROWS: Final = 13 * BATCH_ROWS
 """Maximum number of rows in a row group. Their bloom filter takes 1 MiB; its size is a power of two, so one for 2 % more rows would

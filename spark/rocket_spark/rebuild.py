@@ -46,8 +46,7 @@ from rocket_spark.output import WHOLE, Folder, Output, attempt, check_out, fetch
 from rocket_spark.stores import FoundStore, JobOptions, JobStores, StorePath, all_open, copied
 from rocket_spark.tasks import Progress, Spark, silent
 
-_NUMBER: Final = "0"
-"""Temporary name of an index file, until all names are known."""
+_NUMBER: Final = "0"  # temporary name of an index file, until all names are known
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,9 @@ _SPARK: Final[dict[str, DataType]] = {
 }
 
 
-STORE: Final = "store"
-"""The first column of every source and of decoded Parquet: the name of the store."""
+STORE: Final = "store"  # the first column of every source and of decoded Parquet: the name of the store
 
-UTC: Final = pa.timestamp("us", "UTC")
-"""The Arrow type of Spark's timestamps."""
+UTC: Final = pa.timestamp("us", "UTC")  # the Arrow type of Spark's timestamps
 
 
 def spark_schema(table: str, *, utc: bool = False) -> StructType:

@@ -148,8 +148,7 @@ class _StoreSource(DataSource):
         self.writer(schema, overwrite)
 
 
-FOLLOWED: Final = ("commit_log", "consume_queue")
-"""The tables that streams follow."""
+FOLLOWED: Final = ("commit_log", "consume_queue")  # the tables that streams follow
 
 _SHORT: Final = {
     "index_entries": "index",

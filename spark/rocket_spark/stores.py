@@ -95,8 +95,7 @@ def canonical(path: str) -> str:
     return Path(os.path.realpath(storage_for(path)[1])).as_posix()
 
 
-OnSkip = Callable[[str, str], None]
-"""Receives the name of each file that a listing skips, and the reason."""
+OnSkip = Callable[[str, str], None]  # receives the name of each file that a listing skips, and the reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,8 +271,7 @@ def _found(
     return [replace(place, **known) for place in find_places(str(job.path), storage, recursive=recursive)]
 
 
-_ALONE: Final = 64
-"""Number of stores up to which each is a Spark task."""
+_ALONE: Final = 64  # number of stores up to which each is a Spark task
 
 
 class JobStores:

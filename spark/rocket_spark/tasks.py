@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-Spark = Any
-"""A SparkSession, of Spark Connect too, or a SparkContext."""
+Spark = Any  # a SparkSession, of Spark Connect too, or a SparkContext
 
 Progress = Any
 """`(what, done, total)`: called now and then with the number of finished tasks and of all tasks."""
@@ -36,21 +35,17 @@ Progress = Any
 WAVE_TASKS: Final = 10_000
 """Maximum number of tasks in one Spark job: over Spark Connect each task is sent all of its wave."""
 
-_WAVE_BYTES: Final = 32 << 20
-"""Maximum size of the tasks in one Spark job, for the same reason."""
+_WAVE_BYTES: Final = 32 << 20  # maximum size of the tasks in one Spark job, for the same reason
 
-GROUP_BYTES: Final = 64 << 20
-"""Small neighbours share a Spark task up to this many bytes."""
+GROUP_BYTES: Final = 64 << 20  # small neighbours share a Spark task up to this many bytes
 
-_TASK_COST: Final = 1 << 20
-"""Cost of a task beside its bytes, in bytes."""
+_TASK_COST: Final = 1 << 20  # cost of a task beside its bytes, in bytes
 
 _POLL_SECONDS: Final = 0.2
 
 _GROUP: Final = "spark.jobGroup.id"
 
-Failures = dict[str, Exception]
-"""The first error of each store that failed, by the store's name."""
+Failures = dict[str, Exception]  # the first error of each store that failed, by the store's name
 
 
 class JobError(RuntimeError):

@@ -20,14 +20,12 @@ LONG_TOPIC_MAGIC: Final = 0xDAA320AB - (1 << 32)
 """Magic of a record whose topic has a length of two bytes, written since 5.1.0 for topics over 127 bytes, or with
 `messageVersion=V2` (`MessageVersion.MESSAGE_VERSION_V2`)."""
 
-RECORD_MAGICS: Final = (MESSAGE_MAGIC, LONG_TOPIC_MAGIC)
-"""The magics of records."""
+RECORD_MAGICS: Final = (MESSAGE_MAGIC, LONG_TOPIC_MAGIC)  # the magics of records
 
 BLANK_MAGIC: Final = 0xCBD43194 - (1 << 32)
 """Magic of the blank that fills a commit-log file's end: -875286124 (`CommitLog.BLANK_MAGIC_CODE`)."""
 
-ENTRY_MAGIC: Final = 1
-"""Magic of a DLedger entry (`DLedgerMmapFileStore.CURRENT_MAGIC`)."""
+ENTRY_MAGIC: Final = 1  # magic of a DLedger entry (`DLedgerMmapFileStore.CURRENT_MAGIC`)
 
 ENTRY_BLANK_MAGIC: Final = -1
 """Magic of the blank that ends a DLedger data file (`MmapFileList.BLANK_MAGIC_CODE`)."""
@@ -38,8 +36,7 @@ ENTRY_INDEX_FILE_SIZE: Final = 32 * 5 * 1024 * 1024
 PRE_BLANK_SIZE: Final = 0x7FFFFFFF
 """The size field of a pre-blank consume-queue unit (`ConsumeQueue.fillPreBlank`)."""
 
-CHECKPOINT_SIZE: Final = 4096
-"""Length in bytes of the checkpoint file (`MappedFile.OS_PAGE_SIZE`)."""
+CHECKPOINT_SIZE: Final = 4096  # length in bytes of the checkpoint file (`MappedFile.OS_PAGE_SIZE`)
 
 EXT_END_MARK: Final = -1
 """The i16 that ends a consume-queue ext file early: 2 bytes are written, 4 reserved (CQ-EXT-3)."""
@@ -155,8 +152,7 @@ def read_layouts(path: Path) -> dict[str, Layout]:
     return found
 
 
-LAYOUTS: Final = read_layouts(Path(__file__).with_suffix(".txt"))
-"""The structures of 4.9.3, by name."""
+LAYOUTS: Final = read_layouts(Path(__file__).with_suffix(".txt"))  # the structures of 4.9.3, by name
 INDEX_HEADER: Final = LAYOUTS["index header"]
 INDEX_SLOT: Final = LAYOUTS["index slot"]
 INDEX_ENTRY: Final = LAYOUTS["index entry"]

@@ -12,8 +12,7 @@ from typing import Any, Final
 from rocket_spec.data import find_data
 from rocket_spec.errors import UsageError
 
-GROUND: Final = "4.9.3"
-"""The release that SPEC.md describes."""
+GROUND: Final = "4.9.3"  # the release that SPEC.md describes
 
 
 @dataclass(frozen=True, slots=True)

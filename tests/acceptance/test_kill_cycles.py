@@ -26,8 +26,7 @@ INPUTS: Final = (
 )
 CYCLES: Final = 20
 SEED: Final = 4930207
-SAMPLE: Final = 2000
-"""Messages of earlier cycles whose keys are looked for in each."""
+SAMPLE: Final = 2000  # messages of earlier cycles whose keys are looked for in each
 CONFIG: Final = {
     "maxHashSlotNum": "997",
     "maxIndexNum": "12000",

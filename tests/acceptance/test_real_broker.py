@@ -31,8 +31,7 @@ CONFIG = {
     "mappedFileSizeConsumeQueue": "6000",
     "flushConsumeQueueThoroughInterval": "500",
 }
-SECONDS = 3.0
-"""How long the store is looked at while it is written."""
+SECONDS = 3.0  # how long the store is looked at while it is written
 
 
 @pytest.fixture(scope="module")

@@ -319,8 +319,7 @@ RUNS = {
 """What a page says of a run."""
 
 TABLE_ON_PAGE = re.compile(r"\| fault \| run \|.*?(?=\n\n)", re.DOTALL)
-PLACE = 160
-"""Characters of a place that the page shows."""
+PLACE = 160  # characters of a place that the page shows
 
 
 def test_the_committed_figures_are_of_these_faults() -> None:

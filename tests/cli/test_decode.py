@@ -79,8 +79,7 @@ def test_start_up_loads_only_what_decoding_needs(store: Path) -> None:
     assert not loaded & {*libraries.split(), "rocket_reference", "rocket_golden", "rocket_conformance"}
 
 
-LATE = 1 << 62
-"""A time in ms that is in no year up to 9999."""
+LATE = 1 << 62  # a time in ms that is in no year up to 9999
 
 
 def test_times_in_utc_as_text(run: Run, tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ from one_at_a_time import one_at_a_time  # noqa: E402
 
 PACKAGE = ROOT / "requirements" / "node"
 BUILD = ROOT / "build" / "node"
-CLEAN = ROOT / "build" / "pyright-clean"
-"""The inputs of the last run without a finding."""
+CLEAN = ROOT / "build" / "pyright-clean"  # the inputs of the last run without a finding
 
 
 def node_modules() -> Path:

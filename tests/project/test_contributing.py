@@ -7,8 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ENGINE = ROOT / "columnar" / "rocket_columnar"
-MADE = (".venv", "out/site")
-"""Folders that commands make."""
+MADE = (".venv", "out/site")  # folders that commands make
 
 PAGES = [
     "CONTRIBUTING.md",

@@ -23,8 +23,7 @@ _LISTED: Final = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=Tr
 _TRACKED: Final = [name for name in _LISTED.stdout.split() if (ROOT / name).is_file()]
 PAGES: Final = [name for name in _TRACKED if name.endswith(".md")]
 SOURCES: Final = [name for name in _TRACKED if name.endswith((".py", ".ksy", ".java", ".go", ".rs", ".mjs"))]
-MADE_UP: Final = {"IDX-NONE", "IDX-PUT-77", "IDX-PUTS"}
-"""Clauses of tests that must not exist."""
+MADE_UP: Final = {"IDX-NONE", "IDX-PUT-77", "IDX-PUTS"}  # clauses of tests that must not exist
 
 _CLAUSE: Final = re.compile(
     r"\b(?:IDX|CQ|LOG)-[A-Z]+(?:-\d+)?\b|\b(?:CKP|UTF8|CFG|STORE|QRY|DLG|BCQ|TIM|TIX)-\d+\b"
@@ -41,8 +40,7 @@ FOREIGN: Final = {
 """Options of other programs that no code of ours calls."""
 OF_PACKAGES: Final = {"--release", "--sparse", "--fast", "--pyargs", "--add-opens", "--add-exports"}
 """Options of other programs that the packages start or name."""
-FOREIGN_NAMES: Final = {"add_files", "_spark_metadata", "from_arrow"}
-"""Names of other projects."""
+FOREIGN_NAMES: Final = {"add_files", "_spark_metadata", "from_arrow"}  # names of other projects
 GROUPS: Final = {"spec", "case", "golden", "adapter", "spark"}
 MADE_UP_FILES: Final = {
     *("my_port.py", "my_index.py", "my_adapter.py", "adapter/adapter.py", "tests/.../test_file.py"),

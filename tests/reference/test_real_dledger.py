@@ -15,8 +15,7 @@ from rocket_spec.layout import ENTRY, ENTRY_INDEX_FILE_SIZE, ENTRY_INDEX_UNIT
 
 pytestmark = pytest.mark.java
 
-SIZE = 400
-"""Bytes of a data file: up to six entries."""
+SIZE = 400  # bytes of a data file: up to six entries
 
 FIELDS = {
     "magic": (0, 4),

@@ -24,10 +24,8 @@ from rocket_columnar.formats import ENTRY_DTYPE, UNIT_DTYPE
 from rocket_columnar.index import EntryWindows, IndexHeader, entry_position
 from rocket_columnar.store import Reader, StoreFile, read_at
 
-UNITS: Final = 256
-"""Units of a run."""
-ENTRIES: Final = 1024
-"""Entries of a run; the first run begins with entry 0, which is never written."""
+UNITS: Final = 256  # units of a run
+ENTRIES: Final = 1024  # entries of a run; the first run begins with entry 0, which is never written
 
 _UNITS_AT_ONCE: Final = 1 << 15  # a multiple of a run
 _NONE: Final = np.iinfo(np.int64).max

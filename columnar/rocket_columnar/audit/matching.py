@@ -19,10 +19,8 @@ from rocket_columnar.formats import LONG_MAX, SCHEDULE_TOPIC, UNIT_DTYPE, hash_k
 from rocket_columnar.log import Requests, StoredRecords, batch_copies, goes_to
 from rocket_columnar.store import Sign, StoreFile, by_queue, is_safe, offset_name, read_at
 
-OUTSIDE: Final = 128
-"""Flag: points outside the range, or is not a unit that 4.9.3 accepts; not checked."""
-LOST: Final = 1
-"""Flag: no record begins at that offset."""
+OUTSIDE: Final = 128  # flag: points outside the range, or is not a unit that 4.9.3 accepts; not checked
+LOST: Final = 1  # flag: no record begins at that offset
 
 # Flags of units: the record belongs to another queue, has another size, logical offset or tags code.
 NOT_OWN: Final = 2

@@ -60,8 +60,7 @@ class ReadAhead:
         self._held[name] = first, held
 
 
-MOST: Final = 1000
-"""Findings of one kind in one file that are reported one by one; of more, only how many."""
+MOST: Final = 1000  # findings of one kind in one file that are reported one by one; of more, only how many
 
 
 class Mark(NamedTuple):
@@ -264,8 +263,7 @@ class KeyRun:
     where: int  # BEFORE, NEWEST or AFTER
 
 
-Queue = tuple[str, int]
-"""Topic and number."""
+Queue = tuple[str, int]  # topic and number
 
 
 class Steps(NamedTuple):

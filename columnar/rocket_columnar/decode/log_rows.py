@@ -101,8 +101,7 @@ class Skip:
 # The rows and columns of a table that a decode returns, and the size of its batches.
 
 
-WHOLE_LOG: Final = (LONG_MIN, LONG_MAX + 1)
-"""The range of all physical offsets."""
+WHOLE_LOG: Final = (LONG_MIN, LONG_MAX + 1)  # the range of all physical offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +133,7 @@ _NUMBERS: Final = (
 _TEXTS: Final = ("keys", "uniq_key", "tags")
 _HOSTS: Final = ("born_host", "store_host")
 
-_VALUES: Final = frozenset({*_TEXTS, "tags_code", "properties"})
-"""Columns of what the properties contain."""
+_VALUES: Final = frozenset({*_TEXTS, "tags_code", "properties"})  # columns of what the properties contain
 
 _MOST_HOSTS: Final = 1 << 16  # known at a time: ports make each client another
 

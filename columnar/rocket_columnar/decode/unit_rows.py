@@ -258,8 +258,7 @@ def _is_slot(units: NDArray[Any]) -> NDArray[np.bool_]:
     return used
 
 
-BATCH: Final = UnitForm(BATCH_UNIT, _is_batch, "BCQ-2")
-"""Units of a batch consume queue."""
+BATCH: Final = UnitForm(BATCH_UNIT, _is_batch, "BCQ-2")  # units of a batch consume queue
 
 _FORMS: Final = {"batch_consume_queue": BATCH, "timer_log": UnitForm(TIMER_UNIT, _is_timer, None)}
 _WHEEL: Final = UnitForm(TIMER_SLOT, _is_slot, "TIM-2")

@@ -132,8 +132,7 @@ FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 GROUP_ROWS: Final = 1 << 20
 """Maximum number of rows in a Parquet row group: readers skip and distribute whole groups."""
 
-GROUP_BYTES: Final = 128 << 20
-"""Maximum size of a row group in memory."""
+GROUP_BYTES: Final = 128 << 20  # maximum size of a row group in memory
 
 _PAGE_ROWS: Final = 1 << 17
 """Maximum number of rows in a page, beside pyarrow's limit of 1 MiB: with its default of 20,000 the compressor starts anew too often."""

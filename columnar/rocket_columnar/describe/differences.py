@@ -55,8 +55,7 @@ _BUILT_IN: Final = (
 )
 """Beginnings of groups that a broker adds when it starts (`SubscriptionGroupManager.init`)."""
 
-_NOT_STARTED: Final = {"offset": 0}
-"""Offset of a delay level without a row."""
+_NOT_STARTED: Final = {"offset": 0}  # offset of a delay level without a row
 
 _Row = Mapping[str, Any]
 
@@ -113,8 +112,7 @@ def _row(
 
 _Files = dict[tuple[str, int], list[StoreFile]]
 
-_LOG: Final = ("", -1)
-"""Stands for the log beside the queues."""
+_LOG: Final = ("", -1)  # stands for the log beside the queues
 
 _BYTES_AT_ONCE: Final = 1 << 22
 

@@ -38,8 +38,7 @@ from rocket_columnar.store import (
     while_there,
 )
 
-_Hash = Any
-"""A hash of `hashlib`, whose type has no public name."""
+_Hash = Any  # a hash of `hashlib`, whose type has no public name
 
 _BYTES_AT_ONCE: Final = 1 << 22
 _EMPTY: Final = hashlib.sha256().hexdigest()

@@ -30,8 +30,7 @@ import numba
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
-long: Any = np.int64
-"""A wide local of a compiled loop; its place in Python's types does not matter."""
+long: Any = np.int64  # a wide local of a compiled loop; its place in Python's types does not matter
 
 
 def jit(function: _Function) -> _Function:

@@ -10,8 +10,7 @@ from rocket_columnar import formats
 from rocket_columnar.fast.choice import pays
 from rocket_columnar.fast.plain_log import PlainLog
 
-_WORTH: Final = 16
-"""Bytes that cost about as much as a key."""
+_WORTH: Final = 16  # bytes that cost about as much as a key
 
 
 def log_form(size: int) -> PlainLog:

@@ -29,8 +29,7 @@ from rocket_columnar.formats.java import decode_utf8, parse_int, string_hash, to
 # The fixed layouts of index files and consume queues as NumPy dtypes, big-endian, from the layout tables.
 
 
-LAST_ADDRESS: Final = -(1 << 31) - 1
-"""The greatest tags code of a unit that is the address of an ext unit."""
+LAST_ADDRESS: Final = -(1 << 31) - 1  # the greatest tags code of a unit that is the address of an ext unit
 
 
 def dtype_of(layout: Layout) -> np.dtype[np.void]:
@@ -38,11 +37,9 @@ def dtype_of(layout: Layout) -> np.dtype[np.void]:
     return np.dtype([(field.name, f">i{field.size}") for field in layout.fields])
 
 
-ENTRY_DTYPE: Final = dtype_of(INDEX_ENTRY)
-"""An index entry (IDX-ENT-1)."""
+ENTRY_DTYPE: Final = dtype_of(INDEX_ENTRY)  # an index entry (IDX-ENT-1)
 
-UNIT_DTYPE: Final = dtype_of(QUEUE_UNIT)
-"""A consume-queue unit (CQ-UNIT-1)."""
+UNIT_DTYPE: Final = dtype_of(QUEUE_UNIT)  # a consume-queue unit (CQ-UNIT-1)
 
 
 _HOST_FLAGS: Final = 16 | 32

@@ -335,16 +335,13 @@ def _answers(reader: Reader, header: IndexHeader, greatest: int) -> list[Geometr
     return sorted(found, key=lambda geometry: geometry.index_num)
 
 
-_SMALL: Final = 5_000
-"""Words of a file for which every geometry of its length is tried."""
+_SMALL: Final = 5_000  # words of a file for which every geometry of its length is tried
 
-_SAMPLED: Final = 32
-"""Entries at the beginning whose records are looked for."""
+_SAMPLED: Final = 32  # entries at the beginning whose records are looked for
 
 _ALL_IN_USE: Final = 3
 
-_NEAR: Final = 5
-"""Points below the best from which slots cannot decide any more."""
+_NEAR: Final = 5  # points below the best from which slots cannot decide any more
 
 
 def search_by_records(

@@ -312,8 +312,7 @@ def _inside(row: Row, window: tuple[int, int]) -> bool:
     return row["topic"] is not None and bool(window[0] <= row["store_timestamp"] <= window[1])
 
 
-MAX_BATCH: Final = 64
-"""Hits at most, whatever is asked for (`MessageStoreConfig.maxMsgsNumBatch`)."""
+MAX_BATCH: Final = 64  # hits at most, whatever is asked for (`MessageStoreConfig.maxMsgsNumBatch`)
 
 _ROUNDS: Final = 3
 

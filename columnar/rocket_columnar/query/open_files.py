@@ -146,8 +146,7 @@ def _loaded(store: Store) -> tuple[list[StoreFile], list[tuple[str, str]]]:
 # Records of the commit log by physical offset, as a broker looks them up for a query.
 
 
-Row = dict[str, Any]
-"""A row of the table commit_log: column names to Python values."""
+Row = dict[str, Any]  # a row of the table commit_log: column names to Python values
 
 _COLUMNS: Final = [column.name for column in TABLES["commit_log"]]
 _LEAST: Final = 40  # bytes up to and with the sysFlag

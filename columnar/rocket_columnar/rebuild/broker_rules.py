@@ -14,8 +14,7 @@ from rocket_columnar.index import EntryWindows
 from rocket_columnar.log import KeyRules, Requests, StoredRecords, TopicNames
 from rocket_columnar.store import StoreFile, is_safe, read_at
 
-_SAMPLE: Final = 256
-"""Entries of each index file that are compared with their records."""
+_SAMPLE: Final = 256  # entries of each index file that are compared with their records
 
 
 class BrokerRules(NamedTuple):

@@ -29,8 +29,7 @@ from rocket_columnar.store import StoreFile, WorkDone, is_safe, read_at
 
 _BLANK: Final = 8  # bytes at the start of the blank record that ends a file
 
-_FILES: Final = 64
-"""Log files that one hole stands for, at most: names can claim any distance."""
+_FILES: Final = 64  # log files that one hole stands for, at most: names can claim any distance
 
 
 @dataclass(slots=True)
@@ -145,8 +144,7 @@ UNIT: Final = np.dtype(
     align=True,
 )
 
-KEYS: Final = {"key_hash": "<i4"}
-"""Columns with a row for each key."""
+KEYS: Final = {"key_hash": "<i4"}  # columns with a row for each key
 
 RECORDS: Final = {"phy_offset": "<i8", "store_timestamp": "<i8", "key_count": "<i4"}
 """Columns with a row for each record that is dispatched."""

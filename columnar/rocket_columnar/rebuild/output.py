@@ -34,8 +34,7 @@ except ImportError:  # Windows has no locks on directories: nothing is swept the
     fcntl = None
 
 
-FOLDERS: Final = ("index", "consumequeue", "consumequeue_ext")
-"""The directories that a rebuild writes."""
+FOLDERS: Final = ("index", "consumequeue", "consumequeue_ext")  # the directories that a rebuild writes
 
 MANIFEST: Final = "_manifest.json"
 """Written last: path and bytes of each file. A directory without it is not whole."""
@@ -45,11 +44,9 @@ _PREFIX: Final = ".rebuild-"
 _STATE: Final = "rocketspec-rebuild.json"
 """In a staging directory: device and inode of each directory that is being put in place."""
 
-_EARLIER: Final = "earlier"
-"""In a staging directory: what an earlier rebuild wrote."""
+_EARLIER: Final = "earlier"  # in a staging directory: what an earlier rebuild wrote
 
-_OF_A_STORE: Final = ("commitlog", "checkpoint", "abort")
-"""Names that show a store."""
+_OF_A_STORE: Final = ("commitlog", "checkpoint", "abort")  # names that show a store
 
 _BESIDE: Final = ("lock", "config")
 """Names that show a store only beside index files or queues, because other programs use them too."""

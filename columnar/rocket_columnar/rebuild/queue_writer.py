@@ -75,8 +75,7 @@ class OwnUnits:
 # A consume queue in the making, the ext units that are its own, and the files of many that stay open.
 
 
-_OPEN: Final = 64
-"""Files that stay open for the next units of their queues."""
+_OPEN: Final = 64  # files that stay open for the next units of their queues
 
 
 class OpenHandles:
@@ -207,16 +206,13 @@ class OpenQueue:
 
 _UNITS_AT_ONCE: Final = 1 << 16
 
-_FEW, _MANY = 1 << 15, 1 << 20
-"""Minimum and maximum number of units that are distributed together."""
+_FEW, _MANY = 1 << 15, 1 << 20  # minimum and maximum number of units that are distributed together
 
-_OF_EACH: Final = 16
-"""Average number of units that are collected for each queue before files are opened."""
+_OF_EACH: Final = 16  # average number of units that are collected for each queue before files are opened
 
 _COPIED: Final = 1 << 20
 
-_LARGEST: Final = 1 << 62
-"""Largest logical offset of a unit: those that follow it still fit into 64 bits."""
+_LARGEST: Final = 1 << 62  # largest logical offset of a unit: those that follow it still fit into 64 bits
 
 
 def write_queues(

@@ -31,8 +31,7 @@ from rocket_spec.errors import MalformedError, UsageError
 
 from rocket_columnar.store import REPAIRS
 
-JOURNAL_BYTES: Final = 16 << 20
-"""Length of a journal at most: that of a repair of some 100,000 files."""
+JOURNAL_BYTES: Final = 16 << 20  # length of a journal at most: that of a repair of some 100,000 files
 
 _DEPTH: Final = 3
 _STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)

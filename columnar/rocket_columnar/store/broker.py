@@ -205,8 +205,7 @@ _FLOCK: Final = struct.Struct("hhqqi4x")
 """`struct flock` of 64-bit Linux: type, whence, start, length, process."""
 _LINUX: Final = sys.platform == "linux" and struct.calcsize("P") == 8
 
-_held: Final = set[tuple[int, int]]()
-"""Device and inode of the files whose lock this process holds."""
+_held: Final = set[tuple[int, int]]()  # device and inode of the files whose lock this process holds
 
 
 def lock_holder(store: Path) -> int | None:
@@ -309,8 +308,7 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 # Signs that a release of 5.x wrote to a store, which 4.9.3 never leaves; read from few bytes of each file.
 
 
-_LATER_TIMES: Final = struct.Struct(">3q")
-"""Bytes 24 to 47 of a checkpoint; 4.9.3 writes zeros there (CKP-1)."""
+_LATER_TIMES: Final = struct.Struct(">3q")  # bytes 24 to 47 of a checkpoint; 4.9.3 writes zeros there (CKP-1)
 
 _HEAD: Final = 40  # bytes, of a record up to its sysFlag
 _LIMIT: Final = 1 << 56  # an offset or a time; a checkpoint of other bytes is damaged

@@ -30,8 +30,7 @@ from rocket_columnar.store.store_file import CONFIG_TABLES, MEMBER, MEMBER_LOG, 
 # Symbolic links at the places of a store: what reads follows them, what writes refuses them.
 
 
-REPAIRS: Final = "rocketspec-repair-"
-"""Prefix of the folders that repairs leave in a store."""
+REPAIRS: Final = "rocketspec-repair-"  # prefix of the folders that repairs leave in a store
 
 _DEPTH: Final = 6
 """Folders inside one another at most: `rocketspec-repair-TIME/new/consumequeue/TOPIC/QUEUE/FILE`."""
@@ -79,8 +78,7 @@ _FOLDERS: Final = ("index", "commitlog", "timerlog")
 
 _PLACES_PARTS: Final = ("commitlog", "consumequeue")
 
-_OWN: Final = ("index", "checkpoint", "currterm")
-"""DLedger's own files in a member's directory."""
+_OWN: Final = ("index", "checkpoint", "currterm")  # DLedger's own files in a member's directory
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,7 @@ HOLE_FLOOR: Final = 8 << 20
 """Bytes of a file that are decoded whatever of them is a hole: more than a whole consume-queue file of the default size."""
 HOLE_FACTOR: Final = 64
 """Bytes that are decoded for each byte on disk beyond that: a file system that compresses stays below."""
-_KEPT: Final = 96
-"""Files that stay open within `files_kept_open`, beside those in use."""
+_KEPT: Final = 96  # files that stay open within `files_kept_open`, beside those in use
 PREADV: Final = getattr(os, "preadv", None)  # not on Windows
 _OF_THE_PROCESS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 

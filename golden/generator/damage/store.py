@@ -18,8 +18,7 @@ from rocket_golden import manifest
 HASH: Final = 0
 OFFSET: Final = 4
 TIME: Final = 12
-PREVIOUS: Final = 16
-"""Places of the fields in an index entry."""
+PREVIOUS: Final = 16  # places of the fields in an index entry
 
 
 class File(NamedTuple):

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from rocket_golden import zstd
 
-VERSION: Final = "4.9.3"
-"""The RocketMQ version whose answers the vectors hold."""
+VERSION: Final = "4.9.3"  # the RocketMQ version whose answers the vectors hold
 
 LEVEL: Final = 19
 

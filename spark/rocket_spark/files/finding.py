@@ -29,11 +29,9 @@ _PLACES: Final = {
     "config": "config",
 }
 
-_MARKS: Final = frozenset(_PLACES) - {"config"}
-"""Names that show a store."""
+_MARKS: Final = frozenset(_PLACES) - {"config"}  # names that show a store
 
-_HEAD: Final = 4096
-"""Bytes that identify a file's kind if its place does not."""
+_HEAD: Final = 4096  # bytes that identify a file's kind if its place does not
 
 _GLOB: Final = re.compile(r"[*?\[]")
 

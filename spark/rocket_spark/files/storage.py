@@ -25,14 +25,12 @@ from urllib.parse import unquote, urlsplit
 from rocket_columnar.store import Source, StoreFile
 from rocket_spec.errors import MalformedError, UsageError
 
-_LISTERS: Final = 16
-"""Directories that are listed at once: each is a round trip."""
+_LISTERS: Final = 16  # directories that are listed at once: each is a round trip
 
 _BUFFER_BYTES: Final = 8 << 20
 _HTTP_PORT: Final = 9870
 
-_SECONDS: Final = 60
-"""Timeout of a name node or data node; Spark retries after it."""
+_SECONDS: Final = 60  # timeout of a name node or data node; Spark retries after it
 
 Settings = tuple[tuple[str, str], ...]
 """The options of a storage, names in lower case, in order: a value that can be a key."""

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-PART_ROWS: Final = 2_500_000
-"""Rows of an index file or a queue that a task takes at most."""
+PART_ROWS: Final = 2_500_000  # rows of an index file or a queue that a task takes at most
 
 _LONG: Final = (LONG_MIN, LONG_MAX)
 _ORDERS: Final[dict[str, Callable[[Any, Any], Any]]] = {
@@ -164,8 +163,7 @@ Mode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 _INT_MAX: Final = 0x7FFFFFFF
 _MODES: Final[Mapping[str, Mode]] = {name: name for name in get_args(Mode)}
 
-STREAM_OPTIONS: Final = ("maxRowsPerTrigger", "maxBytesPerTrigger")
-"""Options of `readStream` alone."""
+STREAM_OPTIONS: Final = ("maxRowsPerTrigger", "maxBytesPerTrigger")  # options of `readStream` alone
 
 OFFSET_OPTIONS: Final = ("startingOffsets", "endingOffsets", "failOnDataLoss")
 """Options of tables that can be followed, in `read` and `readStream`; `endingOffsets` of `read` alone."""

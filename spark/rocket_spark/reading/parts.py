@@ -27,16 +27,14 @@ WHOLE: Final = (0, 1 << 62)
 PART_BYTES: Final = 128 << 20
 """Bytes on disk that a task takes at most: small files share one, a large log is divided."""
 
-FILE_COST: Final = 256 << 10
-"""Cost of a file beside its bytes, in bytes: a task has at most 512 files."""
+FILE_COST: Final = 256 << 10  # cost of a file beside its bytes, in bytes: a task has at most 512 files
 
 _SAMPLE_BYTES: Final = 1 << 16
 
 _SEQUENCES: Final = ("queue", "ext", "log", "batch", "timer_log")
 """Kinds of files that follow each other by their offsets."""
 
-_ROW_BYTES: Final = {"index_entries": 20, "consume_queue": QUEUE_UNIT.size}
-"""Tables that are divided by rows."""
+_ROW_BYTES: Final = {"index_entries": 20, "consume_queue": QUEUE_UNIT.size}  # tables that are divided by rows
 
 
 @dataclass(frozen=True, slots=True)

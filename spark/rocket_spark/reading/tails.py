@@ -21,13 +21,11 @@ from rocket_spec.layout import BLANK_MAGIC, QUEUE_UNIT, RECORD_MAGICS
 from rocket_spark.reading.options import Request
 from rocket_spark.reading.parts import Cut, FilePart, listed_stores, log_parts, row_share
 
-Offset = dict[str, int]
-"""Of one store, or of one log or queue in it."""
+Offset = dict[str, int]  # of one store, or of one log or queue in it
 
 _GOES_ON: Final = "option failOnDataLoss=false goes on without"
 
-_RECORD_HEAD: Final = 84
-"""Bytes before the length of a record's body, if its hosts have 4 bytes each."""
+_RECORD_HEAD: Final = 84  # bytes before the length of a record's body, if its hosts have 4 bytes each
 
 
 class _LogTail:
@@ -274,8 +272,7 @@ def _shares(most: int, waiting: list[int]) -> list[int]:
     return shares
 
 
-Offsets = dict[str, Offset]
-"""By the paths of stores."""
+Offsets = dict[str, Offset]  # by the paths of stores
 
 _WORDS: Final = ("earliest", "latest")
 

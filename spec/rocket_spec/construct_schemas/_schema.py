@@ -9,14 +9,11 @@ from typing import Any, BinaryIO, Final, cast
 from rocket_spec.errors import InvalidError, MalformedError
 from rocket_spec.layout import Layout
 
-c: Final[Any] = import_module("construct")
-"""The library, which has no types, as one untyped name."""
+c: Final[Any] = import_module("construct")  # the library, which has no types, as one untyped name
 
-this: Final[Any] = c.this
-"""The field `x` of the structure at hand, as `this.x` inside a schema."""
+this: Final[Any] = c.this  # the field `x` of the structure at hand, as `this.x` inside a schema
 
-len_: Final[Any] = c.len_
-"""The length of such a field."""
+len_: Final[Any] = c.len_  # the length of such a field
 
 _INTEGERS: Final = {"i8": c.Int8sb, "i16": c.Int16sb, "i32": c.Int32sb, "i64": c.Int64sb}
 

@@ -19,8 +19,7 @@ pytestmark = pytest.mark.java
 
 NAMES: Final = {table: name for name, table in CONFIG_TABLES.items()}
 OFFSETS, DELAYS, TOPICS, GROUPS = "consumer_offsets", "delay_offsets", "topics", "subscription_groups"
-OWN: Final = ("CID_", "SELF_TEST", "TOOLS", "FILTERSRV")
-"""Beginnings of groups that the broker always has."""
+OWN: Final = ("CID_", "SELF_TEST", "TOOLS", "FILTERSRV")  # beginnings of groups that the broker always has
 UNREADABLE: Final = b"]"
 BY_HAND: Final = (
     b"{'offsetTable':{'T1@g':{0:/**/9223372036854775807,1:\n\t\t-1},'T2@g1':{7:1000000000000}}/**/}"

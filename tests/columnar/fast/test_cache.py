@@ -18,8 +18,7 @@ with fast.forced(compiled=True):
 print("numba" in sys.modules)
 """
 FOLDER = "from rocket_columnar import fast; print(fast.cache_folder())"
-HASHES = "[10606476, 10606476]"
-"""Both keys have the hash code -10606476."""
+HASHES = "[10606476, 10606476]"  # both keys have the hash code -10606476
 
 
 def run(script: str, folder: Path, **variables: str) -> list[str]:

@@ -27,8 +27,7 @@ from verb_run import Run, runner
 
 LATER = Path(__file__).with_name("store-5.5.0.zip")
 LOG = f"commitlog/{32768:020}"
-LARGE = f"commitlog/{65536:020}"
-"""A file with a record of a large body."""
+LARGE = f"commitlog/{65536:020}"  # a file with a record of a large body
 
 
 @pytest.fixture

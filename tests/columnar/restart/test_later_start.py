@@ -15,8 +15,7 @@ from store_bytes import overwrite
 from verb_run import runner
 
 LATER = Path(__file__).parents[1] / "report" / "store-5.5.0.zip"
-SIZE = 4096
-"""Bytes of a log file."""
+SIZE = 4096  # bytes of a log file
 
 
 def lengths(raw: bytes) -> list[int]:

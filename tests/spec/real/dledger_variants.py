@@ -12,12 +12,9 @@ import rocket_golden
 from store_bytes import overwrite
 
 Damage = Callable[[Path], object]
-INDEX_FILE = "dledger-n0/index/00000000000000000000"
-"""The only file of the index of entries."""
-INDEX_SIZE = 167_772_160
-"""Its length in bytes; all but its first pages are a hole."""
-SIZE = 8192
-"""Bytes of a log file of the store."""
+INDEX_FILE = "dledger-n0/index/00000000000000000000"  # the only file of the index of entries
+INDEX_SIZE = 167_772_160  # its length in bytes; all but its first pages are a hole
+SIZE = 8192  # bytes of a log file of the store
 
 FIELDS = {
     "magic": (0, ">i"),
@@ -41,8 +38,7 @@ def entry(number: int, place: int = 0) -> dict[str, Any]:
     return [entry for entry in entries() if entry["file"] == files[number]][place]
 
 
-HIT = entry(-2, 7)
-"""The entry that is damaged: the eighth of the file before the last."""
+HIT = entry(-2, 7)  # the entry that is damaged: the eighth of the file before the last
 
 
 def _set(store: Path, at: int, form: str, value: int, hit: dict[str, Any] = HIT) -> None:

@@ -9,11 +9,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-T: Final = 1_700_000_000_000
-"""Store timestamp of the first record; each further one is 10 s later."""
+T: Final = 1_700_000_000_000  # store timestamp of the first record; each further one is 10 s later
 
-LOG_FILE: Final = 400
-"""Length of a commit-log file, bytes: three records of 111 bytes and a blank of 67."""
+LOG_FILE: Final = 400  # length of a commit-log file, bytes: three records of 111 bytes and a blank of 67
 
 SIZE: Final = 111
 PLACES: Final = (0, 111, 222, 400, 511, 622, 800, 911, 1022, 1200, 1311)
