@@ -40,21 +40,12 @@ def audit(
     on_held: Callable[[Counter[str]], None] = lambda _: None,
     **known: Any,
 ) -> Iterator[Finding]:
-    """The findings on a store, file by file; none for a healthy one.
+    """The findings on a store, or its directory with what is `known` as for `Store`, file by file; none for a healthy one.
 
-    Args:
-        store: the store, or its directory.
-        level: how much is checked; see `plan_audit`.
-        threads: number of threads; by default the number of processors, at most 4.
-        on_progress: called with the bytes of files that were read, and those of all; not at the level "quick".
-        on_signs: called with the signs that 5.x wrote to the store, before the first finding; findings that its rules
-            explain are left out.
-        on_held: called at last with the number of places where each clause held; not at the level "quick".
-        known: of a directory, as for `Store`.
-
-    Raises:
-        UsageError: an unknown level, no store, or a geometry that does not fit.
-        OSError: the store cannot be read.
+    Levels and errors are those of `plan_audit`. `threads` are by default the number of processors, at most 4. `on_progress` is called with
+    the bytes of files that were read, and those of all; not at the level "quick". `on_signs` is called with the signs that 5.x wrote to the
+    store, before the first finding; findings that its rules explain are left out. `on_held` is called at last with the number of places where
+    each clause held; not at the level "quick".
     """
     plan = plan_audit(store, level, **known)
     if level == "quick" or not plan.store.logs:  # without a log nothing that points into it can be judged

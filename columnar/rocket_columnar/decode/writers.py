@@ -321,20 +321,10 @@ def write(
     *,
     source: Path | str | None = None,
 ) -> dict[str, Path]:
-    """Writes each table to `directory/TABLE.FORMAT`, under a temporary name until all are whole.
+    """Writes each table to `directory/TABLE.FORMAT`, under a temporary name until all are whole; returns the files, in the tables' order.
 
-    Args:
-        batches: as `decode` returns them.
-        directory: created if it is missing; files of these names in it are replaced.
-        fmt: one of `FORMATS`.
-        source: path from which the batches are read; writing into that store is refused.
-
-    Returns:
-        The files by table, in the order of the tables.
-
-    Raises:
-        UsageError: an unknown format, or a directory in the store that is read.
-        OSError: a file cannot be written; then this call leaves no file behind.
+    The directory is created if it is missing; files of these names in it are replaced. UsageError for a format not in `FORMATS`, or a
+    directory in the store that is read, at `source`. OSError if a file cannot be written; then this call leaves none behind.
     """
     directory = Path(directory)
     form = _check_format(fmt, FORMATS)
@@ -367,16 +357,9 @@ def write(
 def write_stream(
     batches: Iterable[tuple[str, pa.RecordBatch]], stream: BinaryIO, fmt: str, *, name_tables: bool = False
 ) -> None:
-    """Writes JSON Lines or CSV to `stream` as the batches come.
+    """Writes JSON Lines ("jsonl") or CSV to `stream` as the batches come, as `decode` returns them.
 
-    Args:
-        batches: as `decode` returns them; of one table if `fmt` is csv.
-        stream: of bytes.
-        fmt: "jsonl" or "csv".
-        name_tables: begins each JSON object with `"table"`.
-
-    Raises:
-        UsageError: another format, or a second table in CSV.
+    `name_tables` begins each JSON object with `"table"`. UsageError for another format, or a second table in CSV.
     """
     form = _check_format(fmt, FORMATS[:2])
     writers: dict[str, _Text] = {}

@@ -236,13 +236,8 @@ class IndexBuilder:
         """Puts all entries, in order; offsets are in bytes, times in ms since the epoch.
 
         The keys are those of the messages of `topic`, or index keys (`topic#key`) without it: a list, a pyarrow array of strings or of UTF-8 in
-        binaries, or their hashes as an int32 array.
-
-        Raises:
-            UsageError: more files are needed than there are paths; the entries before that are put.
-            ValueError: the three differ in length; a key is null or not UTF-8.
-            RejectedError: the name of a file is not a Java long.
-            OSError: a file cannot be made or written, or already exists.
+        binaries, or their hashes as an int32 array. ValueError if the three differ in length, or a key is null or not UTF-8; RejectedError for
+        a file's name that is no Java long; UsageError if more files are needed than there are paths, with the entries before that put.
         """
         offsets = np.ascontiguousarray(phy_offsets, np.int64)
         times = np.ascontiguousarray(store_timestamps, np.int64)

@@ -308,15 +308,8 @@ def _decoded_time(data: bytes) -> int | None:
 class OpenFiles:
     """The index files and the commit log of a store, open to be searched; use it in a `with` block.
 
-    Args:
-        store: the store, which then knows the rest, or its directory.
-        geometry: of the index files of a directory; inferred from their content if not given.
-        commitlog: further directories of the commit log, as for `find_files`.
-
-    Raises:
-        UsageError: no store, or a geometry that cannot be inferred.
-        MalformedError: an index file that no geometry makes.
-        OSError: a file is missing or cannot be read.
+    Of a directory the geometry is inferred from the index files' content if not given, and further directories of the commit log are those of
+    `find_files`. UsageError for no store, or a geometry that cannot be inferred; MalformedError for an index file that no geometry makes.
     """
 
     def __init__(

@@ -100,10 +100,7 @@ def repair(target: Target) -> Repaired:
 def undo(store: Path) -> str:
     """Takes back the last repair of a store; returns the name of its folder, which is removed.
 
-    Raises:
-        UsageError: there is none, a broker runs, or has written to the new files.
-        FormatError: the journal is none.
-        OSError: a file cannot be moved, or the store contains links.
+    UsageError if there is none, or a broker runs, or has written to the new files; FormatError if the journal is none.
     """
     with _alone(store) as root:
         _refuse_links(root)
