@@ -3,9 +3,7 @@
 import base64
 import json
 import zlib
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from golden_truth import lines
@@ -19,49 +17,6 @@ from store_bytes import put, record
 from verb_run import Run
 
 VERB = "query"
-
-KEY = ("--topic", "AaTopic", "--key", "Aa", "--geometry", "16,200")
-
-
-def written(root: Path, messages: Iterable[tuple[list[str], dict[str, Any]]]) -> Path:
-    """A store of records with these fields, each indexed under its keys."""
-    records = b""
-    with IndexFile(root / "index" / "20260101000000000", 16, 200) as index:
-        for keys, fields in messages:
-            assert all(index.put(key, len(records), fields["store_timestamp"]) for key in keys)
-            records += record(len(records), **fields)
-    put(root, f"commitlog/{0:020}", records.ljust(1 << 15, b"\0"))
-    return root
-
-
-def message(time: int, topic: str, body: str, **properties: str) -> dict[str, Any]:
-    """The fields of a record."""
-    packed = "\2".join(f"{name}\1{value}" for name, value in properties.items()).encode()
-    return {"store_timestamp": time, "topic": topic.encode(), "body": body.encode(), "properties": packed}
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    """Two messages of two keys with one hash, and a third of another key."""
-    keys = ("AaTopic#Aa", "\u8ba2\u5355"), ("BBTopic#BB", "[red]\x1b[31mred"), ("AaTopic#x", "body")
-    return written(
-        tmp_path / "store",
-        (
-            ([key], message(T + 1000 * number, key[:7], body, KEYS=key[8:], TAGS="TagA"))
-            for number, (key, body) in enumerate(keys)
-        ),
-    )
-
-
-def test_messages_as_a_table(run: Run, store: Path) -> None:
-    code, out, err = run(store, *KEY)
-    assert (code, err) == (0, "")
-    assert all(len(line) <= 80 for line in out.splitlines()[:-1])
-    assert "2023-11-14T22:13:20.000Z" in out
-    assert "\u8ba2\u5355" in out
-    assert "\x1b" not in out
-    assert "[red]" in out
-    assert "2 messages; * marks 1 of other keys with the same hash (--exact drops them)" in out
 
 
 @pytest.mark.parametrize(
@@ -103,17 +58,16 @@ def test_times_that_are_none(text: str) -> None:
         read_time(text, "--begin")
 
 
-UNIQUE = "C000020254BF60E53B936A633EFE0001"
-"""Of a client at 192.0.2.2, process 21695, 20 days and 15:48:09.086 into a month."""
-
-
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
-    """Seventy messages of one key; the first has a client's id."""
-    first = (["T#k", f"T#{UNIQUE}"], message(T, "T", "body", KEYS="k", UNIQ_KEY=UNIQUE))
-    others = ((["T#k"], message(T + number, "T", "body", KEYS="k")) for number in range(1, 70))
-    put(tmp_path, f"many/consumequeue/T/0/{0:020}", bytes(20))
-    return written(tmp_path / "many", [first, *others])
+    """Seventy messages of one key."""
+    records = b""
+    with IndexFile(tmp_path / "many" / "index" / "20260101000000000", 16, 200) as index:
+        for time in range(T, T + 70):
+            assert index.put("T#k", len(records), time)
+            records += record(len(records), properties=b"KEYS\1k", store_timestamp=time)
+    put(tmp_path, f"many/commitlog/{0:020}", records.ljust(1 << 15, b"\0"))
+    return tmp_path / "many"
 
 
 MANY = ("--topic", "T", "--key", "k", "--geometry", "16,200")
@@ -128,26 +82,6 @@ def test_a_brokers_limit_is_told_and_all_goes_beyond_it(run: Run, many: Path) ->
     assert "there are more" not in run(many, *MANY, "--all").out
     assert "70 messages" in run(many, *MANY, "--scan").out
     assert len(json.loads(run(many, *MANY, "--all", "--begin", T + 69, "--json").out)["messages"]) == 1
-
-
-def test_a_unique_key_of_any_topic(run: Run, many: Path) -> None:
-    code, out, err = run(many, "--unique-key", UNIQUE, "--geometry", "16,200")
-    assert (code, err) == (0, "")
-    # the message was born at 2023-11-14T22:13:19.999Z; 15:48:09.086 modulo a quarter of an hour is 03:09.086
-    assert (
-        f"unique key {UNIQUE}, made by 192.0.2.2, process 21695, number 1, at 2023-11-14T22:18:09.086Z" in out
-    )
-    assert "offset ID 0A000002000008AE0000000000000000, topic T" in out  # 10.0.0.2:2222
-    answer = json.loads(run(many, "--unique-key", UNIQUE, "--geometry", "16,200", "--json").out)
-    assert (answer["unique_key"]["client_ip"], answer["unique_key"]["pid"]) == ("192.0.2.2", 21695)
-    (message,) = answer["messages"]
-    assert message["client"]["time"] == 1700000289086
-    assert message["offset_id"] == "0A000002000008AE0000000000000000"
-    assert run(many, "--unique-key", UNIQUE, "--topic", "T", "--geometry", "16,200").code == 0
-    assert run(many, "--unique-key", UNIQUE, "--scan").code == 0
-    code, out, err = run(many, "--unique-key", "mine")
-    assert (code, out) == (1, "")
-    assert err == "rocketspec: nothing found: no message has that ID (--scan reads the whole log)\n"
 
 
 def test_a_compressed_body_is_inflated(mixed: Path, run: Run) -> None:
