@@ -23,39 +23,29 @@ from rocket_reference.rules import RULES_4_9_3, Rules
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One row of the table `commit_log`: offsets and sizes in bytes, times in ms since the epoch.
+    """One row of the table `commit_log`: offsets and sizes in bytes, times in ms since the epoch."""
 
-    Attributes:
-        phy_offset: the recorded physical offset, which need not be where the record is.
-        size: total size of the record.
-        body: the stored bytes, compressed if sys_flag has the bit for it.
-        body_crc: the stored checksum as an unsigned number, 0 .. 2^32-1.
-        crc_ok: whether the body has that checksum; an empty body always does, as 4.9.3 does not look.
-        born_host: '1.2.3.4:port' or '[::1]:port'; store_host likewise.
-        keys: the property KEYS, None when there is none; tags and uniq_key likewise.
-        tags_code: what a healthy dispatch gives: the hash of the tags, or the delivery time under
-            SCHEDULE_TOPIC_XXXX; None where the delay level there is no number, which 4.9.3 refuses.
-    """
-
-    phy_offset: int
-    size: int
+    phy_offset: int  # the recorded physical offset, which need not be where the record is
+    size: int  # total size of the record
     topic: str
     queue_id: int
     queue_offset: int
     sys_flag: int
     flag: int
     born_timestamp: int
-    born_host: str
+    born_host: str  # '1.2.3.4:port' or '[::1]:port'; store_host likewise
     store_timestamp: int
     store_host: str
     reconsume_times: int
     prepared_transaction_offset: int
-    body: bytes
-    body_crc: int
-    crc_ok: bool
-    keys: str | None
+    body: bytes  # the stored bytes, compressed if sys_flag has the bit for it
+    body_crc: int  # the stored checksum as an unsigned number, 0 .. 2^32-1
+    crc_ok: bool  # whether the body has that checksum; an empty body always does, as 4.9.3 does not look
+    keys: str | None  # the property KEYS, None when there is none; tags and uniq_key likewise
     uniq_key: str | None
     tags: str | None
+    # what a healthy dispatch gives: the hash of the tags, or the delivery time under SCHEDULE_TOPIC_XXXX; None where the delay
+    # level there is no number, which 4.9.3 refuses
     tags_code: int | None
     properties: Mapping[str, str]
 

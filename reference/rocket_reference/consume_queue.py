@@ -24,17 +24,11 @@ _UNIT: Final = Struct(QUEUE_UNIT.struct_format)
 
 @dataclass(frozen=True, slots=True)
 class QueueUnit:
-    """One unit (CQ-UNIT-1).
+    """One unit (CQ-UNIT-1)."""
 
-    Attributes:
-        phy_offset: physical offset of the record, bytes.
-        size: length of the record, bytes.
-        tags_code: hash of TAGS, delivery time in ms, or the address of an ext unit (CQ-TAGS-1 .. -3).
-    """
-
-    phy_offset: int
-    size: int
-    tags_code: int
+    phy_offset: int  # physical offset of the record, bytes
+    size: int  # length of the record, bytes
+    tags_code: int  # hash of TAGS, delivery time in ms, or the address of an ext unit (CQ-TAGS-1 .. -3)
 
     @property
     def pre_blank(self) -> bool:

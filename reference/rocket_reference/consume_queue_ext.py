@@ -29,19 +29,12 @@ MAX_ADDRESS: Final = I32_MIN - 1
 
 @dataclass(frozen=True, slots=True)
 class ExtUnit:
-    """One ext unit (CQ-EXT-1).
+    """One ext unit (CQ-EXT-1)."""
 
-    Attributes:
-        size: its length as stored, bytes: the next unit begins so much further on.
-        tags_code: hash of TAGS, or delivery time in ms.
-        store_timestamp: store timestamp of the record, ms since the epoch.
-        bit_map: the filter's bytes; empty where the stored length is 0 or less.
-    """
-
-    size: int
-    tags_code: int
-    store_timestamp: int
-    bit_map: bytes
+    size: int  # its length as stored, bytes: the next unit begins so much further on
+    tags_code: int  # hash of TAGS, or delivery time in ms
+    store_timestamp: int  # store timestamp of the record, ms since the epoch
+    bit_map: bytes  # the filter's bytes; empty where the stored length is 0 or less
 
 
 def is_ext_address(tags_code: int) -> bool:

@@ -37,17 +37,11 @@ _NO_ADDRESS: Final = 1  # a number that is not an ext address
 
 @dataclass(frozen=True, slots=True)
 class QueueBounds:
-    """The bounds of a queue.
+    """The bounds of a queue."""
 
-    Attributes:
-        min: least logical offset that a get answers.
-        max: logical offset that the next put gets.
-        max_physic_offset: end of the record of the last unit, bytes; -1 before there was any.
-    """
-
-    min: int
-    max: int
-    max_physic_offset: int
+    min: int  # least logical offset that a get answers
+    max: int  # logical offset that the next put gets
+    max_physic_offset: int  # end of the record of the last unit, bytes; -1 before there was any
 
 
 class ConsumeQueue:

@@ -23,25 +23,16 @@ _ENTRY: Final = Struct(INDEX_ENTRY.struct_format)
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """One entry, with what follows from it.
+    """One entry, with what follows from it."""
 
-    Attributes:
-        entry: its number, from 1 (IDX-ENT-1).
-        slot: key_hash mod S: the slot whose chain it belongs to (IDX-HASH-3).
-        key_hash: the key hash as stored; below 0 only where damaged.
-        phy_offset: physical offset of the record, bytes.
-        time_diff: whole seconds from the header's begin at the moment of the put.
-        prev_entry: number of the entry before it in the chain; 0 ends it.
-        store_timestamp: begin_timestamp + 1000 * time_diff, ms: what a select takes it for (IDX-SEL-4),
-            too early by less than a second, and for entry 1 of a seeded file too late (IDX-PUT-8).
-    """
-
-    entry: int
-    slot: int
-    key_hash: int
-    phy_offset: int
-    time_diff: int
-    prev_entry: int
+    entry: int  # its number, from 1 (IDX-ENT-1)
+    slot: int  # key_hash mod S: the slot whose chain it belongs to (IDX-HASH-3)
+    key_hash: int  # the key hash as stored; below 0 only where damaged
+    phy_offset: int  # physical offset of the record, bytes
+    time_diff: int  # whole seconds from the header's begin at the moment of the put
+    prev_entry: int  # number of the entry before it in the chain; 0 ends it
+    # begin_timestamp + 1000 * time_diff, ms: what a select takes it for (IDX-SEL-4), too early by less than a second, and for
+    # entry 1 of a seeded file too late (IDX-PUT-8)
     store_timestamp: int
 
 

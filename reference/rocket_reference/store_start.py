@@ -37,38 +37,25 @@ from rocket_reference.store_checkpoint import StoreCheckpoint
 
 @dataclass(frozen=True, slots=True)
 class StoreConfig:
-    """The settings of a broker on which the bytes depend; the defaults of 4.9.3.
+    """The settings of a broker on which the bytes depend; the defaults of 4.9.3."""
 
-    Attributes:
-        commit_log_file_size: `mappedFileSizeCommitLog`, bytes.
-        queue_file_size: `mappedFileSizeConsumeQueue`, bytes, rounded up to whole units.
-        ext_file_size: `mappedFileSizeConsumeQueueExt`, bytes; None: `enableConsumeQueueExt` is false.
-        hash_slot_num: `maxHashSlotNum`.
-        index_num: `maxIndexNum`.
-        message_index_enable: whether messages are indexed.
-        message_index_safe: whether recovery goes back to the checkpoint's index time too.
-        check_crc_on_recover: whether recovery compares bodies with their checksums.
-        multi_dispatch: `enableMultiDispatch`.
-        lmq: `enableLmq`.
-        slave: `brokerRole` SLAVE with a `brokerId` above 0.
-        duplication: `duplicationEnable`: dispatch only up to the confirm offset, which is -1 (STORE-18).
-        commit_log_paths: several directories of the commit log, below the root; none is `commitlog` alone (STORE-17).
-        read_only_paths: further ones that get no new file; they count only beside several directories.
-    """
-
-    commit_log_file_size: int = 1 << 30
-    queue_file_size: int = 300_000 * 20
+    commit_log_file_size: int = 1 << 30  # `mappedFileSizeCommitLog`, bytes
+    queue_file_size: int = 300_000 * 20  # `mappedFileSizeConsumeQueue`, bytes, rounded up to whole units
+    # `mappedFileSizeConsumeQueueExt`, bytes; None: `enableConsumeQueueExt` is false
     ext_file_size: int | None = None
-    hash_slot_num: int = 5_000_000
-    index_num: int = 20_000_000
-    message_index_enable: bool = True
-    message_index_safe: bool = False
-    check_crc_on_recover: bool = True
-    multi_dispatch: bool = False
-    lmq: bool = False
-    slave: bool = False
+    hash_slot_num: int = 5_000_000  # `maxHashSlotNum`
+    index_num: int = 20_000_000  # `maxIndexNum`
+    message_index_enable: bool = True  # whether messages are indexed
+    message_index_safe: bool = False  # whether recovery goes back to the checkpoint's index time too
+    check_crc_on_recover: bool = True  # whether recovery compares bodies with their checksums
+    multi_dispatch: bool = False  # `enableMultiDispatch`
+    lmq: bool = False  # `enableLmq`
+    slave: bool = False  # `brokerRole` SLAVE with a `brokerId` above 0
+    # `duplicationEnable`: dispatch only up to the confirm offset, which is -1 (STORE-18)
     duplication: bool = False
+    # several directories of the commit log, below the root; none is `commitlog` alone (STORE-17)
     commit_log_paths: tuple[str, ...] = ()
+    # further ones that get no new file; they count only beside several directories
     read_only_paths: tuple[str, ...] = ()
 
 

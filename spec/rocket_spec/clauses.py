@@ -42,28 +42,18 @@ class JavaSource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One clause of SPEC.md.
+    """One clause of SPEC.md."""
 
-    Attributes:
-        id: the clause's id, `IDX-PUT-5`.
-        level: "MUST", "OBSERVED" or "UNSPECIFIED".
-        since: oldest compared release that has the behaviour, "3.2.6".
-        evidence: "case", "golden" or, for UNSPECIFIED only, "none".
-        golden: node id of the test that shows it, where the evidence is golden; else None. In brackets are names of scripts that a
-            real store ran, parted by semicolons; `*` stands for any text.
-        source: Java class, member and lines at 4.9.3, as the document writes them.
-        text: the clause's text in Markdown, examples included.
-        line: line number of the heading in SPEC.md, from 1.
-    """
-
-    id: str
-    level: str
-    since: str
-    evidence: str
+    id: str  # the clause's id, `IDX-PUT-5`
+    level: str  # "MUST", "OBSERVED" or "UNSPECIFIED"
+    since: str  # oldest compared release that has the behaviour, "3.2.6"
+    evidence: str  # "case", "golden" or, for UNSPECIFIED only, "none"
+    # node id of the test that shows it, where the evidence is golden; else None. In brackets are names of scripts that a real
+    # store ran, parted by semicolons; `*` stands for any text
     golden: str | None
-    source: str
-    text: str
-    line: int
+    source: str  # Java class, member and lines at 4.9.3, as the document writes them
+    text: str  # the clause's text in Markdown, examples included
+    line: int  # line number of the heading in SPEC.md, from 1
 
     @property
     def family(self) -> str:

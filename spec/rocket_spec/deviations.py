@@ -10,23 +10,14 @@ StorePart = Literal["log", "queue", "index", "checkpoint", ""]
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """A value that differs from what 4.9.3 writes.
+    """A value that differs from what 4.9.3 writes."""
 
-    Attributes:
-        field: what was compared, such as `unit 12 size`.
-        found: its value.
-        expected: the value that 4.9.3 writes, or what it would be in words.
-        record: physical offset of the record behind it; None without one.
-        count: number of places, of which this is the first.
-        allowed: why 4.9.3 may leave it so after a start, in words; empty if it never does.
-    """
-
-    field: str
-    found: object
-    expected: object
-    record: int | None = None
-    count: int = 1
-    allowed: str = ""
+    field: str  # what was compared, such as `unit 12 size`
+    found: object  # its value
+    expected: object  # the value that 4.9.3 writes, or what it would be in words
+    record: int | None = None  # physical offset of the record behind it; None without one
+    count: int = 1  # number of places, of which this is the first
+    allowed: str = ""  # why 4.9.3 may leave it so after a start, in words; empty if it never does
 
 
 class AuditFinding(Protocol):

@@ -47,22 +47,14 @@ _CODES: Final = {"i8": "b", "i16": "h", "i32": "i", "i64": "q"}
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a layout.
+    """One field of a layout."""
 
-    Attributes:
-        name: our name, snake case, as in the tables and the .ksy files.
-        type: "i8", "i16", "i32", "i64", or "bytes" where the length varies.
-        offset: byte offset from the start of the structure; None after a field of varying length.
-        java: the name that 4.9.3's source uses.
-        doc: what it holds, with its unit.
-    """
-
-    name: str
-    type: str
-    offset: int | None
-    java: str
+    name: str  # our name, snake case, as in the tables and the .ksy files
+    type: str  # "i8", "i16", "i32", "i64", or "bytes" where the length varies
+    offset: int | None  # byte offset from the start of the structure; None after a field of varying length
+    java: str  # the name that 4.9.3's source uses
     clause: str
-    doc: str
+    doc: str  # what it holds, with its unit
 
     @property
     def size(self) -> int | None:
@@ -72,16 +64,13 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A structure: its fields in file order.
-
-    Attributes:
-        fixed: the leading fields whose offset and length are fixed.
-        size: total length in bytes; of the leading fixed part where later fields vary in length.
-    """
+    """A structure: its fields in file order."""
 
     name: str
     fields: tuple[Field, ...]
+    # the leading fields whose offset and length are fixed
     fixed: tuple[Field, ...] = field(init=False, repr=False, compare=False)
+    # total length in bytes; of the leading fixed part where later fields vary in length
     size: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

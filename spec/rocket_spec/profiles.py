@@ -17,25 +17,18 @@ GROUND: Final = "4.9.3"  # the release that SPEC.md describes
 
 @dataclass(frozen=True, slots=True)
 class ReleaseDifference:
-    """Behaviour of some releases that replaces one or more clauses.
+    """Behaviour of some releases that replaces one or more clauses."""
 
-    Attributes:
-        clauses: the ids, the one that it is about first.
-        rules: the parameters of the reference that make it do the same, none if nothing that it runs differs.
-        source: Java class, method and lines at `at`.
-        at: the release of these lines.
-        evidence: a case that shows it, or how it was seen.
-        start: what a start of them does differently, for who predicts it: `dispatches`, `recovers_from` and `most_files`.
-    """
-
-    clauses: tuple[str, ...]
+    clauses: tuple[str, ...]  # the ids, the one that it is about first
     first: str
     last: str
+    # the parameters of the reference that make it do the same, none if nothing that it runs differs
     rules: Mapping[str, Any]
-    source: str
-    at: str
-    evidence: str
+    source: str  # Java class, method and lines at `at`
+    at: str  # the release of these lines
+    evidence: str  # a case that shows it, or how it was seen
     text: str
+    # what a start of them does differently, for who predicts it: `dispatches`, `recovers_from` and `most_files`
     start: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def holds(self, version: str) -> bool:
