@@ -70,6 +70,12 @@ def remove(path: Path) -> None:
     shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
+def unmount(path: Path) -> None:
+    """A link in the place of a file or folder, to a disk that is not mounted."""
+    remove(path)
+    path.symlink_to(f"/mnt/gone/{path.name}")
+
+
 def rename(path: Path, suffix: str) -> None:
     path.rename(path.with_name(f"{path.name}{suffix}"))
 
@@ -252,7 +258,10 @@ _OF_STORES: Final[dict[str, Callable[..., object]]] = {
     "move": lambda store, name, to: (store / name).rename(store / to),
 }
 _OF_PATHS: Final[dict[str, Callable[..., object]]] = {
-    **{one.__name__: one for one in (halve, remove, rename, pack, tear, body_bit, foreign_log, later_magic)},
+    **{
+        one.__name__: one
+        for one in (halve, remove, unmount, rename, pack, tear, body_bit, foreign_log, later_magic)
+    },
     "touch": Path.touch,
     "mkdir": Path.mkdir,
     "truncate": lambda path, size: os.truncate(path, int(size)),

@@ -165,6 +165,8 @@ def content_hash(store: Path) -> str:
             continue
         if path.is_file():
             digest.update(f"{name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+        elif path.is_symlink():
+            digest.update(f"{name} -> {path.readlink()}".encode())
         elif not any(path.iterdir()):
             digest.update(f"{name}/".encode())
     return digest.hexdigest()[:12]

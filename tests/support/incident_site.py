@@ -154,7 +154,7 @@ class Site(ExitStack):
                 broker = self._slave
                 config |= {"brokerRole": "SLAVE", "brokerId": "1", "namesrvAddr": driver.namesrv}
             shutil.rmtree(broker.store, ignore_errors=True)
-            shutil.copytree(store, broker.store)
+            shutil.copytree(store, broker.store, symlinks=True)
             config |= {
                 name: ",".join(f"{broker.folder}/{path}" for path in config[name].split(","))
                 for name in _LOG_PATHS

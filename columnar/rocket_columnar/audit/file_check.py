@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
@@ -13,8 +14,8 @@ from rocket_spec.layout import EXT_END_MARK, INDEX_ENTRY, INDEX_HEADER, INDEX_SL
 
 from rocket_columnar.audit.checkpoint_check import ENTRIES_CUT_OFF
 from rocket_columnar.decode import Where, decode
-from rocket_columnar.facts import Store
-from rocket_columnar.findings import Finding, check_names, finding, strange, unread_findings
+from rocket_columnar.facts import BLOCKED, Store
+from rocket_columnar.findings import Finding, Remedy, check_names, finding, strange, unread_findings
 from rocket_columnar.formats import clean_utf8, parse_int, parse_long, tags_code
 from rocket_columnar.index import IndexHeader
 from rocket_columnar.log import StoredRecords
@@ -22,6 +23,7 @@ from rocket_columnar.store import (
     MODE_OFF,
     NO_ENTRY,
     NO_NUMBER,
+    NO_TARGET,
     OTHER_QUEUE,
     StoreFile,
     Unreadable,
@@ -32,8 +34,17 @@ from rocket_columnar.store import (
     usual_size,
 )
 
+_ASIDE: Final[Remedy] = "aside"
+_LINK: Final[Remedy] = "link"
+_RESTORE: Final = "mount or restore what it leads to before the start"
 _NAMED: Final = re.compile(r"\.?([0-9]{20})\..+")
 _DIGITS: Final = 17  # of an index file's name
+_FOLDERS: Final = {
+    "commitlog": "log.gap",
+    "consumequeue": "queue.missing_unit",
+    "index": "index.missing_key",
+}
+"""The code of a finding on something else in the place of a folder."""
 _EXT_FREE: Final = 4  # bytes at the end of an ext file that its units leave free
 
 
@@ -42,7 +53,11 @@ def planned(store: Store) -> tuple[Finding, ...]:
     skipped = list(store.skipped)
     if store.path is not None and (store.path / "lock").is_dir():
         skipped.append(("lock", Unreadable("a directory")))
-    found = [*filter(None, (_stray(store, *skip) for skip in skipped)), *unread_findings(skipped)]
+    found = [
+        *map(partial(_blocked, store), store.blocked),
+        *filter(None, (_stray(store, *skip) for skip in skipped)),
+        *unread_findings(skipped),
+    ]
     error = store.geometry_fault
     first = store.indexes[0][0] if store.indexes else None
     if isinstance(error, MalformedError) and first is not None:
@@ -54,6 +69,20 @@ def planned(store: Store) -> tuple[Finding, ...]:
     ):
         found.append(finding("index.geometry", first.name, None, str(error).removeprefix(f"{first.path}: ")))
     return tuple(found)
+
+
+def _blocked(store: Store, name: str) -> Finding:
+    """The finding on something else in the place of a folder."""
+    known: dict[str, Any] = {}
+    found = "a file, expected a folder"
+    if store.blocked[name]:
+        found, known = _no_target(store, name), {"cure": _RESTORE, "remedy": _LINK}
+    return finding(_FOLDERS[name], name, None, f"found {found}: {BLOCKED[name]}", severity="error", **known)
+
+
+def _no_target(store: Store, name: str) -> str:
+    """A symbolic link to nothing, in words."""
+    return NO_TARGET if store.path is None else f"{NO_TARGET} ({(store.path / name).readlink()})"
 
 
 def _own_name(store: Store, name: str) -> str:
@@ -80,15 +109,16 @@ def _stray(store: Store, name: str, reason: str) -> Finding | None:
     `reason` is why the listing skipped it. Source: `MappedFileQueue.doLoad` 161-184, whatever a folder holds; `IndexService.load` 62-90.
     """
     folder, below, _ = name.partition("/")
+    cure, remedy = "move it away while the broker is down", _ASIDE
+    if reason == NO_TARGET:
+        reason, cure, remedy = _no_target(store, name), _RESTORE, _LINK
     if not below or isinstance(reason, Unreadable) or reason == OTHER_QUEUE:
         return None
     if folder == "index":
         if reason == NO_NUMBER:
             return None
         text = f"found {reason}, expected an index file: a broker loads neither this file nor any whose name sorts after it"
-        return finding(
-            "index.size", name, None, text, cure="move it away while the broker is down", remedy="aside"
-        )
+        return finding("index.size", name, None, text, cure=cure, remedy=remedy)
     if folder == "batchconsumequeue" and store.path is not None and (store.path / name).is_dir():
         return None  # 5.x passes over folders
     if reason in (NO_ENTRY, MODE_OFF):
@@ -98,12 +128,12 @@ def _stray(store: Store, name: str, reason: str) -> Finding | None:
         )
     is_log = folder == "commitlog" or folder.startswith("dledger-")
     code, place = ("log.gap", "the commit log") if is_log else ("queue.size", "a queue")
-    what, cure = "a file whose name is not a number", "move it away while the broker is down"
-    if reason != NO_NUMBER:
-        what, cure = reason, f"{cure}, and restore the file that had this name"
+    what = "a file whose name is not a number" if reason == NO_NUMBER else reason
+    if reason != NO_NUMBER and remedy == _ASIDE:
+        cure += ", and restore the file that had this name"
     text = f"found {what} among the files of {place}: a broker refuses to start"
     own_name = _own_name(store, name) if is_log and reason == NO_NUMBER else ""
-    return finding(code, name, None, text, cure=cure, remedy="aside", own_name=own_name)
+    return finding(code, name, None, text, cure=cure, remedy=remedy, own_name=own_name)
 
 
 def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:

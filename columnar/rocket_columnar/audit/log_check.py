@@ -13,7 +13,16 @@ from rocket_columnar.audit.file_check import planned
 from rocket_columnar.audit.file_survey import QueueSurvey
 from rocket_columnar.audit.ranges import MOST, Frames, Queue, RangeResult, Steps
 from rocket_columnar.facts import Store
-from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding, is_usual_end, strange
+from rocket_columnar.findings import (
+    Finding,
+    check_log_files,
+    finding,
+    gap_finding,
+    is_usual_end,
+    lacks_zeros,
+    log_length,
+    strange,
+)
 from rocket_columnar.formats import (
     Record,
     body_begin,
@@ -31,7 +40,7 @@ from rocket_columnar.log import (
     dispatch_stop,
     property_crc_matches,
 )
-from rocket_columnar.store import StoreFile, by_queue, read_at, usual_size
+from rocket_columnar.store import StoreFile, by_queue, read_at
 
 _STEP: Final = 60_000  # ms; less is a clock that is kept right
 _FOREIGN: Final = 0.9
@@ -67,7 +76,7 @@ def check_log(  # noqa: C901 - one kind of finding after the other
     ]
     for found in dict.fromkeys(filter(None, owners)):
         report(found)
-    usual = usual_size(store.log_sizes)
+    usual = log_length(store.logs, store.log_sizes) if store.logs else 0
     for number, gap in gaps:
         file, size = store.logs[number], store.log_sizes[number]
         if is_usual_end(file, size, gap.begin - file.base_offset, usual):
@@ -77,7 +86,8 @@ def check_log(  # noqa: C901 - one kind of finding after the other
     for number in range(last):
         if number not in gone:
             held = [gap for where, gap in gaps if where == number]
-            size = min(store.log_sizes[number], usual or store.log_sizes[number])  # more is named for itself
+            size = store.log_sizes[number]  # another length is named for itself
+            size = usual if size > usual or lacks_zeros(store.logs[number], size, usual, store.end) else size
             _check_end(store.logs[number], size, ends.get(number, 0), held, report)
     if newest is not None and newest.last is not None:
         found_torn = torn_end(store.logs[last], *newest.last, live=store.live)

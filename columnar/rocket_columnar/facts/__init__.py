@@ -2,6 +2,7 @@
 
 from rocket_columnar.facts.files import State
 from rocket_columnar.facts.store import (
+    BLOCKED,
     FORGOTTEN,
     NOT_LISTED,
     Refusal,

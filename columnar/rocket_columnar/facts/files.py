@@ -15,7 +15,7 @@ from rocket_spec.layout import RECORD_MAGICS, Geometry
 
 from rocket_columnar.formats import HEAD_SIZE, FixedFields, fixed_fields
 from rocket_columnar.index import GeometryGuess, IndexHeader, read_headers, resolve_by_records, resolve_some
-from rocket_columnar.log import Tail, log_tail
+from rocket_columnar.log import Tail, log_tail, zeros_after
 from rocket_columnar.store import (
     KINDS,
     BrokerConf,
@@ -315,9 +315,16 @@ class Files:
 
     @property
     def log_breaks(self) -> list[tuple[int, int]]:
-        """The end of one file and the begin of the next, physical offsets, where those differ."""
+        """The end of one file and the begin of the next, physical offsets, where those differ; not where only zeros follow the log's end."""
         begins = (file.base_offset for file in self.logs[1:])
-        return [(end, begin) for end, begin in zip(self.log_ends, begins, strict=False) if end != begin]
+        breaks = [(end, begin) for end, begin in zip(self.log_ends, begins, strict=False) if end != begin]
+        return [
+            (end, begin) for end, begin in breaks if not self.end < end < begin or not self._ends_in_zeros
+        ]
+
+    @cached_property
+    def _ends_in_zeros(self) -> bool:
+        return zeros_after(self.logs, self.end)
 
     @property
     def begin(self) -> int:

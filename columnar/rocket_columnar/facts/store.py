@@ -9,7 +9,7 @@ such as the prediction of a start, is kept here too (`Store.once`), so that it i
     release     signs, keys
     state       holder, state, live, clean
     settings    conf, config(table), config_refusal, refusal, listed_topics, kept_topics, unlisted, is_deleted(topic), forgotten,
-                light, multi_dispatch, delays
+                light, multi_dispatch, delays, blocked
     a start     checkpoint_times, dispatched_again_from, indexed_from(dispatched_from)
 """
 
@@ -289,6 +289,16 @@ FORGOTTEN: Final = {
 Source: `ConsumerManageProcessor.queryConsumerOffset` 137-150 and the client's `RebalancePushImpl.computePullFromWhereWithException`.
 """
 
+BLOCKED: Final = {
+    "commitlog": "the broker starts with an empty log, deletes all queues, and stores no message",
+    "consumequeue": "the broker makes no queue, delivers no message, and stores none",
+    "index": "the broker makes no index file, and delivers no message that is stored after the start",
+}
+"""Consequences of a start where something else is in the place of a folder, as the real broker shows them.
+
+Source: `ConsumeQueue.putMessagePositionInfoWrapper` 386-432 and `IndexService.retryGetAndCreateIndexFile` 258-280.
+"""
+
 NOT_LISTED: Final = (
     LIGHT,
     "RMQ_SYS_",
@@ -470,6 +480,16 @@ class Store(Files):
             if min((begin for begin in begins if begin is not None), default=0) == self.log_ends[-1]:
                 return folder.parent.name.removeprefix(MEMBER)
         return None
+
+    @cached_property
+    def blocked(self) -> dict[str, bool]:
+        """The folders in whose place something else is, and whether that is a symbolic link to nothing."""
+        if self.path is None:
+            return {}
+        places = ((name, self.path / name) for name in BLOCKED if name != "commitlog" or self.has_own_log)
+        return {
+            name: path.is_symlink() for name, path in places if os.path.lexists(path) and not path.is_dir()
+        }
 
     @property
     def has_no_log(self) -> bool:

@@ -22,7 +22,7 @@ from rocket_spec.layout import (
 
 from rocket_columnar.findings.forms import Finding, Remedy, finding
 from rocket_columnar.formats import Record, body_matches, is_blank, parse_record
-from rocket_columnar.log import Gap, misplaced
+from rocket_columnar.log import Gap, misplaced, zeros_after
 from rocket_columnar.store import StoreFile, Unreadable, read_at
 
 _HEAD: Final = struct.Struct(">ii20xq")
@@ -30,28 +30,30 @@ _ENTRY: Final = struct.Struct(ENTRY.struct_format)
 _LONGEST_ARRAY: Final = (1 << 31) - 3  # bytes, of a JVM's arrays
 
 
+def log_length(files: Sequence[StoreFile], sizes: Sequence[int]) -> int:
+    """The length that log files should have: that of most, or the distance of their names where all lengths differ."""
+    usual, _ = Counter(sizes).most_common(1)[0]
+    all_differ = len(files) > 1 and len(set(sizes)) == len(sizes)
+    return (_step(files) if all_differ else 0) or usual
+
+
 def check_log_files(
-    files: Sequence[StoreFile],
-    sizes: Sequence[int],
-    report: Callable[[Finding], None],
-    *,
-    end: int | None = None,
+    files: Sequence[StoreFile], sizes: Sequence[int], report: Callable[[Finding], None], *, end: int
 ) -> None:
-    """Checks that all files have one length, and each begins where the one before it ends; `end` is the log's, if it is known."""
+    """Checks that all files have one length, and each begins where the one before it ends; `end` is the log's."""
     if not files:
         return
-    usual, _ = Counter(sizes).most_common(1)[0]
-    if len(files) > 1 and len(set(sizes)) == len(sizes):
-        usual = _step(files) or usual
+    usual = log_length(files, sizes)
     begins = {file.base_offset for file in files}
     for file, size in zip(files, sizes, strict=True):
         if size != usual:
             stop = file.base_offset + usual
-            unread = usual < size and (stop in begins or (end or stop + 1) <= stop)
+            unread = usual < size and (stop in begins or end <= stop)
             text = f"found a file of {size:,} bytes, expected {usual:,} as in the other log files: a broker refuses to start"
-            unused = end is not None and not size and file.base_offset >= end and not file.framed
+            unused = not size and file.base_offset >= end and not file.framed
+            zeros = lacks_zeros(file, size, usual, end)
             values, place = Deviation("length", size, usual), (file.name, min(size, usual))
-            cure: Remedy = "aside" if unused else "trim" if unread else "replica"
+            cure: Remedy = "aside" if unused else "trim" if unread or zeros else "replica"
             clause = "LOG-FILE-1"
             report(
                 finding(
@@ -60,11 +62,32 @@ def check_log_files(
             )
     check_names(files, report, "log.position", "LOG-FILE-1")
     for before, file in pairwise(files):
-        end = before.base_offset + usual
-        if file.base_offset > end:
-            text = f"no file holds physical offsets {end:,} to {file.base_offset:,}: their messages are lost"
-            values = Deviation("base offset", file.base_offset, end)
-            report(finding("log.gap", file.named(end), None, text, deviation=values))
+        stop = before.base_offset + usual
+        if file.base_offset > stop:
+            report(_gap_between(files, before.named(stop), stop, file, end))
+
+
+def _gap_between(files: Sequence[StoreFile], name: str, stop: int, file: StoreFile, end: int) -> Finding:
+    """The finding on log files that are missing before a file, the first of them one of a name."""
+    if end < stop and zeros_after(files, end):
+        text = f"found a file of zeros, which begins {file.base_offset - end:,} bytes after the log's end: no message is lost, and a start deletes it"
+        return finding(
+            "log.gap", file.name, None, text, severity="note", cure="none needed: a start deletes it"
+        )
+    text = f"no file holds physical offsets {stop:,} to {file.base_offset:,}: their messages are lost"
+    return finding("log.gap", name, None, text, deviation=Deviation("base offset", file.base_offset, stop))
+
+
+def lacks_zeros(file: StoreFile, size: int, usual: int, end: int) -> bool:
+    """Whether a log file of less than the usual length lacks nothing but zeros: of the last one those after the log's end, else those after its blank."""
+    if not 0 < size < usual or file.framed:
+        return False
+    if file.base_offset < end <= file.base_offset + size:
+        return not _any_byte(file, end - file.base_offset, size)
+    with file.open() as reader:
+        last = reader.last_nonzero(0, size) or 0
+    begin = last + 1 - BLANK.size
+    return begin >= 0 and is_blank(read_at(file, begin, BLANK.size), 0, usual - begin)
 
 
 def check_names(

@@ -8,6 +8,7 @@ from rocket_columnar.log.frame_walk import (
     Walk,
     log_tail,
     misplaced,
+    zeros_after,
 )
 from rocket_columnar.log.queues import (
     RECOVERED_FILES,

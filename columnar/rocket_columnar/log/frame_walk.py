@@ -416,6 +416,15 @@ def log_tail(files: Sequence[StoreFile]) -> Tail:
     return Tail(tuple(there), tuple(sizes), tuple(filled), begin, None)
 
 
+def zeros_after(files: Sequence[StoreFile], end: int) -> bool:
+    """Whether log files hold nothing but zeros from a physical offset on; an OSError if one cannot be read."""
+    for file in files:
+        with file.open() as reader:
+            if reader.first_nonzero(max(end - file.base_offset, 0), reader.size) is not None:
+                return False
+    return True
+
+
 def _end(file: StoreFile) -> tuple[int, int] | None:
     """Physical offset after the last record of a file and the newest store timestamp near it, or None."""
     with file.open() as reader:

@@ -13,7 +13,7 @@ from rocket_spec.layout import DEFAULT_GEOMETRY, QUEUE_UNIT, Geometry
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, check_log_files, unread_findings
 from rocket_columnar.index import plain, read_headers
-from rocket_columnar.log import KeyRules
+from rocket_columnar.log import KeyRules, log_tail
 from rocket_columnar.rebuild.broker_rules import BrokerRules, has_tag_keys
 from rocket_columnar.rebuild.dispatched_columns import Dispatched
 from rocket_columnar.store import KINDS, StoreFile, open_reader, usual_size
@@ -127,7 +127,8 @@ class RebuildPlan:
     def missing_files(self) -> list[Finding]:
         """Files that cannot be read, and log files that are missing between the others; a rebuild continues without them."""
         unread, found = unread_findings(self.skipped), list[Finding]()
-        check_log_files(self.logs, [file.size() for file in self.logs], found.append)
+        sizes = [file.size() for file in self.logs]
+        check_log_files(self.logs, sizes, found.append, end=log_tail(self.logs).end)
         names = {finding.file for finding in unread}
         gaps = (finding for finding in found if finding.code == "log.gap" and finding.file not in names)
         return [*unread, *gaps]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +25,7 @@ from rocket_columnar.rebuild import (
     write_parts,
 )
 from rocket_columnar.report import AuditReport, messages_in
-from rocket_columnar.restart import Restart
+from rocket_columnar.restart import Restart, restarts
 from rocket_columnar.store import BrokerConf, StoreFile, WorkDone
 
 _COMPARED: Final = ("consumer.", "delay.", "topic.", "transaction.")
@@ -162,15 +162,16 @@ def rebuilt(target: Target, roots: Sequence[Finding], gone: Collection[str], new
     of_queues = [root for root in roots if root.remedy == "queues"]
     if not of_index and not of_queues:
         return Moves()
-    plan, unknown = _write(target, new)
+    store = target.look()
+    made = restarts(store)[0].made if any(root.remedy == "topics" for root in roots) else {}
+    plan, unknown = _write(store, new, made)
     index = _index(plan, of_index, gone, new / "index") if of_index else Moves()
-    queues = _queues(plan, of_queues, new, unknown) if of_queues else Moves()
+    queues = _queues(plan, of_queues, new, unknown, made) if of_queues else Moves()
     return Moves(index.away + queues.away, index.into + queues.into)
 
 
-def _write(target: Target, new: Path) -> tuple[RebuildPlan, set[str]]:
-    """Rebuilds all index files and queues; returns the folders of queues whose places are unknown, too."""
-    store = target.look()
+def _write(store: Store, new: Path, made: Collection[str]) -> tuple[RebuildPlan, set[str]]:
+    """Rebuilds all index files and queues, also those of the topics that a start makes; returns the folders of queues whose places are unknown, too."""
     inferred = store.geometry is not None
     if store.conf is None and not (inferred and store.queues):
         raise UsageError(
@@ -178,6 +179,8 @@ def _write(target: Target, new: Path) -> tuple[RebuildPlan, set[str]]:
             "--broker-conf FILE"
         )
     plan = plan_rebuild(store)
+    kept = plan.rules.kept
+    plan = replace(plan, rules=plan.rules._replace(kept=None if kept is None else kept.union(made)))
     scratch = new.with_name("scratch")
     scratch.mkdir()
     dispatched, left_out = write_parts(plan, new, scratch, WorkDone(None))
@@ -186,8 +189,10 @@ def _write(target: Target, new: Path) -> tuple[RebuildPlan, set[str]]:
     return plan, {f"consumequeue/{queue.topic}/{queue.queue_id}" for queue in unknown}
 
 
-def _queues(plan: RebuildPlan, found: Sequence[Finding], new: Path, unknown: set[str]) -> Moves:
-    """Queue files that a finding names, or that have units which a finding misses, if they differ from the log."""
+def _queues(
+    plan: RebuildPlan, found: Sequence[Finding], new: Path, unknown: set[str], made: Collection[str]
+) -> Moves:
+    """Queue files that a finding names, or that have units which a finding misses, if they differ from the log, and those of topics that are `made`."""
     own = {file.name: file for file in plan.files if file.kind == "queue"}
     named = {root.file for root in found}
     lacking: dict[str, list[tuple[int, int]]] = {}
@@ -201,6 +206,7 @@ def _queues(plan: RebuildPlan, found: Sequence[Finding], new: Path, unknown: set
         begin = int(path.name) // QUEUE_UNIT.size
         end = begin + plan.queue_file_size // QUEUE_UNIT.size
         lacks = any(first < end and last >= begin for first, last in lacking.get(folder, ()))
+        lacks |= folder.split("/")[1] in made
         if not (lacks or name in named or "consumequeue" in named):
             continue
         if name not in own:

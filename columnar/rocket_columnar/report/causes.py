@@ -158,6 +158,14 @@ def _follows_from_foreign(finding: Finding, _: Sequence[Finding]) -> bool:
     )
 
 
+def _follows_from_link(finding: Finding, roots: Sequence[Finding]) -> bool:
+    """Whether a finding has to be checked again with what links lead to."""
+    parts = {root.part for root in roots}
+    return ("log" in parts or finding.part in parts) and (
+        is_missing(finding) or _follows_from_foreign(finding, roots)
+    )
+
+
 def _names_folders(roots: Sequence[Finding]) -> bool:
     """Whether the configuration lacks directories of the log: what is missing is to be looked at again with them."""
     folders = ("storePathCommitLog", "enableDLegerCommitLog")
@@ -176,6 +184,12 @@ def _follows_from_another_log(finding: Finding, roots: Sequence[Finding]) -> boo
     if finding.code == "checkpoint.behind":
         return finding.offset == CHECKPOINT.offset_of("index_msg_timestamp")
     return finding.code.startswith("index.") and finding.file in {root.file for root in roots}
+
+
+def _of_another_length(left: Sequence[Finding], _: Store | None) -> list[Finding]:
+    """Log files that are longer or lack only zeros; the latter not where something shows that the log was once longer."""
+    found = [one for one in left if one.remedy == "trim" and one.code.startswith("log.")]
+    return [one for one in found if one.offset == one.length] if _has(left, *_SHORT) else found
 
 
 def _log_end(left: Sequence[Finding], store: Store | None) -> list[Finding]:
@@ -255,6 +269,14 @@ _RULES: Final = (
         lambda _cures, _roots: (),
     ),
     _Rule(
+        "links lead to nothing: what they led to is not mounted, or was moved or deleted",
+        "mount or restore what they lead to before the start, and audit the store again",
+        lambda left, _: [finding for finding in left if finding.remedy == "link"],
+        _follows_from_link,
+        lambda _cures, _roots: (),
+        Cures.without_links,
+    ),
+    _Rule(
         "the commit log is gone: no message can be read, and nothing can be rebuilt without it",
         "copy the commit log from a replica or a backup",
         lambda left, _: [
@@ -315,9 +337,9 @@ _RULES: Final = (
         ],
     ),
     _Rule(
-        "log files are longer than the others: no message is lost, but a broker refuses to start",
-        "cut them to the length of the others while the broker is stopped",
-        lambda left, _: [one for one in left if one.remedy == "trim" and one.code.startswith("log.")],
+        "log files have another length than the others: no message is lost, but a broker refuses to start",
+        "give them the length of the others while the broker is stopped",
+        _of_another_length,
         commands=Cures.trimmed,
     ),
     _Rule(

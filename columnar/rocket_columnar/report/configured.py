@@ -7,7 +7,7 @@ from typing import Final
 from rocket_spec.layout import Geometry
 
 from rocket_columnar.facts import Store
-from rocket_columnar.findings import Finding, finding, is_cut
+from rocket_columnar.findings import CODES, Finding, Remedy, finding, is_cut, lacks_zeros
 from rocket_columnar.rebuild import Rebuilt
 from rocket_columnar.report.cures import folders_beside, listed_in
 from rocket_columnar.store import (
@@ -34,9 +34,9 @@ def mismatches(store: Store, conf: BrokerConf) -> list[Finding]:
     """A finding for each of the broker's settings with which it would not start on the files, or misread them."""
     found = (
         _mode_mismatch(conf, store),
-        _size_mismatch(conf, sized(store.queues), conf.queue_file_size),
-        _size_mismatch(conf, sized(store.logs), conf.log_file_size),
-        _size_mismatch(conf, sized(store.exts) if conf.ext_file_size else [], conf.ext_file_size or 0),
+        _size_mismatch(store, conf, sized(store.queues), conf.queue_file_size),
+        _size_mismatch(store, conf, sized(store.logs), conf.log_file_size),
+        _size_mismatch(store, conf, sized(store.exts) if conf.ext_file_size else [], conf.ext_file_size or 0),
         _geometry_mismatch(conf, store),
         _folder_left_out(conf, store),
         _light_mismatch(conf, store),
@@ -47,13 +47,13 @@ def mismatches(store: Store, conf: BrokerConf) -> list[Finding]:
 def _unmounted(conf: BrokerConf, store: Store) -> Iterator[Finding]:
     """Configured directories of a log with missing files that are missing or empty here, as a disk that is not mounted (STORE-17).
 
-    Not the store's own `commitlog`, unless it is empty: that it is gone is another finding.
+    Not the store's own `commitlog`, unless it is empty: that it is gone, or no directory, is another finding.
     """
     if store.path is None or (store.logs and not store.log_breaks):
         return
     for folder in logs_of(conf, store.path):
         gone = not folder.exists() and same_place(folder, store.path / "commitlog")
-        if gone or (folder.is_dir() and any(folder.iterdir())):
+        if gone or folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
             continue
         text = (
             f"{folder} is {'empty' if folder.is_dir() else 'not a directory here'}, although {conf.path} names it as a directory of "
@@ -115,7 +115,9 @@ def _light_text(conf: BrokerConf, names: Iterable[str]) -> str:
     )
 
 
-def _size_mismatch(conf: BrokerConf, files: Sequence[tuple[StoreFile, int]], wanted: int) -> Finding | None:
+def _size_mismatch(
+    store: Store, conf: BrokerConf, files: Sequence[tuple[StoreFile, int]], wanted: int
+) -> Finding | None:
     """Files of one kind that all have another size than the configured one (`MappedFileQueue.load` 163-166)."""
     sizes = [(file, size) for file, size in files if not file.framed]
     if not sizes or any(size == wanted for _, size in sizes):
@@ -128,7 +130,9 @@ def _size_mismatch(conf: BrokerConf, files: Sequence[tuple[StoreFile, int]], wan
     name = _SIZES[file.kind]
     if usual < wanted and len(sizes) == 1 and is_cut(*sizes[0]):
         text = f"found a file of {usual:,} bytes, expected {wanted:,}, which {name} is with {conf.path}: a broker refuses to start"
-        return finding(code, file.name, usual, text, clause=clause, length=wanted)
+        whole = file.kind == "log" and lacks_zeros(file, usual, wanted, store.end)
+        remedy: Remedy = "trim" if whole else CODES[code].remedy
+        return finding(code, file.name, usual, text, clause=clause, length=wanted, remedy=remedy)
     return _mismatch(code, clause, file.name, _size_text(conf, name, usual, wanted), ((name, usual),))
 
 

@@ -395,15 +395,16 @@ class Cures:
                 "--rocketmq-profile",
                 store.release or RELEASE,
             )  # else the index files show what is indexed
-        path = None if store is None else store.path
-        files = [
-            self._shell.file(name)
-            for name in ("index", "consumequeue", "config")
-            if path and (path / name).is_file()
-        ]
+        return chained(
+            [*self._aside("index", "consumequeue", "config"), self._shell.verb("repair", *options, "--apply")]
+        )
+
+    def _aside(self, *folders: str) -> list[str]:
+        """Moves files that are in the place of folders away."""
+        path = None if self._store is None else self._store.path
+        files = [self._shell.file(name) for name in folders if path and (path / name).is_file()]
         kept = self._shell.folder("aside")
-        moved = [self._shell.line("mkdir", kept), self._shell.line("mv", *files, f"{kept}/")] if files else []
-        return chained([*moved, self._shell.verb("repair", *options, "--apply")])
+        return [self._shell.line("mkdir", kept), self._shell.line("mv", *files, f"{kept}/")] if files else []
 
     def whole_log(self) -> tuple[str, ...]:
         """Copies a replica's commit log."""
@@ -411,6 +412,7 @@ class Cures:
         return chained(
             [
                 f"test -d {REPLICA}/commitlog",
+                *self._aside("commitlog"),
                 self._shell.line("mkdir", "-p", log),
                 self._shell.line("cp", "-R", f"{REPLICA}/commitlog/.", f"{log}/"),
             ]
@@ -463,7 +465,7 @@ class Cures:
 
     def trimmed(self, found: Sequence[Finding]) -> tuple[str, ...]:
         """Gives files the lengths of the others; copies of them are kept."""
-        kept = self._shell.folder("longer" if found[0].code.startswith("log.") else "damaged")
+        kept = self._shell.folder("resized")
         files = {self._shell.file(finding.file): str(finding.length) for finding in found}
         cut = [self._shell.line("truncate", "-s", size, file) for file, size in files.items()]
         return chained(
@@ -498,6 +500,17 @@ class Cures:
         moved = self._config_away(found)
         text = "without either: move them away; a start then has the default, and a repair lists the topics of the queues"
         return (text, chained([*moved, *self.repair()])) if moved else ("", ())
+
+    def without_links(self, found: Sequence[Finding]) -> tuple[str, tuple[str, ...]]:
+        """The advice for links to what is gone, and its commands."""
+        kept = self._shell.folder("links")
+        links = [self._shell.file(finding.file) for finding in found]
+        moved = [self._shell.line("mkdir", kept)]
+        moved += (
+            self._shell.line("mv", link, f"{kept}/{number}") for number, link in enumerate(links, 1)
+        )  # which may have one name
+        text = "if that is gone for good: move the links away, and audit the store again"
+        return text, chained([*moved, self._shell.verb("audit", finds=True)])
 
     def _config_away(self, found: Sequence[Finding]) -> list[str]:
         """Moves the files that are there to a folder, with their copies."""

@@ -110,7 +110,8 @@ def audit(
         other = store.refusal
         if other is not None:
             found.append(finding("store.refused", other.file, None, other.reason, cure=other.cure))
-        found += while_listed(lambda: [*_entry_index(store), *_made(store, found)])
+        found += while_listed(lambda: _entry_index(store))
+        found = while_listed(lambda: _with_made(store, found))
         named = {one.file for one in found}
         links = () if store.path is None else links_in(store.path)
         found += (_linked(name) for name in links if name not in named)
@@ -153,18 +154,26 @@ def _entry_index(store: Store) -> list[Finding]:
     ]
 
 
-def _made(store: Store, found: Sequence[Finding]) -> list[Finding]:
-    """The findings on topics that are not listed, and of which only records are there that no queue has yet."""
-    if store.live or store.signs or not any(one.code == "store.lag" for one in found):
-        return []
+def _with_made(store: Store, found: list[Finding]) -> list[Finding]:
+    """The findings, with one on each topic that the next start makes queues of, and that is not listed: it was not deleted."""
+    if store.live or store.signs or not any(map(_may_be_made, found)):
+        return found
     try:
-        start = restarts(store)[0]
+        made = restarts(store)[0].made
     except (UsageError, OSError):
-        return []
+        return found
     text = "has messages that the next start dispatches, and is not in the list of topics"
-    return [
-        finding("topic.missing", "config/topics.json", None, f"topic {topic} {text}") for topic in start.made
-    ]
+    folders = {f"consumequeue/{topic}" for topic in made}
+    left = [one for one in found if not (_may_be_made(one) and one.file in folders)]
+    missing = (
+        finding("topic.missing", "config/topics.json", None, f"topic {topic} {text}") for topic in made
+    )
+    return [*left, *missing]
+
+
+def _may_be_made(found: Finding) -> bool:
+    """Whether it states that records are not dispatched, or that a topic was deleted, as if queues and list were of today."""
+    return found.code == "store.lag" or (found.code == "queue.missing_unit" and found.severity == "note")
 
 
 def _linked(name: str) -> Finding:

@@ -23,7 +23,16 @@ from rocket_columnar.audit import (
     read_frames,
     survey_file,
 )
-from rocket_columnar.facts import FORGOTTEN, NOT_LISTED, Store, as_store, first_record, recovery_start
+from rocket_columnar.facts import (
+    BLOCKED,
+    FORGOTTEN,
+    NOT_LISTED,
+    Store,
+    as_store,
+    first_record,
+    recovery_start,
+)
+from rocket_columnar.findings import Finding
 from rocket_columnar.formats import hash_key, index_key
 from rocket_columnar.log import (
     LostUnits,
@@ -259,6 +268,7 @@ class Restart:
         made: topics that are not in the list of topics, and of which no queue has a message yet: the number of queues that the start makes
             of each.
         forgotten: what the start forgets since a file of `config/` and its `.bak` are missing, in words.
+        blocked: what the broker does not do since something else is in the place of a folder, in words.
     """
 
     clean: bool
@@ -276,11 +286,12 @@ class Restart:
     beyond: int | None = None
     made: Mapping[str, int] = field(default_factory=dict[str, int])
     forgotten: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
 
     @property
     def safe(self) -> bool:
         """Whether a broker starts on these files, loses nothing, gives out each queue, and no file of the log is missing."""
-        broken = self.refused or self.zeros or self.unlisted or self.missing or self.beyond
+        broken = self.refused or self.zeros or self.unlisted or self.missing or self.beyond or self.blocked
         return not (broken or self.lost_units or len(self.lost) or self.unread)
 
 
@@ -371,6 +382,7 @@ def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
         "unlisted": list(usual.unlisted),
         "beyond": usual.beyond,
         "forgotten": usual.forgotten,
+        "blocked": usual.blocked,
         "index_safe": {"dispatch_from": safe.dispatch_from, "lost_keys": len(safe.lost)},
     }
 
@@ -379,7 +391,7 @@ def _predicted(
     store: Store, work: WorkDone, release: Profile, *, index_safe: bool, keys: bool = True
 ) -> Restart:
     """The start on the files of a plan; one that is not a broker's file prevents it (`MappedFileQueue.doLoad`)."""
-    stray = [found for found in store.once(planned) if found.code in _REFUSED and found.severity != "note"]
+    stray = [found for found in store.once(planned) if _is_refused(store, found)]
     found = _loaded(store, work, release, index_safe=index_safe, keys=keys)
     if stray:
         return replace(found, refused=f"{stray[-1].file}: {stray[-1].message}")
@@ -389,7 +401,13 @@ def _predicted(
         f"the {table.replace('_', ' ')} are missing: {FORGOTTEN[table]}" for table in store.forgotten
     )
     unlisted = {topic: store.read_queues.get(topic, 0) for topic in (*store.unlisted, *found.made)}
-    return replace(found, refused=refused, unlisted=unlisted, forgotten=tuple(forgotten))
+    blocked = tuple(f"{name} is not a folder: {BLOCKED[name]}" for name in store.blocked)
+    return replace(found, refused=refused, unlisted=unlisted, forgotten=tuple(forgotten), blocked=blocked)
+
+
+def _is_refused(store: Store, found: Finding) -> bool:
+    """Whether a finding of planning is one on a file that keeps the broker from starting."""
+    return found.code in _REFUSED and found.severity != "note" and found.file not in store.blocked
 
 
 def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool, keys: bool) -> Restart:
@@ -492,8 +510,11 @@ def _without_log(store: Store, work: WorkDone) -> Restart:
 
 def refused_by_log(store: Store) -> str | None:
     """Why the walk over the log or the dispatch ends a start, though all files can be loaded; None if neither does. Errors as of `restart`."""
-    strays = any(found.code in _REFUSED and found.severity != "note" for found in store.once(planned))
-    if strays or refusal(store) or store.config_refusal:
+    if (
+        any(_is_refused(store, found) for found in store.once(planned))
+        or refusal(store)
+        or store.config_refusal
+    ):
         return None
     return restarts(store)[store.conf is not None and store.conf.index_safe].refused
 

@@ -21,6 +21,7 @@ from rocket_spec.layout import (
 )
 
 from rocket_columnar.facts import Store
+from rocket_columnar.findings import log_length
 from rocket_columnar.formats import LONG_MAX, iso, parse_long
 from rocket_columnar.index import IndexHeader
 from rocket_columnar.log import Requests, RequestScan, TopicNames, misplaced
@@ -320,10 +321,10 @@ def refusal(store: Store) -> str | None:
         ("commit-log", store.logs, None if conf is None or store.framed else conf.log_file_size),
         ("consume-queue", store.queues, None if conf is None else conf.queue_file_size),
     ):
-        sizes = [(file, size_of(file) or 0) for file in files]
-        usual = usual_size([size for _, size in sizes]) if sizes else 0
+        sizes = [size_of(file) or 0 for file in files]
+        usual = (log_length(files, sizes) if kind == "commit-log" else usual_size(sizes)) if files else 0
         wanted, who = (usual, "the others have") if configured is None else (configured, "the broker expects")
-        for file, size in sizes:
+        for file, size in zip(files, sizes, strict=True):
             if size != wanted:
                 return f"{file.name}: a {kind} file of {size:,} bytes where {who} {wanted:,}"
     return None

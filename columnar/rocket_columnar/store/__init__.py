@@ -22,6 +22,7 @@ from rocket_columnar.store.listing import (
     MODE_OFF,
     NO_ENTRY,
     NO_NUMBER,
+    NO_TARGET,
     OTHER_QUEUE,
     OwnLog,
     find_files,

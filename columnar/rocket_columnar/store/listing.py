@@ -50,6 +50,9 @@ OTHER_QUEUE: Final = "a broker does not read it: the folder of a queue is its nu
 DIRECTORY: Final = "a directory"
 """The reason for a directory that `find_files` skips because it has the name of a file."""
 
+NO_TARGET: Final = "a symbolic link to nothing"
+"""The reason for a link that `find_files` skips because what it leads to is not there."""
+
 NO_ENTRY: Final = "no entry of DLedger in it, and the store has another log"
 """The reason for the log of a DLedger member, which `find_files` skips."""
 
@@ -84,7 +87,7 @@ def _irregular(entry: os.DirEntry[str]) -> str | None:
     try:
         mode = entry.stat().st_mode
     except FileNotFoundError:
-        return "a symbolic link to nothing" if entry.is_symlink() else ""
+        return NO_TARGET if entry.is_symlink() else ""
     if stat.S_ISDIR(mode):
         return DIRECTORY
     return None if stat.S_ISREG(mode) else "not a regular file"

@@ -1,12 +1,14 @@
 """Files under names that are not their own, and queues of another store: the first cause, and a cure that makes it whole."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from rocket_columnar.report import FindingGroup, audit
-from rocket_golden import open_store
+from rocket_columnar.restart import restart
+from rocket_golden import open_store, truth
 
 SECOND, THIRD = f"commitlog/{1 << 15:020}", f"commitlog/{1 << 16:020}"
 
@@ -81,8 +83,76 @@ def test_a_log_file_with_bytes_after_its_end(name: str, more: bytes, mixed: Path
     assert [(root.code, root.file, root.offset) for root in cause.findings] == [("log.length", name, 32_768)]
     run(cause, tmp_path)
     assert file.read_bytes() == content
-    (kept,) = tmp_path.glob("longer-*/*")
+    (kept,) = tmp_path.glob("resized-*/*")
     assert kept.read_bytes() == content + more
+
+
+@pytest.mark.parametrize("names", [[f"{number << 15:020}" for number in range(4)], [f"{3 << 15:020}"]])
+def test_log_files_that_lack_only_their_zeros(names: list[str], mixed: Path, tmp_path: Path) -> None:
+    """As from an archive that drops them: the last record or the blank is whole, and no message is lost."""
+    files = [mixed / "commitlog" / name for name in names]
+    content = [file.read_bytes() for file in files]
+    for file, data in zip(files, content, strict=True):
+        file.write_bytes(data.rstrip(b"\0"))
+    (cause,) = audit(mixed).causes
+    assert ("no message is lost" in cause.title, len(cause.roots)) == (True, len(files))
+    run(cause, tmp_path)
+    assert [file.read_bytes() for file in files] == content
+
+
+def test_a_log_file_that_lacks_its_last_records(mixed: Path) -> None:
+    """It ends between two of them, as one that lacks zeros does; but index and queues refer to later ones."""
+    end = sorted(line["phy_offset"] for line in truth("mixed") if line["type"] == "log_record")[-3]
+    os.truncate(mixed / f"commitlog/{3 << 15:020}", end % (1 << 15))
+    assert not any("no message is lost" in cause.title for cause in audit(mixed).causes)
+
+
+def test_a_log_file_of_zeros_far_after_the_end(mixed: Path) -> None:
+    """A start deletes it (`MappedFileQueue.truncateDirtyFiles`), and the real broker delivers all (docs/broken-stores.md)."""
+    name = f"commitlog/{10 << 15:020}"
+    (mixed / name).write_bytes(bytes(1 << 15))
+    (found,) = audit(mixed)
+    assert (found.severity, found.file) == ("note", name)
+    start = restart(mixed)
+    assert (start.safe, [one.file for one in start.deletions]) == (True, [name])
+
+
+@pytest.mark.parametrize(
+    ("place", "starts"),
+    [
+        (SECOND, False),
+        (f"consumequeue/Orders/0/{0:020}", False),
+        ("index/20261121132605989", True),
+        ("commitlog", True),
+        ("consumequeue", True),
+        ("index", True),
+    ],
+)
+def test_a_link_that_leads_to_nothing(place: str, mixed: Path, tmp_path: Path, *, starts: bool) -> None:
+    """The real broker does not start on the first two, and starts on the others; a repair refuses links."""
+    path = mixed / place
+    path.rename(tmp_path / "disk")
+    path.symlink_to(tmp_path / "mnt")
+    cause, *others = audit(mixed).causes
+    (root,) = cause.roots
+    assert (root.file, root.severity, str(tmp_path / "mnt") in root.message) == (place, "error", True)
+    assert (cause.commands, "mount or restore" in cause.cure, others) == ((), True, [])
+    start = restart(mixed)
+    assert (start.refused is None, start.safe) == (starts, False)
+    (tmp_path / "mnt").symlink_to(tmp_path / "disk")
+    assert not any(one.severity != "note" for one in audit(mixed))
+
+
+@pytest.mark.parametrize("folder", ["commitlog", "consumequeue", "index"])
+def test_a_file_in_the_place_of_a_folder(folder: str, mixed: Path) -> None:
+    """The real broker starts, makes no file there, and delivers no message that comes after."""
+    shutil.rmtree(mixed / folder)
+    (mixed / folder).touch()
+    start = restart(mixed)
+    assert (start.refused, start.safe, start.blocked[0].split()[0]) == (None, False, folder)
+    cause = first_cause(mixed)
+    assert any((root.file, root.severity) == (folder, "error") for root in cause.roots)
+    assert any(command.startswith("mv ") and folder in command for command in cause.commands)
 
 
 def test_the_index_of_another_store(mixed: Path, tmp_path: Path) -> None:

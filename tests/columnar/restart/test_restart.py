@@ -11,7 +11,7 @@ from broken_stores import INCIDENTS, change
 from rocket_columnar.formats import hash_key
 from rocket_columnar.index import IndexFile
 from rocket_columnar.log import LostUnits, QueueStart, queue_starts
-from rocket_columnar.repair import Target, plan_repair
+from rocket_columnar.repair import Target, plan_repair, repair
 from rocket_columnar.report import audit
 from rocket_columnar.restart import Deletion, LostKey, restart, restarts, rows_of
 from rocket_columnar.store import WorkDone, find_files
@@ -332,6 +332,20 @@ def test_a_topic_of_a_log_that_is_newer_than_queues_and_list(tmp_path: Path) -> 
     assert (warning.code, warning.message.split()[:2]) == ("topic.missing", ["topic", "Batch"])
     plan = plan_repair(Target(store))
     assert (plan.topics, plan.into) == ({"Batch": 2}, ("config/topics.json",))
+
+
+def test_a_topic_of_a_log_and_index_that_are_newer_than_queues_and_list(tmp_path: Path) -> None:
+    """It was not deleted, as its records are dispatched beside those of listed topics; the repaired store has its queues."""
+    store = open_store("mixed", tmp_path)
+    (incident,) = (
+        one for one in INCIDENTS if one.name.startswith("queues and configuration are of an older")
+    )
+    incident.damage(store)
+    found = [(one.code, one.file) for one in audit(store) if "topic Batch" in one.message]
+    assert found == [("topic.missing", "config/topics.json")]
+    assert repair(Target(store)).worse == ""
+    assert len(audit(store)) == 0
+    assert sorted(path.name for path in (store / "consumequeue/Batch").iterdir()) == ["0", "1"]
 
 
 def test_a_deleted_topic_whose_records_are_the_last_ones(tmp_path: Path) -> None:

@@ -153,6 +153,8 @@ def answer(plan: Restart) -> str:
     """Whether a broker starts on the store, and what it loses, in one sentence without its end."""
     if plan.refused is not None:
         return "a broker does not start on this store"
+    if plan.blocked:
+        return f"a broker starts, but {'; '.join(plan.blocked)}"
     units = sum(unit.count for unit in plan.lost_units)
     lost = [(units, "units of queues"), (len(plan.lost), "keys"), (plan.unread, "bytes of the log")]
     text = ", ".join(f"{count:,} {what}" for count, what in lost if count)
