@@ -39,12 +39,14 @@ _LINK: Final[Remedy] = "link"
 _RESTORE: Final = "mount or restore what it leads to before the start"
 _NAMED: Final = re.compile(r"\.?([0-9]{20})\..+")
 _DIGITS: Final = 17  # of an index file's name
+
 _FOLDERS: Final = {
     "commitlog": "log.gap",
     "consumequeue": "queue.missing_unit",
     "index": "index.missing_key",
 }
-"""The code of a finding on something else in the place of a folder."""
+"""Folders, and the code of the finding on something else in the place of each."""
+
 _EXT_FREE: Final = 4  # bytes at the end of an ext file that its units leave free
 
 

@@ -20,7 +20,6 @@ from rocket_columnar.findings import (
     gap_finding,
     is_usual_end,
     lacks_zeros,
-    log_length,
     strange,
 )
 from rocket_columnar.formats import (
@@ -40,7 +39,7 @@ from rocket_columnar.log import (
     dispatch_stop,
     property_crc_matches,
 )
-from rocket_columnar.store import StoreFile, by_queue, read_at
+from rocket_columnar.store import StoreFile, by_queue, log_length, read_at
 
 _STEP: Final = 60_000  # ms; less is a clock that is kept right
 _FOREIGN: Final = 0.9
@@ -76,7 +75,7 @@ def check_log(  # noqa: C901 - one kind of finding after the other
     ]
     for found in dict.fromkeys(filter(None, owners)):
         report(found)
-    usual = log_length(store.logs, store.log_sizes) if store.logs else 0
+    usual = log_length(store.logs, store.log_sizes)
     for number, gap in gaps:
         file, size = store.logs[number], store.log_sizes[number]
         if is_usual_end(file, size, gap.begin - file.base_offset, usual):

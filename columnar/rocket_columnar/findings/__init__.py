@@ -8,7 +8,6 @@ from rocket_columnar.findings.files import (
     is_cut,
     is_usual_end,
     lacks_zeros,
-    log_length,
     unread_findings,
 )
 from rocket_columnar.findings.forms import CODES, Finding, Remedy, Severity, finding, strange

@@ -2,7 +2,6 @@
 
 import os
 import struct
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -23,18 +22,11 @@ from rocket_spec.layout import (
 from rocket_columnar.findings.forms import Finding, Remedy, finding
 from rocket_columnar.formats import Record, body_matches, is_blank, parse_record
 from rocket_columnar.log import Gap, misplaced, zeros_after
-from rocket_columnar.store import StoreFile, Unreadable, read_at
+from rocket_columnar.store import StoreFile, Unreadable, log_length, read_at
 
 _HEAD: Final = struct.Struct(">ii20xq")
 _ENTRY: Final = struct.Struct(ENTRY.struct_format)
 _LONGEST_ARRAY: Final = (1 << 31) - 3  # bytes, of a JVM's arrays
-
-
-def log_length(files: Sequence[StoreFile], sizes: Sequence[int]) -> int:
-    """The length that log files should have: that of most, or the distance of their names where all lengths differ."""
-    usual, _ = Counter(sizes).most_common(1)[0]
-    all_differ = len(files) > 1 and len(set(sizes)) == len(sizes)
-    return (_step(files) if all_differ else 0) or usual
 
 
 def check_log_files(
@@ -112,10 +104,6 @@ def check_names(
 def _any_byte(file: StoreFile, begin: int, end: int) -> bool:
     with file.open() as reader:
         return reader.first_nonzero(begin, min(end, reader.size)) is not None
-
-
-def _step(files: Sequence[StoreFile]) -> int:
-    return min(after.base_offset - before.base_offset for before, after in pairwise(files))
 
 
 def is_usual_end(file: StoreFile, size: int, at: int, usual: int) -> bool:

@@ -9,7 +9,8 @@ from rocket_spec.layout import CHECKPOINT
 
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, Remedy, Severity
-from rocket_columnar.report.cures import Cures, Shell, end_files, has, is_missing, log_beside
+from rocket_columnar.report.configured import log_beside
+from rocket_columnar.report.cures import Cures, Shell, end_files, has, is_missing
 
 _GRAVITY: Final = {"error": 0, "warning": 1, "note": 2}
 _DANGLING: Final = ("queue.dangling", "index.entry_dangling")

@@ -1,6 +1,10 @@
-"""Compares a store's files with the configuration of its broker."""
+"""Compares a store's files with the configuration of its broker, and with the folders around its log."""
 
+import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -8,8 +12,8 @@ from rocket_spec.layout import Geometry
 
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import CODES, Finding, Remedy, finding, is_cut, lacks_zeros
+from rocket_columnar.log import log_tail
 from rocket_columnar.rebuild import Rebuilt
-from rocket_columnar.report.cures import folders_beside, listed_in
 from rocket_columnar.store import (
     LIGHT,
     MEMBER,
@@ -17,6 +21,7 @@ from rocket_columnar.store import (
     BrokerConf,
     StoreFile,
     logs_of,
+    offset_name,
     same_place,
     sized,
     usual_size,
@@ -28,6 +33,10 @@ _SIZES: Final = {
     "queue": "mappedFileSizeConsumeQueue",
     "ext": "mappedFileSizeConsumeQueueExt",
 }
+
+
+STAMPED: Final = re.compile(r"-\d{8}-\d{6}(-\d{6})?$")
+"""The end of the name of a folder that a command makes, or a repair."""
 
 
 def mismatches(store: Store, conf: BrokerConf) -> list[Finding]:
@@ -238,3 +247,61 @@ def rebuild_warnings(
         yield _size_text(conf, _SIZES["queue"], done.queue_file_size, conf.queue_file_size)
     if not conf.multi_dispatch and any(name.startswith(_LIGHT) for name in done.files):
         yield _light_text(conf, ["enableMultiDispatch"])
+
+
+# Finds the end of a log in a folder beside it, such as a copy of a replica's.
+
+
+def folders_beside(store: Path, logs: Iterable[Path]) -> list[Path]:
+    """The content of the store and of the folders around its log, but for the log and for what a command or a repair made."""
+    logs = list(logs)
+    own = {os.path.realpath(folder) for folder in logs}
+    parents = dict.fromkeys((store, *(folder.parent for folder in logs)))
+    found = (folder for parent in parents for folder in listed_in(parent))
+    return [one for one in found if not STAMPED.search(one.name) and os.path.realpath(one) not in own]
+
+
+def listed_in(folder: Path) -> list[Path]:
+    """The content of a directory; none if it cannot be listed."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def log_beside(store: Store) -> tuple[StoreFile, ...]:
+    """The files of a log beside the store's from the one of its end on, if that has the same bytes up to there, and goes on.
+
+    Raises:
+        OSError: the own file cannot be read.
+    """
+    last = next((file for file in reversed(store.logs) if file.base_offset < store.end), None)
+    if store.path is None or last is None or last.framed:
+        return ()
+    folders = folders_beside(store.path, dict.fromkeys(file.path.parent for file in store.logs))
+    for folder in (*folders, *listed_in(store.path.parent)):
+        files = _files_from(last, folder)
+        with suppress(OSError):
+            if files and _goes_on(last, files) and log_tail(files).end >= store.end:
+                return files
+    return ()
+
+
+def _files_from(first: StoreFile, folder: Path) -> tuple[StoreFile, ...]:
+    """The log files in a folder from the one with a file's name on, up to the first that is missing."""
+    found, begin = list[StoreFile](), first.base_offset
+    with suppress(OSError):
+        while (path := folder / offset_name(begin)).is_file():
+            found.append(replace(first, path=path, base_offset=begin))
+            begin += max(path.stat().st_size, 1)
+    return tuple(found)
+
+
+def _goes_on(own: StoreFile, files: Sequence[StoreFile]) -> bool:
+    """Whether the first of some files has the bytes of another one up to its end, and they have more."""
+    with own.open() as first, files[0].open() as second:
+        size = (first.last_nonzero(0, first.size) or 0) + 1
+        return (len(files) > 1 or second.first_nonzero(size, second.size) is not None) and all(
+            first.read(start, length).data == second.read(start, length).data
+            for start, length in first.held_by_either(second, 0, min(size, second.size))
+        )

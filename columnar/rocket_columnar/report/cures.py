@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -23,9 +22,10 @@ from rocket_spec.printable import shell_word
 
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
-from rocket_columnar.log import RequestScan, TopicNames, each_units, log_tail
+from rocket_columnar.log import RequestScan, TopicNames, each_units
+from rocket_columnar.report.configured import log_beside
 from rocket_columnar.restart import predict
-from rocket_columnar.store import StoreFile, of_usual_size, offset_name, sized
+from rocket_columnar.store import StoreFile, of_usual_size, sized
 
 # Commands for a shell: each is built here, from arguments that are quoted one by one. A folder that a command makes has the store's name
 # and the time in its name, so that it meets no other store's files. Where commands follow one another, each but the last ends in `&&`:
@@ -41,9 +41,6 @@ CONF: Final = "BROKER.CONF"
 
 RELEASE: Final = "RELEASE"
 """Stands for the release of a broker of 5.x in commands, if neither an option nor its files show it."""
-
-STAMPED: Final = re.compile(r"-\d{8}-\d{6}(-\d{6})?$")
-"""The end of the name of a folder that a command makes, or a repair."""
 
 
 def chained(commands: Iterable[str]) -> tuple[str, ...]:
@@ -250,60 +247,6 @@ def _predicted(
     )  # fmt: skip
 
 
-# Finds the end of a log in a folder beside it, such as a copy of a replica's.
-
-
-def folders_beside(store: Path, logs: Iterable[Path]) -> list[Path]:
-    """The content of the store and of the folders around its log, but for the log and for what a command or a repair made."""
-    logs = list(logs)
-    own = {os.path.realpath(folder) for folder in logs}
-    parents = dict.fromkeys((store, *(folder.parent for folder in logs)))
-    found = (folder for parent in parents for folder in listed_in(parent))
-    return [one for one in found if not STAMPED.search(one.name) and os.path.realpath(one) not in own]
-
-
-def listed_in(folder: Path) -> list[Path]:
-    """The content of a directory; none if it cannot be listed."""
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []
-
-
-def log_beside(store: Store) -> tuple[StoreFile, ...]:
-    """The files of a log beside the store's from the one of its end on, if that has the same bytes up to there, and goes on."""
-    last = next((file for file in reversed(store.logs) if file.base_offset < store.end), None)
-    if store.path is None or last is None or last.framed:
-        return ()
-    folders = folders_beside(store.path, dict.fromkeys(file.path.parent for file in store.logs))
-    for folder in (*folders, *listed_in(store.path.parent)):
-        files = _files_from(last, folder)
-        with suppress(OSError):
-            if files and _goes_on(last, files) and log_tail(files).end >= store.end:
-                return files
-    return ()
-
-
-def _files_from(first: StoreFile, folder: Path) -> tuple[StoreFile, ...]:
-    """The log files in a folder from the one with a file's name on, up to the first that is missing."""
-    found, begin = list[StoreFile](), first.base_offset
-    with suppress(OSError):
-        while (path := folder / offset_name(begin)).is_file():
-            found.append(replace(first, path=path, base_offset=begin))
-            begin += max(path.stat().st_size, 1)
-    return tuple(found)
-
-
-def _goes_on(own: StoreFile, files: Sequence[StoreFile]) -> bool:
-    """Whether the first of some files has the bytes of another one up to its end, and they have more."""
-    with own.open() as first, files[0].open() as second:
-        size = (first.last_nonzero(0, first.size) or 0) + 1
-        return (len(files) > 1 or second.first_nonzero(size, second.size) is not None) and all(
-            first.read(start, length).data == second.read(start, length).data
-            for start, length in first.held_by_either(second, 0, min(size, second.size))
-        )
-
-
 def messages_in(file: StoreFile, begin: int, end: int, held: NDArray[np.int64] | None = None) -> int:
     """Number of records of a log file between two physical offsets that a consumer can get; with `held` only those at these offsets."""
     if max(begin, file.base_offset) >= end:
@@ -402,9 +345,12 @@ class Cures:
     def _aside(self, *folders: str) -> list[str]:
         """Moves files that are in the place of folders away."""
         path = None if self._store is None else self._store.path
-        files = [self._shell.file(name) for name in folders if path and (path / name).is_file()]
-        kept = self._shell.folder("aside")
-        return [self._shell.line("mkdir", kept), self._shell.line("mv", *files, f"{kept}/")] if files else []
+        return self._away("aside", [name for name in folders if path and (path / name).is_file()])
+
+    def _away(self, what: str, names: Collection[str]) -> list[str]:
+        """Moves files of the store into a new folder."""
+        kept, files = self._shell.folder(what), map(self._shell.file, names)
+        return [self._shell.line("mkdir", kept), self._shell.line("mv", *files, f"{kept}/")] if names else []
 
     def whole_log(self) -> tuple[str, ...]:
         """Copies a replica's commit log."""
@@ -517,9 +463,7 @@ class Cures:
         if self._store is None or self._store.path is None:
             return []
         names = {f"{one.file.removesuffix('.bak')}{end}" for one in found for end in ("", ".bak")}
-        there = [self._shell.file(name) for name in sorted(names) if (self._store.path / name).exists()]
-        kept = self._shell.folder("damaged")
-        return [self._shell.line("mkdir", kept), self._shell.line("mv", *there, f"{kept}/")] if there else []
+        return self._away("damaged", [name for name in sorted(names) if (self._store.path / name).exists()])
 
     def _missing(self) -> tuple[str, ...]:
         """Copies the log files that a replica has and the store lacks."""
@@ -531,9 +475,7 @@ class Cures:
             return ()
         names = [] if self._store is None else end_files(self._store)
         beside = () if self._store is None else self._store.once(log_beside)
-        files = [self._shell.file(name) for name in names]
-        kept = self._shell.folder("short")
-        moved = [self._shell.line("mkdir", kept), self._shell.line("mv", *files, f"{kept}/")] if files else []
+        moved = self._away("short", names)
         if beside:
             folder = self._shell.file(names[0].rpartition("/")[0])
             copied = self._shell.line("cp", *(os.path.abspath(file.path) for file in beside), f"{folder}/")

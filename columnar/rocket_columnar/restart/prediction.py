@@ -32,7 +32,6 @@ from rocket_columnar.facts import (
     first_record,
     recovery_start,
 )
-from rocket_columnar.findings import Finding
 from rocket_columnar.formats import hash_key, index_key
 from rocket_columnar.log import (
     LostUnits,
@@ -391,10 +390,10 @@ def _predicted(
     store: Store, work: WorkDone, release: Profile, *, index_safe: bool, keys: bool = True
 ) -> Restart:
     """The start on the files of a plan; one that is not a broker's file prevents it (`MappedFileQueue.doLoad`)."""
-    stray = [found for found in store.once(planned) if _is_refused(store, found)]
+    strays = _strays(store)
     found = _loaded(store, work, release, index_safe=index_safe, keys=keys)
-    if stray:
-        return replace(found, refused=f"{stray[-1].file}: {stray[-1].message}")
+    if strays:
+        return replace(found, refused=strays[-1])
     other = store.refusal
     refused = found.refused or store.config_refusal or (other and f"{other.file}: {other.reason}")
     forgotten = (
@@ -405,9 +404,13 @@ def _predicted(
     return replace(found, refused=refused, unlisted=unlisted, forgotten=tuple(forgotten), blocked=blocked)
 
 
-def _is_refused(store: Store, found: Finding) -> bool:
-    """Whether a finding of planning is one on a file that keeps the broker from starting."""
-    return found.code in _REFUSED and found.severity != "note" and found.file not in store.blocked
+def _strays(store: Store) -> list[str]:
+    """The files that are none of a broker's, with which it does not start."""
+    return [
+        f"{found.file}: {found.message}"
+        for found in store.once(planned)
+        if found.code in _REFUSED and found.severity != "note" and found.file not in store.blocked
+    ]
 
 
 def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool, keys: bool) -> Restart:
@@ -510,11 +513,7 @@ def _without_log(store: Store, work: WorkDone) -> Restart:
 
 def refused_by_log(store: Store) -> str | None:
     """Why the walk over the log or the dispatch ends a start, though all files can be loaded; None if neither does. Errors as of `restart`."""
-    if (
-        any(_is_refused(store, found) for found in store.once(planned))
-        or refusal(store)
-        or store.config_refusal
-    ):
+    if _strays(store) or refusal(store) or store.config_refusal:
         return None
     return restarts(store)[store.conf is not None and store.conf.index_safe].refused
 

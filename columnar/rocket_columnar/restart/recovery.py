@@ -21,7 +21,6 @@ from rocket_spec.layout import (
 )
 
 from rocket_columnar.facts import Store
-from rocket_columnar.findings import log_length
 from rocket_columnar.formats import LONG_MAX, iso, parse_long
 from rocket_columnar.index import IndexHeader
 from rocket_columnar.log import Requests, RequestScan, TopicNames, misplaced
@@ -29,6 +28,7 @@ from rocket_columnar.store import (
     Reader,
     StoreFile,
     WorkDone,
+    log_length,
     open_reader,
     read_at,
     shown_name,
@@ -322,7 +322,7 @@ def refusal(store: Store) -> str | None:
         ("consume-queue", store.queues, None if conf is None else conf.queue_file_size),
     ):
         sizes = [size_of(file) or 0 for file in files]
-        usual = (log_length(files, sizes) if kind == "commit-log" else usual_size(sizes)) if files else 0
+        usual = log_length(files, sizes) if kind == "commit-log" else usual_size(sizes)
         wanted, who = (usual, "the others have") if configured is None else (configured, "the broker expects")
         for file, size in zip(files, sizes, strict=True):
             if size != wanted:

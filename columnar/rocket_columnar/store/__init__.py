@@ -66,6 +66,7 @@ from rocket_columnar.store.store_file import (
     file_at,
     in_order,
     is_gone,
+    log_length,
     of_usual_size,
     offset_name,
     read_at,

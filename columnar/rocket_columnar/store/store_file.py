@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
@@ -170,6 +171,14 @@ def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
     """The length that most files have, 0 without files; of several equally frequent ones a whole number of units, then the larger."""
     counts = Counter(sizes)
     return max(counts, key=lambda size: (counts[size], size % unit == 0, size), default=0)
+
+
+def log_length(files: Sequence[StoreFile], sizes: Sequence[int]) -> int:
+    """The length that log files should have: that of most, or the least distance of their names where all lengths differ."""
+    if len(files) > 1 and len(set(sizes)) == len(sizes):
+        step = min(after.base_offset - before.base_offset for before, after in pairwise(files))
+        return step or usual_size(sizes)
+    return usual_size(sizes)
 
 
 def file_at(files: Sequence[StoreFile], offset: int) -> StoreFile | None:

@@ -66,17 +66,18 @@ def test_the_choice_for_a_damaged_file_is_the_one_that_keeps_more(
     assert (choices.best.kept == choices.as_it_is.kept) == (not moved)
 
 
-@pytest.mark.parametrize(("cut", "remedy"), [(True, "replica"), (False, "settings")])
-def test_one_log_file_that_is_shorter_than_configured(tmp_path: Path, *, cut: bool, remedy: str) -> None:
-    """The end of a cut file is a record; one that was written with this length ends in zeros or a blank (LOG-BLANK-1)."""
+@pytest.mark.parametrize(("cut", "remedy"), [(100, "replica"), (0, "trim"), (None, "settings")])
+def test_one_log_file_that_is_shorter_than_configured(tmp_path: Path, cut: int | None, remedy: str) -> None:
+    """The end of a cut file is a record, whole or not; one that was written with this length ends in zeros or a blank (LOG-BLANK-1)."""
     store = rocket_golden.open_store("replica-late-slave", tmp_path)
     (path,) = (store / "commitlog").iterdir()
-    if cut:
-        path.write_bytes(path.read_bytes().rstrip(b"\0"))
+    if cut is not None:
+        data = path.read_bytes().rstrip(b"\0")
+        path.write_bytes(data[: len(data) - cut])
     conf = tmp_path / "broker.conf"
     conf.write_text("maxHashSlotNum=31\nmaxIndexNum=100\nmappedFileSizeConsumeQueue=400\n")
     (found,) = (one for one in audit(store, conf=conf) if one.code == "log.length")
-    assert (found.remedy, found.length) == (remedy, 1 << 30 if cut else None)
+    assert (found.remedy, found.length) == (remedy, None if cut is None else 1 << 30)
 
 
 def sentences_read(source: str) -> list[int]:
