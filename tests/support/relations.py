@@ -104,6 +104,8 @@ def lost_keys_are_not_found(subject: Subject) -> Iterator[str]:
     if start is None:
         return
     lost = set(zip(start.lost.phy_offset.tolist(), start.lost.key_hash.tolist(), strict=True))
+    records = {at for at, _, _ in subject.keys}  # but those that state other offsets
+    lost = {(at, key) for at, key in lost if at in records}
     held = {(at, hash_of(topic, key)) for at, topic, key in subject.keys if at < start.log_end}
     gone = held - subject.left.entries
     if lost != gone:

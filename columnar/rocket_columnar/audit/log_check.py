@@ -17,7 +17,7 @@ from rocket_columnar.findings import (
     Finding,
     check_log_files,
     finding,
-    gap_finding,
+    gap_findings,
     is_usual_end,
     lacks_zeros,
     strange,
@@ -76,12 +76,7 @@ def check_log(  # noqa: C901 - one kind of finding after the other
     for found in dict.fromkeys(filter(None, owners)):
         report(found)
     usual = log_length(store.logs, store.log_sizes)
-    for number, gap in gaps:
-        file, size = store.logs[number], store.log_sizes[number]
-        if is_usual_end(file, size, gap.begin - file.base_offset, usual):
-            continue
-        tail = number >= last and gap.end >= file.base_offset + size
-        report(gap_finding(file, size, gap, tail=tail, live=store.live))
+    _check_gaps(store, gaps, last, usual, report)
     for number in range(last):
         if number not in gone:
             held = [gap for where, gap in gaps if where == number]
@@ -92,6 +87,22 @@ def check_log(  # noqa: C901 - one kind of finding after the other
         found_torn = torn_end(store.logs[last], *newest.last, live=store.live)
         if found_torn is not None:
             report(found_torn)
+
+
+def _check_gaps(
+    store: Store,
+    gaps: Sequence[tuple[int, Gap]],
+    last: int,
+    usual: int,
+    report: Callable[[Finding], None],
+) -> None:
+    """Reports the gaps of files, by their numbers, but for the end of longer ones; `last` is the last file with records."""
+    for number, gap in gaps:
+        file, size = store.logs[number], store.log_sizes[number]
+        if not is_usual_end(file, size, gap.begin - file.base_offset, usual):
+            tail = number >= last and gap.end >= file.base_offset + size
+            for found in gap_findings(file, size, gap, tail=tail, live=store.live):
+                report(found)
 
 
 def _check_clock(store: Store, parts: Sequence[RangeResult], report: Callable[[Finding], None]) -> None:

@@ -3,7 +3,7 @@
 from rocket_columnar.findings.files import (
     check_log_files,
     check_names,
-    gap_finding,
+    gap_findings,
     hidden_codes,
     is_cut,
     is_usual_end,

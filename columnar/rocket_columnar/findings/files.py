@@ -135,7 +135,27 @@ def _header_fault(file: StoreFile, at: int, position: int) -> str | None:
     return None if size == ENTRY.size + body_size else "size"
 
 
-def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool) -> Finding:
+def gap_findings(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool) -> list[Finding]:
+    """The findings on a gap: one, but for records next to each other that are sound but for the offsets that they state.
+
+    Records of one shift are one finding: they are from another place.
+    """
+    begins, shifts, at = list[int](), set[int](), gap.begin - file.base_offset
+    with file.open() as reader:
+        while not file.framed and (found := misplaced(reader, file.base_offset, at))[0]:
+            if found[1] in shifts:
+                break
+            begins.append(file.base_offset + at)
+            shifts.add(found[1])
+            at += found[0]
+        is_whole = reader.first_nonzero(at, gap.end - file.base_offset) is None
+    pieces = [gap]
+    if is_whole and len(begins) > 1:
+        pieces = [replace(gap, begin=begin, end=end) for begin, end in pairwise([*begins, gap.end])]
+    return [_of_gap(file, size, piece, tail=tail, live=live) for piece in pieces]
+
+
+def _of_gap(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool) -> Finding:
     """The finding on a gap, whose code follows from the bytes at which the gap begins."""
     found = _gap_finding(file, size, gap, tail=tail, live=live)
     clause = found.clause

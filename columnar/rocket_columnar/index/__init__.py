@@ -13,6 +13,7 @@ from rocket_columnar.index.raw_index import (
     EntryWindows,
     IndexState,
     entry_position,
+    hashes_at,
     read_headers,
     slot_position,
 )

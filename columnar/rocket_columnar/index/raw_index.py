@@ -412,3 +412,17 @@ def _slot_score(reader: Reader, header: IndexHeader, geometry: Geometry) -> int:
     values = [int(reader.read(place, INDEX_SLOT.size).view(">i4")[0]) for place in places]
     last = min(header.index_count, geometry.index_num) - 1
     return _ALL_IN_USE * (min(values[:-1]) > 0) + (values[-1] == last)
+
+
+def hashes_at(
+    files: Iterable[StoreFile], geometry: Geometry, phy_offsets: Sequence[int]
+) -> dict[int, list[int]]:
+    """The key hashes under which index files have some records, by their physical offsets; an OSError if one cannot be read."""
+    found: dict[int, list[int]] = {}
+    for file in files:
+        with file.open() as reader:
+            windows = EntryWindows(reader, geometry)
+            for _, entries in windows.each(windows.state.written, 1):
+                for entry in entries[np.isin(entries["phy_offset"], phy_offsets)]:
+                    found.setdefault(int(entry["phy_offset"]), []).append(int(entry["key_hash"]))
+    return found

@@ -481,8 +481,11 @@ class StoredRecords:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def at(self, phy_offset: int) -> VerifiedRecord | None:
-        """The record that begins at a physical offset; None if none verifies there. An OSError if its file cannot be read."""
+    def at(self, phy_offset: int, *, shifted: bool = False) -> VerifiedRecord | None:
+        """The record that begins at a physical offset; None if none verifies there. An OSError if its file cannot be read.
+
+        With `shifted` also one that verifies but for its own offset.
+        """
         file = file_at(self._files, phy_offset)
         if file is None:
             return None
@@ -490,7 +493,13 @@ class StoredRecords:
             self._stack.close()
             reader = self._stack.enter_context(file.open())
             self._file, self._walk = file, Walk(reader, file.base_offset, bodies=False, window=NARROW)
-        record, window = self._walk.record(phy_offset - file.base_offset), self._walk.window
+        walk, position = self._walk, phy_offset - file.base_offset
+        record = walk.record(position)
+        if shifted and not isinstance(record, Record):
+            _, shift = misplaced(walk.reader, file.base_offset, position)
+            walk = Walk(walk.reader, file.base_offset + shift, bodies=False, window=NARROW)
+            record = walk.record(position)
+        window = walk.window
         if not isinstance(record, Record):
             return None
         topic = window[record.topic :][: record.topic_length].tobytes()

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
 
 from rocket_columnar.facts import is_deleted
 from rocket_columnar.formats import ENTRY_DTYPE, hash_key, tag_key
-from rocket_columnar.index import EntryWindows
+from rocket_columnar.index import hashes_at
 from rocket_columnar.log import KeyRules, Requests, StoredRecords, TopicNames
 from rocket_columnar.store import StoreFile, is_safe, read_at
 
@@ -28,17 +27,6 @@ class BrokerRules(NamedTuple):
     kept: frozenset[str] | None = None
     indexes: tuple[StoreFile, ...] = ()  # the store's own index files that have the usual length
     geometry: Geometry = DEFAULT_GEOMETRY  # of these
-
-    def hashes_of(self, phy_offsets: NDArray[np.int64]) -> dict[int, list[int]]:
-        """The key hashes under which the store's own index has some records, by their physical offsets."""
-        found: dict[int, list[int]] = {}
-        for file in self.indexes:
-            with file.open() as reader:
-                windows = EntryWindows(reader, self.geometry)
-                for _, entries in windows.each(windows.state.written, 1):
-                    for entry in entries[np.isin(entries["phy_offset"], phy_offsets)]:
-                        found.setdefault(int(entry["phy_offset"]), []).append(int(entry["key_hash"]))
-        return found
 
     def writes(self, topic: str) -> bool:
         """Whether the queues of a topic are rebuilt."""
@@ -72,7 +60,7 @@ class UnsafeKeys:
         """Writes the keys of the store's own index over those in the column, of numbers of this kind; that index is read once."""
         if not self._rows:
             return
-        own = rules.hashes_of(np.array([phy_offset for phy_offset, _, _ in self._rows], np.int64))
+        own = hashes_at(rules.indexes, rules.geometry, [phy_offset for phy_offset, _, _ in self._rows])
         with column.open("r+b") as file:
             for phy_offset, begin, count in self._rows:
                 kept = np.array(own.get(phy_offset, ()), kind)

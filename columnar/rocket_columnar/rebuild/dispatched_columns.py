@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import RECORD_FIXED_V4
 
-from rocket_columnar.findings import Finding, finding, gap_finding
+from rocket_columnar.findings import Finding, finding, gap_findings
 from rocket_columnar.log import FileLives, Gap, Life, Lives, Requests, TopicNames, batch_copies, read_requests
 from rocket_columnar.rebuild.broker_rules import BrokerRules, UnsafeKeys
 from rocket_columnar.store import StoreFile, WorkDone, is_safe, read_at
@@ -107,7 +107,7 @@ class Gaps:
         """Adds a range without records; at the end of the last file it is a torn write."""
         size = self._file.size()
         tail = self._last and gap.end >= self._file.base_offset + size
-        self.findings.append(gap_finding(self._file, size, gap, tail=tail, live=False))
+        self.findings += gap_findings(self._file, size, gap, tail=tail, live=False)
         self._holes.add(gap.begin, gap.end)
         self.end = max(self.end, gap.end)
 

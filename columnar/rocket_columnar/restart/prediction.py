@@ -33,6 +33,7 @@ from rocket_columnar.facts import (
     recovery_start,
 )
 from rocket_columnar.formats import hash_key, index_key
+from rocket_columnar.index import hashes_at
 from rocket_columnar.log import (
     LostUnits,
     QueueStart,
@@ -82,6 +83,14 @@ class LostKeys:
     def __len__(self) -> int:
         return self.phy_offset.size
 
+    def with_records(self, hashes: Mapping[int, Sequence[int]]) -> LostKeys:
+        """These, and those of further records, by their physical offsets."""
+        more = [(at, one) for at, every in hashes.items() for one in every]
+        offsets = np.append(self.phy_offset, np.array([at for at, _ in more], np.int64))
+        every = np.append(self.key_hash, np.array([one for _, one in more], np.int32))
+        order = np.argsort(offsets, kind="stable")
+        return LostKeys(offsets[order], every[order], self.logs)
+
     def without(self, others: LostKeys) -> LostKeys:
         """Those that are not among others."""
         own, other = (
@@ -103,7 +112,7 @@ class LostKeys:
             for offset, key_hash in zip(self.phy_offset.tolist(), self.key_hash.tolist(), strict=True):
                 if offset != at:
                     at, texts = offset, {}
-                    topic, keys = _keys_of(records.at(offset))
+                    topic, keys = _keys_of(records.at(offset, shifted=True))
                     for key in keys:
                         texts.setdefault(hash_key(index_key(topic, key)), []).append(key)
                 held = texts.get(key_hash)
@@ -440,7 +449,9 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool,
         again = dispatched_again(store, queues, begin, end, recovered_from=None if clean else walk_from)
     begin = min(store.indexed_from(dispatch_from), max(dispatch_from, end))
     passed = [(-1, begin), *again.stated]
-    lost = _lost(store, [one.file for one in indexes], passed, end, work) if keys else LostKeys.none()
+    deleted = [one.file for one in indexes]
+    lost = _lost(store, deleted, passed, end, work) if keys else LostKeys.none()
+    lost = lost.with_records(_astray(store, deleted, again)) if keys and again.astray else lost
     refused = None if release.rules.get("checks_room") else too_long_record(store, end)
     if refused is not None:  # the index was loaded before that
         return Restart(clean, refused, walk_from, end, dispatch_from, (*indexes,), (), lost)
@@ -482,6 +493,17 @@ def _lost(
         return LostKeys.none()
     missing = lost_keys(store, set(), [(-1, end)], work)
     return lost_keys(store, {*deleted}, [(-1, end)], work).without(missing)
+
+
+def _astray(store: Store, deleted: Collection[str], again: Redispatched) -> dict[int, list[int]]:
+    """The keys of records that state another offset than their position, but for those that index files have which a start leaves."""
+    kept = [file for file in store.opened_indexes if file.name not in deleted]
+    held = hashes_at(kept, store.geometry, [*again.astray]) if store.geometry is not None else {}
+    return (
+        {at: [one for one in every if one not in held.get(at, ())] for at, every in again.astray.items()}
+        if store.index_enabled
+        else {}
+    )
 
 
 def _made(store: Store, topics: Mapping[str, int]) -> dict[str, int]:

@@ -57,6 +57,9 @@ class Redispatched(NamedTuple):
     # for each record with keys that states an offset beyond its position, the two; no record between them is indexed
     # (`IndexService.buildIndex` 201-205)
     stated: tuple[tuple[int, int], ...] = ()
+    # key hashes of records that state another offset than their position, by that position: their index entries lead to the
+    # stated one, if they get any
+    astray: Mapping[int, Sequence[int]] = MappingProxyType({})
     # physical offset from which the dispatch goes on after a recovery: after the log's end only if a record states that
     end: int = 0
     # those of records that no queue had before, each with its number of queues
@@ -77,6 +80,7 @@ def dispatched_again(
         puts.places[queue.topic, queue.queue_id] = _Place(place, queue.max_phy_offset, _Kept(queue))
     names, stuck = TopicNames(), -1
     stated: list[tuple[int, int]] = []
+    hashes: dict[int, list[int]] = {}
     topics: dict[str, int] = {}
     walk = StartWalk(store, min(position, puts.begin), end, names)
     for reader, base, batch in walk:
@@ -89,8 +93,9 @@ def dispatched_again(
         for topic in np.unique(batch.topic[new]).tolist():
             number = int(batch.queue_id[new & (batch.topic == topic)].max()) + 1
             topics[names.names[topic]] = max(number, topics.get(names.names[topic], 0))
-        if off > 0 and at[0] >= puts.begin and batch.key_count[0]:
-            stated.append((int(at[0]), int(batch.phy_offset[0])))
+        if off and at[0] >= puts.begin and batch.key_count[0]:
+            hashes[begin] = batch.key_hash.tolist()
+            stated += [(begin, int(batch.phy_offset[0]))] if off > 0 else []
         first = _first_stop(reader, base, batch, put) if store.multi_dispatch else -1
         if first >= 0:
             return Redispatched(_stuck_text(first, "enableMultiDispatch is off (CQ-LMQ-5)"), tuple(puts.lost))
@@ -103,7 +108,7 @@ def dispatched_again(
     why = "the broker is a slave or has longPollingEnable off (LOG-DSP-18)"
     text = _stuck_text(stuck, why) if stuck >= 0 else None
     ends = [place.max_phy_offset for place in puts.places.values() if recovered_from is not None]
-    return Redispatched(text, tuple(puts.lost), tuple(stated), max(ends, default=0), topics)
+    return Redispatched(text, tuple(puts.lost), tuple(stated), hashes, max(ends, default=0), topics)
 
 
 def _first_stop(reader: Reader, base: int, batch: Requests, chosen: NDArray[np.bool_]) -> int:
