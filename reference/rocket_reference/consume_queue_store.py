@@ -57,10 +57,6 @@ class ConsumeQueue:
         clock: ms since the epoch.
         rules: of the release.
 
-    Attributes:
-        max_physic_offset: end of the record of the last unit, bytes.
-        min_logic_offset: byte offset in the queue of its first unit.
-
     Source: ConsumeQueue 50-80.
     """
 
@@ -82,8 +78,8 @@ class ConsumeQueue:
             queue_directory(root, topic, queue_id), mapped_file_size, clock=clock, rules=rules
         )
         self.ext = ext
-        self.max_physic_offset = -1
-        self.min_logic_offset = 0
+        self.max_physic_offset = -1  # end of the record of the last unit, bytes
+        self.min_logic_offset = 0  # byte offset in the queue of its first unit
 
     @property
     def mapped_file_size(self) -> int:

@@ -2,15 +2,11 @@
 
 
 class ThrownError(Exception):
-    """An exception or error that Java throws.
-
-    Attributes:
-        name: simple name of the Java class, such as "ArithmeticException".
-    """
+    """An exception or error that Java throws."""
 
     def __init__(self, name: str, message: str = "") -> None:
         super().__init__(f"{name}: {message}" if message else name)
-        self.name = name
+        self.name = name  # simple name of the Java class, such as "ArithmeticException"
 
 
 class JavaError(ThrownError):

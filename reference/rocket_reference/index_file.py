@@ -60,10 +60,6 @@ def file_size(hash_slot_num: int, index_num: int) -> int:
 class IndexFile:
     """An index file over a writable buffer; its first `file_size(...)` bytes count.
 
-    Attributes:
-        hash_slot_num: S, the number of slots; the file does not record it.
-        index_num: N, the number of entries with entry 0, which is never used.
-
     Raises:
         JavaError: IllegalArgumentException when the size wraps to a negative int; IndexOutOfBoundsException
             when it wraps to one so small that a seed falls outside (IDX-FILE-3).
@@ -90,8 +86,8 @@ class IndexFile:
         length = memoryview(buffer).nbytes
         if length < size:
             raise MalformedError(found=f"{length} bytes", expected=f"{size} bytes", clause="IDX-FILE-1")
-        self.hash_slot_num = hash_slot_num
-        self.index_num = index_num
+        self.hash_slot_num = hash_slot_num  # S, the number of slots; the file does not record it
+        self.index_num = index_num  # N, the number of entries with entry 0, which is never used
         self._rules = rules
         self._entries = to_i32(HEADER_SIZE + hash_slot_num * SLOT_SIZE)
         self._buffer = MappedBuffer(buffer, size)

@@ -93,9 +93,6 @@ class IndexService:
         clock: ms since the epoch; only for how long a held file resists its deletion.
         rules: of the release.
 
-    Attributes:
-        files: as loaded, by name, then as made; the last takes the puts.
-
     Source: IndexService 44-60.
     """
 
@@ -114,7 +111,7 @@ class IndexService:
         self.hash_slot_num = hash_slot_num
         self.index_num = index_num
         self.checkpoint = checkpoint or StoreCheckpoint()
-        self.files: list[StoredIndexFile] = []
+        self.files: list[StoredIndexFile] = []  # as loaded, by name, then as made; the last takes the puts
         self.pending_flushes: list[StoredIndexFile] = []
         self._new_name = new_name
         self._clock = clock

@@ -29,14 +29,6 @@ def wall_clock() -> int:
 class MappedFile:
     """A mapped file of exactly `file_size` bytes.
 
-    Attributes:
-        path: of the file; its name is a number.
-        file_from_offset: that number: for a queue's files, the offset of the first byte.
-        file_size: bytes that are mapped.
-        view: these bytes; not to be touched after the file was cleaned up.
-        wrote_position: bytes written so far; damage can make it negative.
-        first_create_in_queue: whether it was made, not loaded, as the only file of its queue.
-
     Raises:
         JavaError: NumberFormatException for a name that is not a number, with nothing created; IllegalArgumentException
             for a negative size, the file made empty; FileNotFoundException, IOException.
@@ -67,12 +59,13 @@ class MappedFile:
         clock: Callable[[], int] = wall_clock,
         rules: Rules = RULES_4_9_3,
     ) -> None:
-        self.path = Path(path)
-        self.file_size = file_size
+        self.path = Path(path)  # of the file; its name is a number
+        self.file_size = file_size  # bytes that are mapped
+        # the number of its name: for a queue's files, the offset of the first byte
         self.file_from_offset = check_file_name(path)
-        self.view = map_view(path, file_size)
-        self.wrote_position = 0
-        self.first_create_in_queue = False
+        self.view = map_view(path, file_size)  # these bytes; not to be touched after the file was cleaned up
+        self.wrote_position = 0  # bytes written so far; damage can make it negative
+        self.first_create_in_queue = False  # whether it was made, not loaded, as the only file of its queue
         self._clock = clock
         self._rules = rules
         self._references = 1

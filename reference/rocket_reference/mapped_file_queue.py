@@ -36,11 +36,6 @@ def queue_directory(root: str | os.PathLike[str], topic: str, queue_id: int) -> 
 class MappedFileQueue:
     """The files of a directory, which is made with the first of them.
 
-    Attributes:
-        directory: where they are; `others` have files of the same array of bytes (STORE-17), and get no new ones here.
-        mapped_file_size: bytes of each.
-        mapped_files: in their order: as loaded, then as made.
-
     Source: MappedFileQueue 54-59; MultiPathMappedFileQueue.load 61-75.
     """
 
@@ -53,11 +48,12 @@ class MappedFileQueue:
         clock: Callable[[], int] = wall_clock,
         rules: Rules = RULES_4_9_3,
     ) -> None:
+        # where they are; `others` have files of the same array of bytes (STORE-17), and get no new ones here
         self.directory = Path(directory)
         self._others = tuple(map(Path, others))
         self._rules = rules
-        self.mapped_file_size = mapped_file_size
-        self.mapped_files: list[MappedFile] = []
+        self.mapped_file_size = mapped_file_size  # bytes of each
+        self.mapped_files: list[MappedFile] = []  # in their order: as loaded, then as made
         self._clock = clock
 
     def load(self) -> bool:

@@ -25,9 +25,6 @@ class Reput:
         master: whether the broker's id is 0; only then bytes that cannot be read are jumped over.
         delay_levels: ms of the levels from 1 on.
         confirm_offset: nothing is dispatched from there on, None for no limit (`duplicationEnable`, STORE-18).
-
-    Attributes:
-        reput_from_offset: offset of the next record.
     """
 
     def __init__(
@@ -44,7 +41,7 @@ class Reput:
         self._master = master
         self._delay_levels = delay_levels
         self.confirm_offset = confirm_offset
-        self.reput_from_offset = 0
+        self.reput_from_offset = 0  # offset of the next record
 
     def behind(self) -> int:
         """Bytes of the log that are not dispatched; below 0 after a jump. Source: behind 2016-2018."""

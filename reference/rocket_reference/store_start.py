@@ -70,10 +70,6 @@ class MessageStore:
         bit_map: gives the filter's bytes of a request, for its ext unit.
         sleep: waits a number of ms.
         clock: ms since the epoch.
-
-    Attributes:
-        checkpoint: the checkpoint; in memory alone before a load opens it.
-        flags: what stops the store from writing.
     """
 
     def __init__(
@@ -89,8 +85,8 @@ class MessageStore:
     ) -> None:
         self.root = Path(root)
         self.config = config
-        self.flags = RunningFlags()
-        self.checkpoint = StoreCheckpoint()
+        self.flags = RunningFlags()  # what stops the store from writing
+        self.checkpoint = StoreCheckpoint()  # the checkpoint; in memory alone before a load opens it
         paths = config.commit_log_paths or ("commitlog",)
         if len(paths) > 1:
             paths += config.read_only_paths

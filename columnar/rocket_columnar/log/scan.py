@@ -64,11 +64,6 @@ class Scan:
 
     Without `bodies` those of large records are not read; a batch has at most `rows` records. `goes_on` is whether a later file of the log
     contains records, so that zeros at the end of this one are a gap; without it they are still to be written.
-
-    Attributes:
-        walk: that finds what the form does not.
-        first: file offset of the first record found; without one, that of the next known record, or the file size.
-        next: file offset of the first record after the range, or the file size.
     """
 
     def __init__(
@@ -81,9 +76,11 @@ class Scan:
         rows: int = _ROWS,
         goes_on: Callable[[], bool] | None = None,
     ) -> None:
+        # that finds what the form does not
         self.walk = Walk(reader, base_offset, bodies=bodies, window=WINDOW)
+        # file offset of the first record found; without one, that of the next known record, or the file size
         self.first = 0
-        self.next = 0
+        self.next = 0  # file offset of the first record after the range, or the file size
         self._reader = reader
         self._base = base_offset
         self._form = form
