@@ -28,7 +28,8 @@ from rocket_reference.java import I64_MIN, rem, to_i32, to_i64
 from rocket_reference.mapped_file import MappedFile, wall_clock
 from rocket_reference.mapped_file_queue import MappedFileQueue, queue_directory
 
-FAILED: Final = 1  # what a put returns instead of an address
+FAILED: Final = 1
+"""What a put returns instead of an address."""
 
 _MIN_UNIT_SIZE: Final = 20
 _MAX_UNIT_SIZE: Final = 32767

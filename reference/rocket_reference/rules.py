@@ -57,4 +57,5 @@ class Rules:
         return (MESSAGE_MAGIC, LONG_TOPIC_MAGIC) if self.has_long_topics else (MESSAGE_MAGIC,)
 
 
-RULES_4_9_3: Final = Rules()  # the ground: what SPEC.md says
+RULES_4_9_3: Final = Rules()
+"""The ground: what SPEC.md says."""

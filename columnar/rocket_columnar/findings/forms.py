@@ -1,8 +1,10 @@
 """The findings of an audit: their codes, severities, clauses and cures."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypedDict, Unpack
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypedDict, Unpack, get_args
 
 from rocket_spec.deviations import Deviation, StorePart
 
@@ -108,227 +110,20 @@ class _Code(NamedTuple):
     remedy: Remedy = "none"
 
 
-_REBUILD: Final = "rebuild the {} with `rocketspec rebuild` and put them in place while the broker is down"
+def _read_codes() -> Iterator[tuple[str, _Code]]:
+    """The codes of `codes.txt`."""
+    text = Path(__file__).with_name("codes.txt").read_text("utf-8")
+    blocks = re.findall(r"^([^# \n].*)\n(?:  (.+)\n)?", text, re.MULTILINE)
+    cures = {head: cure for head, cure in blocks if " " not in head}
+    for head, own in blocks[len(cures) :]:
+        code, severity, clause, meaning = head.split(" ", 3)
+        part = code.partition(".")[0]
+        remedy, cure = (own or cures[part]).split(": ", 1)
+        judged = part if part in get_args(StorePart) else ""
+        yield code, _Code(judged, severity, None if clause == "-" else clause, meaning, cure, remedy)  # type: ignore[arg-type]
 
 
-def _of_part(part: StorePart, cure: str, remedy: Remedy) -> Callable[[Severity, str, str], _Code]:
-    """Makes the defaults of findings with one cure."""
-    return lambda severity, clause, meaning: _Code(part, severity, clause, meaning, cure, remedy)
-
-
-_index = _of_part("index", _REBUILD.format("index files"), "index")
-_queue = _of_part("queue", _REBUILD.format("consume queues"), "queues")
-_log = _of_part(
-    "log",
-    "copy the file from a replica; the messages in this range cannot be recovered from the rest of the store",
-    "replica",
-)
-
-
-CODES: Final[dict[str, _Code]] = {
-    "index.size": _index(
-        "error", "IDX-FILE-1", "the file was truncated or extended: some of its keys are not found"
-    ),
-    "index.geometry": _Code(
-        "index",
-        "error",
-        "IDX-FILE-1",
-        "the file has a different number of slots and entries than the broker is configured for: queries read the wrong places",
-        "set maxHashSlotNum and maxIndexNum to the values with which the files were made",
-    ),
-    "index.header_count": _index(
-        "error", "IDX-PUT-1", "newer entries are not found and are overwritten, or zeros are read as entries"
-    ),
-    "index.header_bounds": _index(
-        "error", "IDX-HDR-2", "queries with a time window miss messages, or new messages are not indexed"
-    ),
-    "index.slot_range": _index("error", "IDX-PUT-7", "none of the keys in the slot's chain are found"),
-    "index.slot_hash": _index("error", "IDX-HASH-3", "keys are searched in the wrong chain"),
-    "index.prev_range": _index("error", "IDX-PUT-6", "older keys of the chain are not found"),
-    "index.chain_cycle": _index(
-        "error", "IDX-PUT-6", "a query returns one message 64 times, or never ends and blocks a thread"
-    ),
-    "index.entry_dangling": _index(
-        "error", "IDX-PUT-6", "a query finds the key, but returns no message or an error"
-    ),
-    "index.entry_wrong_key": _index(
-        "error", "IDX-SVC-2", "a query returns another key's message instead of its own"
-    ),
-    "index.missing_key": _index("warning", "IDX-SVC-2", "a query by key does not find the message"),
-    "index.ahead_of_log": _Code(
-        "index",
-        "error",
-        "IDX-HDR-3",
-        "new messages are silently not indexed until the log has grown past that offset",
-        "remove this index file while the broker is down, and rebuild it from the log",
-        "index",
-    ),
-    "index.empty": _Code(
-        "index",
-        "warning",
-        "IDX-FILE-2",
-        "it takes space and time, and contains no keys",
-        "remove the file while the broker is down",
-        "aside",
-    ),
-    "index.name_order": _index("error", "IDX-SVC-8", "queries stop too early, and puts go into an old file"),
-    "index.double_entry": _Code(
-        "index",
-        "note",
-        "IDX-SVC-2",
-        "a recovery, or dispatch that is stuck at a message, indexed messages again",
-        "none needed: queries return the message twice",
-    ),
-    "queue.size": _queue("error", "CQ-FILE-1", "the broker refuses to start"),
-    "queue.order": _queue("error", "CQ-FILE-4", "consumers get messages twice, or never"),
-    "queue.gap": _queue(
-        "error", "CQ-FILE-2", "consumers stop here; a restart may delete the rest of the queue"
-    ),
-    "queue.empty": _Code(
-        "queue",
-        "warning",
-        "CQ-TRUNC-3",
-        "a start of the broker takes the file's first bytes for a unit: every pull there fails",
-        "move it away while the broker is down: the broker makes the file when it needs it",
-        "aside",
-    ),
-    "queue.missing_unit": _queue("warning", "CQ-PUT-5", "consumers do not get the message"),
-    "queue.dangling": _queue(
-        "error", "CQ-UNIT-1", "consumers get no message here; a restart may end the queue"
-    ),
-    "queue.wrong_target": _queue(
-        "error", "CQ-UNIT-1", "consumers get another queue's message, or part of one"
-    ),
-    "queue.tags_code": _queue(
-        "error",
-        "CQ-TAGS-1",
-        "consumers that filter by tag miss the message; a delayed message is delivered at the wrong time",
-    ),
-    "log.gap": _log("error", "LOG-FILE-1", "messages are lost; the broker may start without an error"),
-    "log.magic": _log("error", "LOG-REC-1", "messages are lost; dispatch and recovery stop here"),
-    "log.length": _log("error", "LOG-REC-3", "messages are lost; dispatch and recovery stop here"),
-    "log.position": _log(
-        "error",
-        "LOG-REC-7",
-        "the bytes belong to another position or an older file: queues and index point to the wrong records",
-    ),
-    "log.crc": _log(
-        "error", "LOG-REC-4", "consumers get damaged bytes, and a recovery truncates the log here"
-    ),
-    "log.torn": _Code(
-        "log",
-        "warning",
-        "LOG-FILE-2",
-        "the last write did not reach the disk completely",
-        "none needed: the next start truncates the log here",
-    ),
-    "log.clock": _Code(
-        "log",
-        "note",
-        "IDX-SVC-4",
-        "queries with a time window, and offsets by time, may miss messages",
-        "none needed: the times stay as they were stored",
-    ),
-    "checkpoint.ahead": _Code(
-        "checkpoint",
-        "error",
-        "CKP-1",
-        "a recovery begins too late: queues and index stay incomplete",
-        "remove the checkpoint while the broker is down: it starts from the whole log",
-        "checkpoint",
-    ),
-    "checkpoint.behind": _Code(
-        "checkpoint",
-        "warning",
-        "CKP-1",
-        "a recovery starts far back, and may delete full index files",
-        "remove it while the broker is stopped: the first flush writes a new one, and until then a start after a crash "
-        "dispatches the whole log again",
-        "checkpoint",
-    ),
-    "config.unreadable": _Code(
-        "",
-        "error",
-        "CFG-1",
-        "the broker does not start, or starts without what the file held",
-        "copy the file from a replica or a backup while the broker is down",
-        "config",
-    ),
-    "consumer.offset_beyond_queue": _Code(
-        "",
-        "warning",
-        "CFG-4",
-        "the group gets messages again, or misses those that come before its offset",
-        "set the offset to the queue's end, or to a replica's (`rocketspec repair --offsets FILE`), while the broker is down",
-        "offsets",
-    ),
-    "consumer.offset_below_minimum": _Code(
-        "",
-        "warning",
-        "CFG-4",
-        "messages were deleted before the group consumed them",
-        "none: the messages are gone; keep files longer (fileReservedTime), or consume faster",
-    ),
-    "delay.offset_beyond_queue": _Code(
-        "",
-        "warning",
-        "CFG-5",
-        "delayed messages that were not delivered yet never are",
-        "while the broker is down, set the level's offset in config/delayOffset.json to that of the first message to deliver",
-    ),
-    "topic.missing": _Code(
-        "",
-        "warning",
-        "CFG-1",
-        "its messages cannot be consumed, and a deletion of unused topics removes its queues",
-        "add the topic to config/topics.json while the broker is down, or create it again with `mqadmin updateTopic`, with at "
-        "least as many queues",
-        "topics",
-    ),
-    "transaction.unresolved": _Code(
-        "",
-        "note",
-        "CFG-4",
-        "consumers do not see these messages until their producer's group answers a check",
-        "start a producer of the group, which answers the broker's checks",
-    ),
-    "store.abort": _Code(
-        "",
-        "note",
-        None,
-        "a broker is running, or was killed",
-        "none needed while a broker runs; else see `audit --restart`",
-    ),
-    "store.lag": _Code(
-        "",
-        "note",
-        None,
-        "the newest messages have not been dispatched yet",
-        "none needed: the broker dispatches them when it runs",
-    ),
-    "store.unreadable": _Code(
-        "",
-        "warning",
-        None,
-        "it was not checked",
-        "read the store as the user of its broker; after an input/output error, copy the file from a replica",
-    ),
-    "store.refused": _Code(
-        "",
-        "error",
-        "STORE-3",
-        "the broker does not start",
-        "see `audit --restart`",
-    ),
-    "store.unsafe_name": _Code(
-        "",
-        "warning",
-        "CQ-FILE-3",
-        "the topic's queue cannot be written or rebuilt",
-        "none: such a topic cannot have a directory",
-    ),
-}
-"""Every code, with what is usual of it."""
+CODES: Final = dict(_read_codes())  # every code, with what is usual of it
 
 
 def finding(

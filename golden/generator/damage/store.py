@@ -18,11 +18,20 @@ from rocket_golden import manifest
 HASH: Final = 0
 OFFSET: Final = 4
 TIME: Final = 12
-PREVIOUS: Final = 16  # places of the fields in an index entry
+PREVIOUS: Final = 16
+"""Places of the fields in an index entry."""
 
 
 class File(NamedTuple):
-    """A file of a store; `base_offset` is the offset that it is named by, 0 for index files and the checkpoint."""
+    """A file of a store.
+
+    Attributes:
+        name: relative to the store.
+        path: where it is.
+        base_offset: the offset that it is named by; 0 for index files and the checkpoint.
+        topic: of a queue.
+        queue_id: of a queue.
+    """
 
     name: str
     path: Path
@@ -33,17 +42,30 @@ class File(NamedTuple):
 
 @dataclass
 class Planted:
-    """What must be found, and codes that follow from it wherever they are placed."""
+    """What must be found, and codes that follow from it wherever they are placed.
 
-    exact: Sequence[tuple[str, str, int | None]]  # code, file and offset of each finding that must be there
-    consequences: set[str] = field(default_factory=set[str])  # codes of findings that may be there besides
-    level: Literal["default", "deep"] = "default"  # of the audit that finds it
-    file: str | None = None  # of damage at random; any finding about that file, notes aside, shows it
+    Attributes:
+        exact: code, file and offset of each finding that must be there.
+        consequences: codes of findings that may be there besides.
+        level: of the audit that finds it.
+        file: of damage at random; any finding about that file, notes aside, shows it.
+    """
+
+    exact: Sequence[tuple[str, str, int | None]]
+    consequences: set[str] = field(default_factory=set[str])
+    level: Literal["default", "deep"] = "default"
+    file: str | None = None
 
 
 @dataclass
 class DamagedCopy:
-    """A copy of a golden store that may be damaged; `rng` draws the places, `slots` is the number of slots of its index files."""
+    """A copy of a golden store that may be damaged.
+
+    Attributes:
+        root: its directory.
+        slots: number of slots of its index files.
+        rng: draws the places.
+    """
 
     root: Path
     slots: int

@@ -3,12 +3,13 @@
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from finding_codes import FINDING_CODES
 from golden_logs import commitlog
 from rocket_columnar.audit import LEVELS, Level, audit
-from rocket_columnar.findings import CODES
+from rocket_columnar.findings import CODES, Remedy, Severity
 from rocket_columnar.index import IndexFile
 from rocket_golden import open_store, stores
 from rocket_spec.errors import UsageError
@@ -39,6 +40,8 @@ def test_healthy_stores_have_no_findings(golden: Path, level: Level) -> None:
 
 def test_the_codes_are_the_published_ones() -> None:
     assert tuple(CODES) == FINDING_CODES
+    assert {code.severity for code in CODES.values()} == set(get_args(Severity))
+    assert {code.remedy for code in CODES.values()} <= set(get_args(Remedy))
 
 
 def small_store(
