@@ -1,12 +1,10 @@
 """The verbs as one command; an error is one line and an exit code."""
 
 import os
-import platform
 import re
 import shutil
 import sys
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Final
 
 import typer
@@ -136,19 +134,21 @@ _LIBRARIES: Final = {
 
 def version_lines() -> Iterator[str]:
     """Versions of rocketspec, Python, the system and the libraries; where `java` is."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    def version_of(library: str) -> str | None:
+        try:
+            return version(library)
+        except PackageNotFoundError:
+            return None
+
     yield f"rocketspec {version('rocketspec')} (RocketMQ 4.9.3, adapter protocol 1)"
     yield f"{platform.python_implementation()} {platform.python_version()}, {platform.platform()}"
     for extra, libraries in _LIBRARIES.items():
-        found = {library: _version_of(library) for library in libraries}
+        found = {library: version_of(library) for library in libraries}
         if all(found.values()):
             yield ", ".join(f"{library} {number}" for library, number in found.items())
         else:
             yield f"extra {extra}: not installed"
     yield f"java: {shutil.which('java') or 'not found'}; output in {sys.stdout.encoding}"
-
-
-def _version_of(library: str) -> str | None:
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return None
