@@ -60,11 +60,9 @@ def file_size(hash_slot_num: int, index_num: int) -> int:
 class IndexFile:
     """An index file over a writable buffer; its first `file_size(...)` bytes count.
 
-    Raises:
-        JavaError: IllegalArgumentException when the size wraps to a negative int; IndexOutOfBoundsException
-            when it wraps to one so small that a seed falls outside (IDX-FILE-3).
-        MalformedError: when the buffer is shorter than the geometry asks for.
-
+    Raises JavaError: IllegalArgumentException when the size wraps to a negative int; IndexOutOfBoundsException when
+    it wraps to one so small that a seed falls outside (IDX-FILE-3).
+    Raises MalformedError: when the buffer is shorter than the geometry asks for.
     Source: IndexFile 42-64.
     """
 

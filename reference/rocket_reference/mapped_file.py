@@ -29,10 +29,8 @@ def wall_clock() -> int:
 class MappedFile:
     """A mapped file of exactly `file_size` bytes.
 
-    Raises:
-        JavaError: NumberFormatException for a name that is not a number, with nothing created; IllegalArgumentException
-            for a negative size, the file made empty; FileNotFoundException, IOException.
-
+    Raises JavaError: NumberFormatException for a name that is not a number, with nothing created;
+    IllegalArgumentException for a negative size, the file made empty; FileNotFoundException, IOException.
     Source: MappedFile.init 155-180.
     """
 

@@ -61,8 +61,7 @@ from rocket_columnar.store import (
 # Causes that keep a broker from starting, beside the lengths and content of its files: permissions, a timer wheel, and a timer log.
 
 
-_WHEEL: Final = 2 * 604_800 * TIMER_SLOT.size
-"""Bytes of a broker's timer wheel (TIM-2)."""
+_WHEEL: Final = 2 * 604_800 * TIMER_SLOT.size  # bytes of a broker's timer wheel (TIM-2)
 
 _OWN: Final = ("checkpoint", "lock", "abort")
 _NO_START: Final = "the broker does not start"

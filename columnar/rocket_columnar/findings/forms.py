@@ -94,18 +94,13 @@ class _Decided(TypedDict, total=False):
 
 
 class _Code(NamedTuple):
-    """The defaults of a finding.
+    """The defaults of a finding."""
 
-    Attributes:
-        part: the part of a store that it judges; empty for one that follows from the store's state or configuration.
-        clause: the clause that it breaks, or None.
-        meaning: what it means for those who send, consume and query.
-    """
-
+    # the part of a store that it judges; empty for one that follows from the store's state or configuration
     part: StorePart
     severity: Severity
-    clause: str | None
-    meaning: str
+    clause: str | None  # the clause that it breaks, or None
+    meaning: str  # what it means for those who send, consume and query
     cure: str
     remedy: Remedy = "none"
 

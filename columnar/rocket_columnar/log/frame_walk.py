@@ -70,11 +70,9 @@ class Gap:
         )
 
 
-LARGE: Final = 1 << 18
-"""Bytes of a record from which on its body is not read unless it is asked for."""
+LARGE: Final = 1 << 18  # bytes of a record from which on its body is not read unless it is asked for
 
-NARROW: Final = 1 << 16
-"""Window of a walk that checks a record here and there."""
+NARROW: Final = 1 << 16  # window of a walk that checks a record here and there
 
 _WINDOW: Final = 4 << 20
 _NEARBY: Final = 64 << 20
@@ -130,8 +128,7 @@ class Walk:
     """
 
     patience: ClassVar = _Patience()
-    searchable: ClassVar = bytes
-    """The type in which a window is searched."""
+    searchable: ClassVar = bytes  # the type in which a window is searched
 
     def __init__(
         self, reader: Reader, base_offset: int, *, bodies: bool = True, window: int = _WINDOW
@@ -381,20 +378,14 @@ _BACK: Final = 1 << 18
 
 
 class Tail(NamedTuple):
-    """The files of a log and its end.
+    """The files of a log and its end."""
 
-    Attributes:
-        files: those that exist.
-        filled: number of bytes of each file up to the end of its data, without holes at its end.
-        end: physical offset after the last record; where the log begins without one.
-        newest: store timestamp of the newest record near the end, ms; None without one.
-    """
-
-    files: tuple[StoreFile, ...]
+    files: tuple[StoreFile, ...]  # those that exist
     sizes: tuple[int, ...]
+    # number of bytes of each file up to the end of its data, without holes at its end
     filled: tuple[int, ...]
-    end: int
-    newest: int | None
+    end: int  # physical offset after the last record; where the log begins without one
+    newest: int | None  # store timestamp of the newest record near the end, ms; None without one
 
 
 def log_tail(files: Sequence[StoreFile]) -> Tail:

@@ -106,22 +106,14 @@ _MOST_BUCKETS: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class RebuildPlan:
-    """The plan of one store's rebuild.
-
-    Attributes:
-        skipped: name and reason of each file that the listing skipped.
-        logs: the commit-log files that are dispatched.
-        geometry: of the index files to write.
-        queue_file_size: of the consume-queue files to write, bytes.
-        buckets: number of buckets to which the queues are distributed.
-    """
+    """The plan of one store's rebuild."""
 
     files: tuple[StoreFile, ...]
-    skipped: tuple[tuple[str, str], ...]
-    logs: tuple[StoreFile, ...]
-    geometry: Geometry
-    queue_file_size: int
-    buckets: int
+    skipped: tuple[tuple[str, str], ...]  # name and reason of each file that the listing skipped
+    logs: tuple[StoreFile, ...]  # the commit-log files that are dispatched
+    geometry: Geometry  # of the index files to write
+    queue_file_size: int  # of the consume-queue files to write, bytes
+    buckets: int  # number of buckets to which the queues are distributed
     rules: BrokerRules
 
     def missing_files(self) -> list[Finding]:

@@ -66,20 +66,16 @@ class FindingGroup:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A rule that finds one cause among the findings that no earlier rule took.
-
-    Attributes:
-        roots: the findings that show the cause; without any it is not there.
-        follows: whether a finding follows from those that show it.
-        commands: those of the cure, for the findings that show the cause.
-        otherwise: what to do without a replica, and the commands for it.
-    """
+    """A rule that finds one cause among the findings that no earlier rule took."""
 
     title: str
     cure: str
-    roots: _Roots
+    roots: _Roots  # the findings that show the cause; without any it is not there
+    # whether a finding follows from those that show it
     follows: Callable[[Finding, Sequence[Finding]], bool] = lambda _finding, _roots: False
+    # those of the cure, for the findings that show the cause
     commands: Callable[[Cures, Sequence[Finding]], tuple[str, ...]] = lambda cures, _: cures.repaired()
+    # what to do without a replica, and the commands for it
     otherwise: Callable[[Cures, Sequence[Finding]], tuple[str, tuple[str, ...]]] = lambda _cures, _: ("", ())
 
     def find(self, left: Sequence[Finding], store: Store | None, cures: Cures) -> FindingGroup | None:

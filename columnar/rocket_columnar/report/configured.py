@@ -272,8 +272,7 @@ def listed_in(folder: Path) -> list[Path]:
 def log_beside(store: Store) -> tuple[StoreFile, ...]:
     """The files of a log beside the store's from the one of its end on, if that has the same bytes up to there, and goes on.
 
-    Raises:
-        OSError: the own file cannot be read.
+    Raises OSError: the own file cannot be read.
     """
     last = next((file for file in reversed(store.logs) if file.base_offset < store.end), None)
     if store.path is None or last is None or last.framed:

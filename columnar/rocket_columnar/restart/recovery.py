@@ -51,8 +51,7 @@ from rocket_columnar.store import (
 _UNIT: Final = struct.Struct(ENTRY_INDEX_UNIT.struct_format)
 _COMMITTED: Final = "committedIndex"
 
-_LONGEST: Final = 1 << 20
-"""Bytes of a checkpoint of DLedger, which writes two lines."""
+_LONGEST: Final = 1 << 20  # bytes of a checkpoint of DLedger, which writes two lines
 
 
 class EntryIndex:

@@ -29,8 +29,7 @@ ALL_KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 KINDS: Final = ALL_KINDS[:5]
 """Those of the store itself as 4.9.3 writes it, without the broker's configuration."""
 
-LATER_KINDS: Final = ALL_KINDS[6:]
-"""Those that 5.x adds: batch queues, the timer wheel and its log."""
+LATER_KINDS: Final = ALL_KINDS[6:]  # those that 5.x adds: batch queues, the timer wheel and its log
 
 CONFIG_TABLES: Final = {
     "consumerOffset.json": "consumer_offsets",
@@ -41,11 +40,9 @@ CONFIG_TABLES: Final = {
 }
 """Names of the files in `config/`, and their tables; beside each may be a `.bak` (CFG-1)."""
 
-LIGHT: Final = "%LMQ%"
-"""Prefix of the topics of light queues (CQ-LMQ-2)."""
+LIGHT: Final = "%LMQ%"  # prefix of the topics of light queues (CQ-LMQ-2)
 
-MEMBER: Final = "dledger-"
-"""Prefix of the directories of a DLedger group's members (DLG-1)."""
+MEMBER: Final = "dledger-"  # prefix of the directories of a DLedger group's members (DLG-1)
 
 MEMBER_LOG: Final = "data"
 """The directory of a member that contains its commit log: `dledger-ID/data/` (DLG-1)."""
