@@ -1,6 +1,7 @@
 """A commit log in several directories, as a real broker wrote it: each verb with and without the directories' names."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from rocket_columnar.audit import audit
 from rocket_columnar.describe import digest, store_digest
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import audit as report
+from rocket_columnar.restart import restart
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
 from rocket_spec.errors import UsageError
@@ -64,11 +66,45 @@ def test_the_digest_is_that_of_the_log_in_one_directory(
     assert several == store_digest(list(digest(tmp_path / "one")))
 
 
-def test_two_files_of_one_name_are_refused(store: Path, commitlog: list[Path], tmp_path: Path) -> None:
-    """4.9.3 maps both (STORE-17); which one counts, nobody can say."""
-    shutil.copytree(commitlog[0], tmp_path / "copy")
-    with pytest.raises(UsageError, match="two commit-log files of one name"):
-        find_files(store, commitlog=[*commitlog, tmp_path / "copy"])
+LAST = f"commitlog-b/{24576:020}"
+NEXT = f"commitlog-b/{28672:020}"
+
+
+@pytest.mark.parametrize(
+    ("name", "zeros", "harms", "text"),
+    [
+        (f"commitlog-b/{4096:020}", False, False, "the same bytes"),
+        (f"commitlog-b/{4096:020}", True, True, "other bytes"),
+        (LAST, False, True, "consumers get none"),
+        (LAST, True, True, "consumers get none"),
+        (NEXT, True, False, "a start deletes both"),
+    ],
+)
+def test_one_log_file_in_two_directories(
+    store: Path, tmp_path: Path, name: str, *, zeros: bool, harms: bool, text: str
+) -> None:
+    """STORE-17: 4.9.3 maps both. The real broker gave out 120 of 120 messages with equal copies, and 71 or 120 with one of zeros.
+
+    Of 69 messages that it stored beside a copy of the last file consumers got none, beside one of another file all.
+    """
+    path = Path(shutil.copytree(store, tmp_path / "store"))
+    folders = [path / folder.name for folder in sorted(store.glob("commitlog-*"))]
+    if name == NEXT:
+        (path / name).write_bytes(bytes(4096))
+    second = path / "commitlog-a" / (path / name).name
+    second.write_bytes(bytes(4096) if zeros else (path / name).read_bytes())
+    (found,) = audit(path, commitlog=folders)
+    assert (found.severity == "error", text in found.message) == (harms, True)
+    assert (path / found.file).read_bytes() == second.read_bytes()
+    assert restart(path, commitlog=folders).safe == (not harms)
+    if harms:
+        (cause,) = report(path, commitlog=folders).causes
+        subprocess.run(["sh", "-c", "\n".join(cause.commands)], cwd=tmp_path, check=True)
+        assert list(audit(path, commitlog=folders)) == []
+    if name != NEXT:
+        own = [store / folder.name for folder in folders]
+        kept = store_digest(list(digest(path, commitlog=folders)))
+        assert kept == store_digest(list(digest(store, commitlog=own)))
 
 
 @pytest.mark.parametrize(("kept", "named"), [("commitlog-a", True), ("damaged-store-20261126-114500", False)])

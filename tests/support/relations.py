@@ -151,6 +151,10 @@ NO_CLAUSE: Final = {
         "a file that a broker made and never wrote to",
         "incident: a full queue has a next file that was never written",
     ),
+    "twice": (
+        "both files of one name are as a broker writes them",
+        "incident: the last log file is in two folders of the log",
+    ),
     "config.unreadable": (
         "config/ is no format that is judged",
         "incident: the subscription groups are no JSON, and there is no backup",

@@ -1,5 +1,6 @@
 """Checks names, sizes and headers of index files and consume queues, without their content."""
 
+import filecmp
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -25,6 +26,7 @@ from rocket_columnar.store import (
     NO_NUMBER,
     NO_TARGET,
     OTHER_QUEUE,
+    TWICE,
     StoreFile,
     Unreadable,
     by_queue,
@@ -87,6 +89,35 @@ def _no_target(store: Store, name: str) -> str:
     return NO_TARGET if store.path is None else f"{NO_TARGET} ({(store.path / name).readlink()})"
 
 
+def _second(store: Store, name: str) -> Finding:
+    """The finding on a log file of which another folder has one of this name: a broker maps both, one after the other (STORE-17).
+
+    It reads the first of them that its list has, and appends to the last.
+    """
+    file = next(file for file in store.logs if file.path.name == name.rpartition("/")[2])
+    text = f"found a second file of the name of {file.name}"
+    known: dict[str, Any] = {
+        "clause": "STORE-17",
+        "cure": "move it away while the broker is down",
+        "remedy": "twice",
+    }
+    if file.base_offset > store.end:
+        text += ", after the log's end: a start deletes both"
+        known |= {"severity": "note", "cure": "none needed: a start deletes them", "remedy": "none"}
+    elif file.base_offset + (size_of(file) or 0) > store.end:
+        text += ": messages that are stored after the start are put into one of them and read from the other: consumers get none"
+    elif store.path is not None and filecmp.cmp(store.path / name, file.path, shallow=False):
+        text += ", with the same bytes: a broker reads one of them"
+        known |= {
+            "severity": "note",
+            "cure": "none needed: it harms nothing; one of them can be removed",
+            "remedy": "none",
+        }
+    else:
+        text += ", with other bytes: a broker may read either, and lose what the other holds"
+    return finding("log.position", name, None, text, **known)
+
+
 def _own_name(store: Store, name: str) -> str:
     """The name of a log file that a copy or a packer named `.NAME.XXXXXX` or `NAME.gz`; empty for a part of one.
 
@@ -110,6 +141,8 @@ def _stray(store: Store, name: str, reason: str) -> Finding | None:
 
     `reason` is why the listing skipped it. Source: `MappedFileQueue.doLoad` 161-184, whatever a folder holds; `IndexService.load` 62-90.
     """
+    if reason == TWICE:
+        return _second(store, name)
     folder, below, _ = name.partition("/")
     cure, remedy = "move it away while the broker is down", _ASIDE
     if reason == NO_TARGET:

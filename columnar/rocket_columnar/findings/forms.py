@@ -23,12 +23,13 @@ Remedy = Literal[
     "offsets",
     "mount",
     "link",
+    "twice",
     "config",
     "position",
 ]
 """Kinds of cures: index files or queues are rebuilt, files are copied from a replica, files that do not belong there are
 moved away, or given the usual length, the broker's settings are corrected, the checkpoint is removed, the list of topics is completed from the queues,
-offsets of groups beyond their queues are set to their ends, a disk is mounted, what a link leads to is restored, files of `config/` are copied from a replica, and the
+offsets of groups beyond their queues are set to their ends, a disk is mounted, what a link leads to is restored, one of two files of one name is moved away, files of `config/` are copied from a replica, and the
 physical offset in a record is set to its position."""
 
 

@@ -356,6 +356,12 @@ _RULES: Final = (
         ],
     ),
     _Rule(
+        "log files are in two folders of the log: a broker maps both",
+        "move one of the two away while the broker is stopped",
+        lambda left, _: [one for one in left if one.remedy == "twice"],
+        commands=Cures.second,
+    ),
+    _Rule(
         "log files are not this store's own: what belongs in their place is missing",
         "copy the files from a replica, and audit the store again",
         lambda left, _: [one for one in left if one.foreign and one.code.startswith("log.")],

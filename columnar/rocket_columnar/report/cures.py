@@ -74,8 +74,8 @@ class Shell:
         return cls(whole, tuple(options), None if conf is None else os.path.abspath(conf), stamp)
 
     def file(self, name: str) -> str:
-        """A file of the store."""
-        return f"{self.store}/{name}"
+        """A file of the store, or one of its log elsewhere."""
+        return name if name.startswith("/") else f"{self.store}/{name}"
 
     def folder(self, what: str) -> str:
         """A folder that a command makes."""
@@ -446,6 +446,10 @@ class Cures:
         moved = self._config_away(found)
         text = "without either: move them away; a start then has the default, and a repair lists the topics of the queues"
         return (text, chained([*moved, *self.repair()])) if moved else ("", ())
+
+    def second(self, found: Sequence[Finding]) -> tuple[str, ...]:
+        """Moves one of two files of a name away."""
+        return chained(self._away("second", [finding.file for finding in found]))
 
     def without_links(self, found: Sequence[Finding]) -> tuple[str, tuple[str, ...]]:
         """The advice for links to what is gone, and its commands."""

@@ -276,7 +276,7 @@ class Restart:
         made: topics that are not in the list of topics, and of which no queue has a message yet: the number of queues that the start makes
             of each.
         forgotten: what the start forgets since a file of `config/` and its `.bak` are missing, in words.
-        blocked: what the broker does not do since something else is in the place of a folder, in words.
+        blocked: what the broker does not do since something else is in the place of a folder, or a log file is there twice, in words.
     """
 
     clean: bool
@@ -409,7 +409,10 @@ def _predicted(
         f"the {table.replace('_', ' ')} are missing: {FORGOTTEN[table]}" for table in store.forgotten
     )
     unlisted = {topic: store.read_queues.get(topic, 0) for topic in (*store.unlisted, *found.made)}
-    blocked = tuple(f"{name} is not a folder: {BLOCKED[name]}" for name in store.blocked)
+    blocked = (
+        *(f"{name} is not a folder: {BLOCKED[name]}" for name in store.blocked),
+        *(f"{one.file}: {one.message}" for one in store.once(planned) if one.remedy == "twice"),
+    )
     return replace(found, refused=refused, unlisted=unlisted, forgotten=tuple(forgotten), blocked=blocked)
 
 

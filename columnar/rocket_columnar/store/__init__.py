@@ -24,6 +24,7 @@ from rocket_columnar.store.listing import (
     NO_NUMBER,
     NO_TARGET,
     OTHER_QUEUE,
+    TWICE,
     OwnLog,
     find_files,
 )

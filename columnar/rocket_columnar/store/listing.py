@@ -9,7 +9,6 @@ import stat
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, cast
 
@@ -52,6 +51,9 @@ DIRECTORY: Final = "a directory"
 
 NO_TARGET: Final = "a symbolic link to nothing"
 """The reason for a link that `find_files` skips because what it leads to is not there."""
+
+TWICE: Final = "another folder of the log has a file of this name"
+"""The reason for a log file that `find_files` skips beside the one of its name that holds more (STORE-17)."""
 
 NO_ENTRY: Final = "no entry of DLedger in it, and the store has another log"
 """The reason for the log of a DLedger member, which `find_files` skips."""
@@ -235,15 +237,27 @@ class _Finder:
                 f"{self.path}: contains the logs of several DLedger members: {names}; expected one"
             )
         files += [file for folder in members for file in self.files(folder, "log") if folder not in folders]
-        files.sort(key=lambda file: file.base_offset)
-        for before, file in pairwise(files):
-            if before.base_offset == file.base_offset:
+        files = self._once(files)
+        several = len({file.path.parent for file in files}) > 1
+        return [replace(file, log=self.path) for file in files] if several else files
+
+    def _once(self, files: Iterable[StoreFile]) -> list[StoreFile]:
+        """The log files in their order; of two of one name in different folders the one that holds more."""
+        kept: list[StoreFile] = []
+        for file in sorted(files, key=lambda file: file.base_offset):
+            before = kept[-1] if kept else None
+            if before is None or before.base_offset != file.base_offset:
+                kept.append(file)
+                continue
+            if file.path.name != before.path.name or file.framed or before.framed:
                 raise UsageError(
                     f"{before.path} and {file.path}: two commit-log files of one name; expected one",
                     hint="or --broker-conf, which says whether DLedger mode is on",
                 )
-        several = len({file.path.parent for file in files}) > 1
-        return [replace(file, log=self.path) for file in files] if several else files
+            more, less = (file, before) if _held(file) > _held(before) else (before, file)
+            kept[-1] = more
+            self.skipped.append((less.name, TWICE))
+        return kept
 
     def _is_used(self, member: Path, *, alone: bool) -> bool:
         """Whether the log of a DLedger member is one of the store: there is no other log, or it has an entry and the mode is not off."""
@@ -280,6 +294,13 @@ class _Finder:
                 self.skipped.append((self.name(path), f"of no known kind (use {_CHOICES})"))
             else:
                 yield _single(path, kind)
+
+
+def _held(file: StoreFile) -> int:
+    """Byte of a file after which only zeros follow, -1 if it holds nothing else."""
+    with file.open() as reader:
+        last = reader.last_nonzero(0, reader.size)
+    return -1 if last is None else last
 
 
 def _has_entry(path: Path) -> bool:
