@@ -1,0 +1,102 @@
+"""Which findings are one cause: hand-made findings of a store that is elsewhere, of which only they are known."""
+
+from typing import Any
+
+import pytest
+from rocket_columnar.findings import Finding, finding
+from rocket_columnar.report import Shell, report_on
+from rocket_spec.deviations import Deviation
+
+LOG = f"commitlog/{0:020}"
+
+
+def of(code: str, file: str = LOG, **known: Any) -> Finding:
+    return finding(code, file, known.pop("offset", 0), code, **known)
+
+
+EMPTY = of("log.length", remedy="aside", length=4096)
+LONG = of("log.length", remedy="trim", length=4096)
+FOREIGN = of("log.position", foreign=True)
+MISPLACED = of("log.position", remedy="position", deviation=Deviation("record", 7, 500, 500))
+AHEAD, TORN, LATE = of("index.ahead_of_log", "index/1"), of("log.torn"), of("checkpoint.ahead", "checkpoint")
+LOST, ENTRY = of("queue.dangling", "consumequeue/T/0/0"), of("index.entry_dangling", "index/1")
+AT_500 = of("queue.dangling", "consumequeue/T/0/0", deviation=Deviation("unit 1 phy_offset", 500, "a record"))
+AT_7 = of(
+    "queue.dangling", "consumequeue/T/0/0", deviation=Deviation("unit 1 phy_offset", 7, "a record", 500)
+)
+CLOCK, ORDER = of("log.clock"), of("index.name_order", "index/1")
+NAMED = [of("log.gap", f"commitlog/{name}", offset=None, own_name=LOG) for name in ("a", "b")]
+GONE = of("log.gap", offset=None)
+
+CASES: dict[str, tuple[list[Finding], list[tuple[str, list[Finding], list[Finding]]]]] = {
+    "an index ahead of a log that no queue shows to be short": ([AHEAD], [("damaged, or another store's", [AHEAD], [])]),
+    "an index ahead of a torn log": ([AHEAD, TORN], [("is torn", [AHEAD], [TORN])]),
+    "an index and units ahead": ([AHEAD, LOST, ENTRY], [("is missing", [AHEAD], [LOST, ENTRY])]),
+    "a late checkpoint and units ahead": ([LATE, LOST], [("is missing", [LATE], [LOST])]),
+    "a late checkpoint alone": ([LATE], [("", [LATE], [])]),
+    "an empty log file": ([EMPTY], [("are empty", [EMPTY], [])]),
+    "an empty log file, an index and units ahead": ([EMPTY, AHEAD, LOST], [("part of", [EMPTY], [AHEAD, LOST])]),
+    "an empty log file and units ahead": ([EMPTY, LOST], [("part of", [EMPTY], [LOST])]),
+    "a longer log file, a longer ext file": (
+        [LONG, size := of("queue.size", "consumequeue_ext/T/0/0", remedy="trim", length=100)],
+        [("log files are longer", [LONG], []), ("ext files have", [size], [])],
+    ),
+    "a leftover .bak": (
+        [note := of("config.unreadable", "config/topics.json.bak", severity="note")],
+        [("", [note], [])],
+    ),
+    "queue and index files without content": (
+        [empty := of("queue.empty", "consumequeue/T/0/0"), bare := of("index.empty", "index/1")],
+        [("", [empty], []), ("", [bare], [])],
+    ),
+    "a clock set back, without another order of the index": ([CLOCK], [("", [CLOCK], [])]),
+    "a clock set back, with it": ([CLOCK, ORDER], [("the clock jumped", [ORDER, CLOCK], [])]),
+    "a log file that harms nobody": (
+        [note := of("log.length", severity="note", cure="none needed")],
+        [("", [note], [])],
+    ),
+    "a file's length before the rest of its kind": (
+        [slot := of("index.slot_range", "index/1"), size := of("index.size", "index/2")],
+        [("", [size], [slot])],
+    ),
+    "a note on the index": (
+        [note := of("index.header_count", "index/1", severity="note"), slot],
+        [("", [slot], []), ("", [note], [])],
+    ),
+    "one code, two cures": (
+        [
+            warned := of("consumer.offset_beyond_queue", "config/consumerOffset.json"),
+            unsure := of("consumer.offset_beyond_queue", "config/consumerOffset.json", cure="ask"),
+        ],
+        [("", [warned], []), ("", [unsure], [])],
+    ),
+    "the worst first": (
+        [off := of("queue.missing_unit", "consumequeue/%LMQ%a/0", remedy="settings"), slot],
+        [("", [slot], []), ("configuration does not match", [off], [])],
+    ),
+    "another store's file, and lengths that it does not explain": (
+        [FOREIGN, CLOCK, LOST, size := of("queue.size", "consumequeue/T/0/0")],
+        [("not this store's own", [FOREIGN], [LOST, CLOCK]), ("", [size], [])],
+    ),
+    "a record that states another offset": (
+        [MISPLACED, AT_500, AT_7],
+        [("state other physical offsets", [MISPLACED], [AT_500]), ("", [AT_7], [])],
+    ),
+    "two files of one name": (
+        [GONE, NAMED[0]],
+        [("names that are not their own", [GONE, NAMED[0]], [])],
+    ),
+    "one name for two files": ([GONE, *NAMED], [("part of", [GONE, *NAMED], [])]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_causes(name: str) -> None:
+    found, expected = CASES[name]
+    causes = report_on(found, Shell("STORE"), None).causes
+    assert [(cause.roots, cause.consequences) for cause in causes] == [
+        (tuple(roots), tuple(consequences)) for _, roots, consequences in expected
+    ]
+    for cause, (part, *_) in zip(causes, expected, strict=True):
+        assert part in cause.title if part else not cause.title
+    assert all(not cause.cure for cause in causes)
