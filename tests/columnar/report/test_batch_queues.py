@@ -51,6 +51,13 @@ def test_a_damaged_unit_gives_a_finding(healthy: Path, at: int, data: bytes, cod
     assert not any(cause.cure or cause.commands for cause in report.causes)
 
 
+def test_two_units_of_one_record_are_out_of_order(healthy: Path) -> None:
+    before = (healthy / QUEUE).read_bytes()[2 * 46 :][:8]
+    overwrite(healthy / QUEUE, 3 * 46, before)
+    (found,) = (one for one in audit(healthy) if one.code == "queue.order")
+    assert found.offset == 3 * 46
+
+
 def test_a_unit_of_another_queue_is_found(healthy: Path) -> None:
     other = (healthy / "batchconsumequeue" / "Batched" / "1" / f"{0:020}").read_bytes()
     overwrite(healthy / QUEUE, 3 * 46, other[46 : 46 + 28])
