@@ -22,18 +22,8 @@ from rocket_columnar.restart import predicted, rows_of
 from rocket_columnar.store import StoreFile
 from rocket_spec.errors import FormatError, UsageError, error_line
 
+from rocket_spark import reading
 from rocket_spark.files import is_remote
-from rocket_spark.reading import (
-    QueueTail,
-    commitlog_option,
-    flag,
-    geometry_option,
-    given_options,
-    is_catalogs,
-    is_ignored,
-    path_option,
-    queue_tails,
-)
 from rocket_spark.stores import (
     FoundStore,
     JobOptions,
@@ -162,7 +152,7 @@ def query_task(asked: Asked, task: FoundStore) -> list[Row]:
 def _found(store: OpenStore, asked: Asked, files: Sequence[StoreFile]) -> list[Row]:
     queues = [file for file in files if file.kind == "queue" and file.topic is not None]
     if asked.time is not None:
-        tails = queue_tails([file for file in queues if file.topic == asked.topic])
+        tails = reading.queue_tails([file for file in queues if file.topic == asked.topic])
         return [row for queue in tails if (row := _first_from(store, queue, asked.time)) is not None]
     key = asked.key if asked.key is not None else asked.unique_key or ""
     if asked.scan or not store.indexes.files:
@@ -175,7 +165,7 @@ def _found(store: OpenStore, asked: Asked, files: Sequence[StoreFile]) -> list[R
     return [row for row in rows if asked.takes(row)]
 
 
-def _first_from(store: OpenStore, queue: QueueTail, time: int) -> Row | None:
+def _first_from(store: OpenStore, queue: reading.QueueTail, time: int) -> Row | None:
     """The first message of a queue that was stored at a time or later, by bisection."""
 
     def offset(number: int) -> int:
@@ -358,22 +348,26 @@ class _FleetSource(DataSource):
         return cls.format_name
 
     def schema(self) -> str:
-        if not is_catalogs(self.options):
+        if not reading.is_catalogs(self.options):
             return self.columns
         kept = json.dumps(dict(self.options)).replace("\\", "\\\\").replace("'", "\\'")
         return self.columns.replace("store string", f"store string COMMENT '{kept}'", 1)
 
     def reader(self, schema: StructType) -> _FleetReader:
-        options = given_options(self.options, schema)
+        options = reading.given_options(self.options, schema)
         for name in options:
-            if name.lower() not in {"path", "paths", *map(str.lower, FLEET_OPTIONS)} and not is_ignored(name):
+            if name.lower() not in {
+                "path",
+                "paths",
+                *map(str.lower, FLEET_OPTIONS),
+            } and not reading.is_ignored(name):
                 raise UsageError(f"option {name}: unknown; there are {', '.join(FLEET_OPTIONS)}")
         level = options.get("level", "default")
         if level not in LEVELS:
             raise UsageError(f"option level: {level!r} is none of {', '.join(LEVELS)}")
-        folders, recursive = commitlog_option(options), flag(options, "recursiveFileLookup")
-        stores = [JobStore(path, folders) for path in path_option(options, self.format_name)]
-        tasks = store_tasks(stores, geometry_option(options), dict(options), recursive=recursive)
+        folders, recursive = reading.commitlog_option(options), reading.flag(options, "recursiveFileLookup")
+        stores = [JobStore(path, folders) for path in reading.path_option(options, self.format_name)]
+        tasks = store_tasks(stores, reading.geometry_option(options), dict(options), recursive=recursive)
         rows = _finding_rows if self.format_name == FindingsSource.format_name else _summary_rows
         return _FleetReader(tasks, rows, level, schema.fieldNames())
 

@@ -7,36 +7,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Unpack
 
 import numpy as np
+from rocket_columnar import rebuild as engine
 from rocket_columnar.facts import Store
-from rocket_columnar.rebuild import (
-    FOLDERS,
-    KEYS,
-    RECORDS,
-    UNIT,
-    BrokerRules,
-    Dispatched,
-    Holes,
-    IndexPlan,
-    LeftOut,
-    LogKeys,
-    RebuildPlan,
-    Rebuilt,
-    Twin,
-    dispatch_log,
-    drop_unchanged,
-    in_bucket,
-    index_begins,
-    keys_of,
-    log_holes,
-    name_indexes,
-    plan_indexes,
-    plan_rebuild,
-    rebuilt,
-    settled_names,
-    twin_of,
-    write_index,
-    write_queues,
-)
 from rocket_columnar.store import ALL_KINDS, StoreFile, size_of
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
@@ -63,7 +35,7 @@ class _MadeIndex(NamedTuple):
 
     path: str
     cause: int | None
-    twin: Twin | None
+    twin: engine.Twin | None
 
 
 class _MadeQueues(NamedTuple):
@@ -71,21 +43,21 @@ class _MadeQueues(NamedTuple):
 
     folder: str
     places: list[str]
-    left_out: list[LeftOut]
+    left_out: list[engine.LeftOut]
 
 
 def _dispatch(
-    file: StoreFile, attempts: Folder, *, last: bool, buckets: int, rules: BrokerRules
-) -> tuple[str, Dispatched]:
+    file: StoreFile, attempts: Folder, *, last: bool, buckets: int, rules: engine.BrokerRules
+) -> tuple[str, engine.Dispatched]:
     """In a task: one log file, to a folder of `attempts`."""
     with attempt(attempts, "log") as folder:
-        done = dispatch_log(file, folder, last=last, buckets=buckets, rules=rules)
+        done = engine.dispatch_log(file, folder, last=last, buckets=buckets, rules=rules)
     return folder.name, done
 
 
 def _make_index(
-    plan: IndexPlan,
-    logs: Sequence[LogKeys],
+    plan: engine.IndexPlan,
+    logs: Sequence[engine.LogKeys],
     geometry: Geometry,
     begins: dict[tuple[int, int], StoreFile],
     attempts: Folder,
@@ -96,19 +68,23 @@ def _make_index(
         made = folder / _NUMBER
         with fetched(attempts, dict(_key_ranges(logs))) as near:
             keys = [part._replace(directory=near / part.directory) for part in logs]
-            cause = write_index(plan, made, keys, geometry)
-        twin = twin_of(made, begins)
+            cause = engine.write_index(plan, made, keys, geometry)
+        twin = engine.twin_of(made, begins)
     return _MadeIndex(f"{folder.name}/{_NUMBER}", cause, twin)
 
 
-def _key_ranges(logs: Sequence[LogKeys]) -> Iterator[tuple[str, tuple[int, int]]]:
+def _key_ranges(logs: Sequence[engine.LogKeys]) -> Iterator[tuple[str, tuple[int, int]]]:
     """Bytes of the columns that an index file is built from."""
     for log in logs:
         first, last = log.ranges[0], log.ranges[-1]
         rows = first.record, last.record + last.records
         keys = first.key + first.begin, last.key + last.end
-        yield from ((f"{log.directory}/{name}", _bytes_of(dtype, *rows)) for name, dtype in RECORDS.items())
-        yield from ((f"{log.directory}/{name}", _bytes_of(dtype, *keys)) for name, dtype in KEYS.items())
+        yield from (
+            (f"{log.directory}/{name}", _bytes_of(dtype, *rows)) for name, dtype in engine.RECORDS.items()
+        )
+        yield from (
+            (f"{log.directory}/{name}", _bytes_of(dtype, *keys)) for name, dtype in engine.KEYS.items()
+        )
 
 
 def _bytes_of(dtype: Any, first: int, end: int) -> tuple[int, int]:
@@ -123,19 +99,21 @@ class _Bucket:
     own: list[StoreFile]
     units: tuple[tuple[str, list[tuple[int, int]]], ...]
 
-    def make(self, file_size: int, holes: Holes, attempts: Folder, *, only_missing: bool) -> _MadeQueues:
+    def make(
+        self, file_size: int, holes: engine.Holes, attempts: Folder, *, only_missing: bool
+    ) -> _MadeQueues:
         """In a task: its files."""
         needed: dict[str, tuple[int, int]] = {}
         for log, ranges in self.units:
             end = sum(ranges[-1])
-            needed |= {f"{log}/units": _bytes_of(UNIT, ranges[0][0], end), f"{log}/topics.json": WHOLE}
+            needed |= {f"{log}/units": _bytes_of(engine.UNIT, ranges[0][0], end), f"{log}/topics.json": WHOLE}
         with attempt(attempts, "queues") as folder:
             with fetched(attempts, needed) as near:
                 parts = [(near / log, ranges) for log, ranges in self.units]
                 folder.mkdir()
-                left_out = write_queues(folder, parts, self.own, file_size, holes)
+                left_out = engine.write_queues(folder, parts, self.own, file_size, holes)
             if only_missing:
-                drop_unchanged(folder, self.own)
+                engine.drop_unchanged(folder, self.own)
             made = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
         return _MadeQueues(folder.name, made, left_out)
 
@@ -164,7 +142,7 @@ class RebuildJob:
     out: str | Path
     options: RebuildOptions
     job: JobStores
-    plans: dict[str, RebuildPlan]
+    plans: dict[str, engine.RebuildPlan]
     folders: dict[str, str]
 
     @property
@@ -175,7 +153,7 @@ class RebuildJob:
 
 def rebuild_stores(
     spark: Spark, stores: StorePath | Sequence[StorePath], out: str | Path, **options: Unpack[RebuildOptions]
-) -> dict[str, Rebuilt]:
+) -> dict[str, engine.Rebuilt]:
     """Makes index files and consume queues from the commit logs of stores: the files of `rebuild`, byte for byte.
 
     A single store's files go to `out/index`, `out/consumequeue` and `out/consumequeue_ext`; with several stores each has a
@@ -205,23 +183,23 @@ def plan_rebuilds(
     """The first half of `rebuild_stores`, without Spark; arguments and errors as there."""
     storage = options.get("storage")
     job = JobStores(stores, geometry=options.get("geometry"), storage=storage, failed=options.get("failed"))
-    plans: dict[str, RebuildPlan] = {}
+    plans: dict[str, engine.RebuildPlan] = {}
     for task in job.tasks:
         with job.planning(task.store):
             size = options.get("queue_file_size") or task.queue_file_size
             plans[task.store] = _plan(_store(task), size)
     job.good((), ())
     folders = _folders(job)
-    owned = FOLDERS if len(folders) == 1 else {folder.partition("/")[0] for folder in folders.values()}
+    owned = engine.FOLDERS if len(folders) == 1 else {folder.partition("/")[0] for folder in folders.values()}
     out = check_out(out, job.paths.values(), owned, storage, overwrite=options.get("overwrite", False))
     return RebuildJob(out, options, job, plans, folders)
 
 
-def _plan(store: Store, queue_file_size: int | None) -> RebuildPlan:
+def _plan(store: Store, queue_file_size: int | None) -> engine.RebuildPlan:
     """The plan for a store without the files that cannot be opened, which its findings name."""
 
-    def planned() -> RebuildPlan:
-        plan = plan_rebuild(store, queue_file_size)
+    def planned() -> engine.RebuildPlan:
+        plan = engine.plan_rebuild(store, queue_file_size)
         all_open([*plan.files])
         return plan
 
@@ -255,7 +233,7 @@ def _store(task: FoundStore) -> Store:
     return store
 
 
-def run_rebuild(spark: Spark, job: RebuildJob, *, progress: Progress = silent) -> dict[str, Rebuilt]:
+def run_rebuild(spark: Spark, job: RebuildJob, *, progress: Progress = silent) -> dict[str, engine.Rebuilt]:
     """The second half of `rebuild_stores`; arguments and errors as there."""
     job.job.progress = progress
     with Output(job.out, job.options.get("storage")) as output:
@@ -271,7 +249,7 @@ def run_rebuild(spark: Spark, job: RebuildJob, *, progress: Progress = silent) -
         }
         output.commit(parts)
     return {
-        name: rebuilt(
+        name: engine.rebuilt(
             job.plans[name], running.dispatched[name], sorted(running.parts[name]), running.left_out[name]
         )
         for name in good
@@ -287,11 +265,11 @@ class _Running:
         self.output = output
         self.only_missing = job.options.get("only_missing", False)
         self.logs: dict[str, list[str]] = {name: [] for name in job.plans}
-        self.dispatched: dict[str, list[Dispatched]] = {name: [] for name in job.plans}
-        self.left_out: dict[str, list[LeftOut]] = {name: [] for name in job.plans}
+        self.dispatched: dict[str, list[engine.Dispatched]] = {name: [] for name in job.plans}
+        self.left_out: dict[str, list[engine.LeftOut]] = {name: [] for name in job.plans}
         self.parts: dict[str, dict[str, str]] = {name: {} for name in job.plans}
 
-    def _plans(self) -> Iterator[tuple[str, RebuildPlan]]:
+    def _plans(self) -> Iterator[tuple[str, engine.RebuildPlan]]:
         failed = self.job.job.failed
         return ((name, plan) for name, plan in self.job.plans.items() if name not in failed)
 
@@ -317,7 +295,9 @@ class _Running:
 
     def make_files(self) -> None:
         """The second phase: index file by index file, and bucket of queues by bucket, which need not wait for each other."""
-        plans = {name: plan_indexes(self.dispatched[name], plan.geometry) for name, plan in self._plans()}
+        plans = {
+            name: engine.plan_indexes(self.dispatched[name], plan.geometry) for name, plan in self._plans()
+        }
         tasks = [*self._index_tasks(plans), *self._queue_tasks()]
         indexes: dict[str, list[_MadeIndex]] = {}
         for task, made in self._outcomes(tasks, "index files and queues"):
@@ -328,30 +308,36 @@ class _Running:
                 self.parts[task.store] |= {place: f"{made.folder}/{place}" for place in made.places}
         for name, mine in indexes.items():
             causes = [index.cause for index in mine]
-            names = name_indexes(self.job.plans[name].files, self.dispatched[name], plans[name], causes)
-            for index, file in zip(mine, settled_names(names, [index.twin for index in mine]), strict=True):
+            names = engine.name_indexes(
+                self.job.plans[name].files, self.dispatched[name], plans[name], causes
+            )
+            for index, file in zip(
+                mine, engine.settled_names(names, [index.twin for index in mine]), strict=True
+            ):
                 if file is not None:
                     self.parts[name][f"index/{file}"] = index.path
 
-    def _index_tasks(self, plans: Mapping[str, list[IndexPlan]]) -> Iterator[_Task]:
+    def _index_tasks(self, plans: Mapping[str, list[engine.IndexPlan]]) -> Iterator[_Task]:
         for name, indexes in plans.items():
             folders = [Path(log) for log in self.logs[name]]
             geometry = self.job.plans[name].geometry
-            begins = index_begins(self.job.plans[name].files) if self.only_missing else {}
+            begins = engine.index_begins(self.job.plans[name].files) if self.only_missing else {}
             for index in indexes:
-                keys = tuple(keys_of(index, folders, self.dispatched[name]))
+                keys = tuple(engine.keys_of(index, folders, self.dispatched[name]))
                 yield _Task(name, geometry.file_size, partial(_make_index, index, keys, geometry, begins))
 
     def _queue_tasks(self) -> Iterator[_Task]:
         for name, plan in self._plans():
-            holes = log_holes(plan.logs, self.dispatched[name])
+            holes = engine.log_holes(plan.logs, self.dispatched[name])
             queues = [file for file in plan.files if file.kind in ("ext", "queue")]
             for number in range(plan.buckets):
                 ranges = (part.unit_ranges(number) for part in self.dispatched[name])
                 units = tuple((log, held) for log, held in zip(self.logs[name], ranges, strict=True) if held)
-                own = in_bucket(queues, number, plan.buckets)  # copied or compared
+                own = engine.in_bucket(queues, number, plan.buckets)  # copied or compared
                 if units or own:
                     bucket = _Bucket(own, units)
-                    weight = sum(count for _, held in units for _, count in held) * np.dtype(UNIT).itemsize
+                    weight = (
+                        sum(count for _, held in units for _, count in held) * np.dtype(engine.UNIT).itemsize
+                    )
                     make = partial(bucket.make, plan.queue_file_size, holes, only_missing=self.only_missing)
                     yield _Task(name, weight, make)

@@ -6,33 +6,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-from pyspark.sql.types import (
-    BinaryType,
-    BooleanType,
-    DataType,
-    IntegerType,
-    LongType,
-    MapType,
-    ShortType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql import types
 from rocket_columnar.arrow import SCHEMAS, is_time, plain_schema
 from rocket_spec.tables import TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_SPARK: Final[dict[str, DataType]] = {
-    "string": StringType(),
-    "int16": ShortType(),
-    "int32": IntegerType(),
-    "int64": LongType(),
-    "bool": BooleanType(),
-    "binary": BinaryType(),
-    "map": MapType(StringType(), StringType()),
+_SPARK: Final[dict[str, types.DataType]] = {
+    "string": types.StringType(),
+    "int16": types.ShortType(),
+    "int32": types.IntegerType(),
+    "int64": types.LongType(),
+    "bool": types.BooleanType(),
+    "binary": types.BinaryType(),
+    "map": types.MapType(types.StringType(), types.StringType()),
 }
 
 
@@ -41,14 +29,15 @@ STORE: Final = "store"  # the first column of every source and of decoded Parque
 UTC: Final = pa.timestamp("us", "UTC")  # the Arrow type of Spark's timestamps
 
 
-def spark_schema(table: str, *, utc: bool = False) -> StructType:
+def spark_schema(table: str, *, utc: bool = False) -> types.StructType:
     """The Spark schema of `table`, with its times as timestamps if `utc`; KeyError when there is no such table."""
-    return StructType(
+    return types.StructType(
         [
-            StructField(STORE, StringType()),
+            types.StructField(STORE, types.StringType()),
             *(
-                StructField(
-                    column.name, TimestampType() if utc and is_time(column.name) else _SPARK[column.type]
+                types.StructField(
+                    column.name,
+                    types.TimestampType() if utc and is_time(column.name) else _SPARK[column.type],
                 )
                 for column in TABLES[table]
             ),

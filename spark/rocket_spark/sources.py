@@ -15,24 +15,9 @@ from pyspark.sql.types import StringType, StructField, StructType
 from rocket_columnar.decode import TABLE_KINDS
 from rocket_spec.errors import UsageError
 
+from rocket_spark import reading
 from rocket_spark.failure_causes import reason
 from rocket_spark.fleet import FLEET_SOURCES
-from rocket_spark.reading import (
-    KEPT,
-    OFFSET_OPTIONS,
-    Offsets,
-    Request,
-    RowsPartition,
-    StoreTails,
-    flag,
-    given_options,
-    grouped,
-    is_catalogs,
-    offsets_option,
-    part_rows,
-    plan_parts,
-    request,
-)
 from rocket_spark.schema import spark_schema
 
 if TYPE_CHECKING:
@@ -48,24 +33,26 @@ class _Reader(DataSourceReader):
     """Plans on the driver, decodes in the tasks. It takes no filters from Spark: see `rocket_spark.reading.options`."""
 
     table: str
-    asked: Request
+    asked: reading.Request
     columns: list[str]
-    between: tuple[str | Offsets, str | Offsets] | None
+    between: tuple[str | reading.Offsets, str | reading.Offsets] | None
     fail_on_loss: bool
 
-    def partitions(self) -> list[RowsPartition]:  # Spark insists on a list
+    def partitions(self) -> list[reading.RowsPartition]:  # Spark insists on a list
         if self.between is None:
-            return [RowsPartition(parts) for parts in plan_parts(self.asked, self.table)]
-        tails = StoreTails(self.asked, self.table, fail_on_loss=self.fail_on_loss)
+            return [reading.RowsPartition(parts) for parts in reading.plan_parts(self.asked, self.table)]
+        tails = reading.StoreTails(self.asked, self.table, fail_on_loss=self.fail_on_loss)
         start, end = self.between
         begin = tails.checked(tails.named(start, "startingOffsets", others="earliest"))
         stop = tails.named(end, "endingOffsets", others="latest")
         tails.check_order(begin, stop)
-        return [RowsPartition(parts) for parts in grouped(tails.parts(begin, stop))]
+        return [reading.RowsPartition(parts) for parts in reading.grouped(tails.parts(begin, stop))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        if isinstance(partition, RowsPartition):  # without partitions Spark plans one that holds nothing
-            yield from part_rows(partition.parts, self.table, self.columns, self.asked)
+        if isinstance(
+            partition, reading.RowsPartition
+        ):  # without partitions Spark plans one that holds nothing
+            yield from reading.part_rows(partition.parts, self.table, self.columns, self.asked)
 
 
 class _StoreSource(DataSource):
@@ -78,8 +65,8 @@ class _StoreSource(DataSource):
     def name(cls) -> str:
         return cls.format_name
 
-    def _asked(self, schema: StructType | None = None) -> Request:
-        return request(given_options(self.options, schema), self.table, self.format_name)
+    def _asked(self, schema: StructType | None = None) -> reading.Request:
+        return reading.request(reading.given_options(self.options, schema), self.table, self.format_name)
 
     def schema(self) -> StructType:
         asked = self._asked()
@@ -87,12 +74,12 @@ class _StoreSource(DataSource):
         fields = [whole[name] for name in asked.columns] if asked.columns is not None else list(whole)
         if asked.corrupt is not None:
             fields.append(StructField(asked.corrupt, StringType()))
-        if is_catalogs(self.options):
-            kept = {KEPT: json.dumps(dict(self.options))}
+        if reading.is_catalogs(self.options):
+            kept = {reading.KEPT: json.dumps(dict(self.options))}
             fields[0] = StructField(fields[0].name, fields[0].dataType, metadata=kept)
         return StructType(fields)
 
-    def _columns(self, schema: StructType, asked: Request) -> list[str]:
+    def _columns(self, schema: StructType, asked: reading.Request) -> list[str]:
         """The columns of the user's schema, if there is one; UsageError if the table lacks one."""
         own = {field.name: field.dataType for field in spark_schema(self.table, utc=asked.utc)}
         if asked.corrupt is not None:
@@ -111,16 +98,16 @@ class _StoreSource(DataSource):
         return schema.fieldNames()
 
     def reader(self, schema: StructType) -> _Reader:
-        asked, options = self._asked(schema), given_options(self.options, schema)
+        asked, options = self._asked(schema), reading.given_options(self.options, schema)
         between = None
-        given = [name for name in OFFSET_OPTIONS if name in options]
+        given = [name for name in reading.OFFSET_OPTIONS if name in options]
         if given:
             self._require_followed(f"option {given[0]}: ")
             between = (
-                offsets_option(options, "startingOffsets", "earliest"),
-                offsets_option(options, "endingOffsets", "latest"),
+                reading.offsets_option(options, "startingOffsets", "earliest"),
+                reading.offsets_option(options, "endingOffsets", "latest"),
             )
-        loss = flag(options, "failOnDataLoss", default=True)
+        loss = reading.flag(options, "failOnDataLoss", default=True)
         return _Reader(self.table, asked, self._columns(schema, asked), between, loss)
 
     def _require_followed(self, option: str = "") -> None:
@@ -135,7 +122,7 @@ class _StoreSource(DataSource):
 
         asked = self._asked(schema)
         return StoreStreamReader(
-            self.table, asked, self._columns(schema, asked), given_options(self.options, schema)
+            self.table, asked, self._columns(schema, asked), reading.given_options(self.options, schema)
         )
 
     def writer(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: ARG002, FBT001 - Spark's form

@@ -11,26 +11,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxBytes,
-    ReadMaxRows,
-    SupportsTriggerAvailableNow,
-)
+from pyspark.sql.streaming import datasource
 from rocket_spec.errors import UsageError
 
-from rocket_spark.reading import (
-    Offsets,
-    Request,
-    RowsPartition,
-    StoreTails,
-    flag,
-    grouped,
-    offsets_option,
-    part_rows,
-    positive,
-)
+from rocket_spark import reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,45 +23,47 @@ if TYPE_CHECKING:
 _LONG_MAX: Final = (1 << 63) - 1
 
 
-class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class StoreStreamReader(DataSourceStreamReader, datasource.SupportsTriggerAvailableNow):
     """Follows `commit_log` or `consume_queue` of stores; one that comes later is read from its beginning.
 
     The options of a stream are `startingOffsets`, `maxRowsPerTrigger`, `maxBytesPerTrigger` and `failOnDataLoss`; UsageError for an
     invalid value.
     """
 
-    def __init__(self, table: str, asked: Request, columns: list[str], options: Mapping[str, str]) -> None:
+    def __init__(
+        self, table: str, asked: reading.Request, columns: list[str], options: Mapping[str, str]
+    ) -> None:
         if "endingOffsets" in options:
             raise UsageError("option endingOffsets: belongs to a batch; a stream has no end")
         self.table = table
         self.asked = asked
         self.columns = columns
-        self.start = offsets_option(options, "startingOffsets", "earliest")
-        self.max_rows = positive(options, "maxRowsPerTrigger", _LONG_MAX)
-        self.max_bytes = positive(options, "maxBytesPerTrigger", _LONG_MAX)
-        self.fail_on_loss = flag(options, "failOnDataLoss", default=True)
-        self.target: Offsets | None = None
+        self.start = reading.offsets_option(options, "startingOffsets", "earliest")
+        self.max_rows = reading.positive(options, "maxRowsPerTrigger", _LONG_MAX)
+        self.max_bytes = reading.positive(options, "maxBytesPerTrigger", _LONG_MAX)
+        self.fail_on_loss = reading.flag(options, "failOnDataLoss", default=True)
+        self.target: reading.Offsets | None = None
         self.turn = 0
 
-    def _tails(self) -> StoreTails:
+    def _tails(self) -> reading.StoreTails:
         """The stores as they are now."""
-        return StoreTails(self.asked, self.table, fail_on_loss=self.fail_on_loss)
+        return reading.StoreTails(self.asked, self.table, fail_on_loss=self.fail_on_loss)
 
-    def initialOffset(self) -> Offsets:
+    def initialOffset(self) -> reading.Offsets:
         """The offset at which a new query begins."""
         return self._tails().named(self.start, "startingOffsets", others="earliest")
 
-    def getDefaultReadLimit(self) -> ReadLimit:
+    def getDefaultReadLimit(self) -> datasource.ReadLimit:
         """The limit of one trigger; `latestOffset` checks both options if both are given."""
         if self.max_rows is not None:
-            return ReadMaxRows(self.max_rows)
+            return datasource.ReadMaxRows(self.max_rows)
         if self.max_bytes is not None:
-            return ReadMaxBytes(self.max_bytes)
-        return ReadAllAvailable()
+            return datasource.ReadMaxBytes(self.max_bytes)
+        return datasource.ReadAllAvailable()
 
-    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:
+    def latestOffset(self, start: reading.Offsets, limit: datasource.ReadLimit) -> reading.Offsets:
         """The offset up to which the next trigger reads."""
-        limited = not isinstance(limit, ReadAllAvailable)
+        limited = not isinstance(limit, datasource.ReadAllAvailable)
         tails = self._tails()
         begin = tails.checked(start)
         self.turn += 1
@@ -90,12 +76,14 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Limits the query to what exists now."""
         self.target = self._tails().ends()
 
-    def partitions(self, start: Offsets, end: Offsets) -> list[RowsPartition]:
+    def partitions(self, start: reading.Offsets, end: reading.Offsets) -> list[reading.RowsPartition]:
         """The rows between two offsets, divided into partitions."""
         tails = self._tails()
-        return [RowsPartition(parts) for parts in grouped(tails.parts(tails.checked(start), end))]
+        return [
+            reading.RowsPartition(parts) for parts in reading.grouped(tails.parts(tails.checked(start), end))
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a partition."""
-        if isinstance(partition, RowsPartition):
-            yield from part_rows(partition.parts, self.table, self.columns, self.asked)
+        if isinstance(partition, reading.RowsPartition):
+            yield from reading.part_rows(partition.parts, self.table, self.columns, self.asked)

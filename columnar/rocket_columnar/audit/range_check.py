@@ -13,30 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import QUEUE_UNIT
 
+from rocket_columnar.audit import matching
 from rocket_columnar.audit.checkpoint_check import LogTimes
 from rocket_columnar.audit.file_survey import Rows, Surveys, Targets
 from rocket_columnar.audit.log_check import steps_of
-from rocket_columnar.audit.matching import (
-    DOUBLE,
-    LOST,
-    MOVED,
-    NOT_OWN,
-    ORDER,
-    OUTSIDE,
-    SIZE,
-    TAGS,
-    TIME,
-    WRONG,
-    RangeCopies,
-    check_copies,
-    long_topic_sign,
-    match_entries,
-    match_units,
-    read_copies,
-    seconds_since,
-    without_appended,
-    without_tag_entries,
-)
 from rocket_columnar.audit.missing import check_missing, files_now
 from rocket_columnar.audit.ranges import MOST, Frames, Marks, Plan, Range, RangeResult, ReadAhead, values_at
 from rocket_columnar.facts import Store
@@ -61,12 +41,12 @@ class Judge:
     store: Store
     units: Rows
     frames: Frames
-    copies: RangeCopies
+    copies: matching.RangeCopies
     result: RangeResult
 
     def judge(self, flags: NDArray[np.uint8]) -> None:
         """Marks the units that have flags, file by file."""
-        flags = without_appended(self.store, flags, self.units.columns["phy_offset"])
+        flags = matching.without_appended(self.store, flags, self.units.columns["phy_offset"])
         bad = np.flatnonzero(flags)
         for run in np.unique(np.searchsorted(self.units.bounds, bad, side="right") - 1).tolist():
             begin, end = self.units.bounds[run : run + 2].tolist()
@@ -84,8 +64,8 @@ class Judge:
                 what, file.name, some + number, lambda at: tuple(int(column[some[at]]) for column in values)
             )
 
-        mark("unit.lost", flags & LOST != 0)
-        strange, moved = flags & NOT_OWN != 0, flags & MOVED != 0
+        mark("unit.lost", flags & matching.LOST != 0)
+        strange, moved = flags & matching.NOT_OWN != 0, flags & matching.MOVED != 0
         hidden = np.zeros(rows.size, np.bool_)
         hidden[strange] = ~self.frames.all.queued[self.units.record[rows[strange]]]
         base = file.base_offset // QUEUE_UNIT.size + number
@@ -98,12 +78,12 @@ class Judge:
                 self.copies.seen.setdefault(queue, set()).add(int(self.units.record[row]))
                 moved[at] = self._is_moved(run, row, logical, base + row)
                 held = ["CQ-LMQ-1", "CQ-LMQ-2", *(() if logical == base + row else ("CQ-LMQ-4",))]
-                self.result.held.update([*held, *(("CQ-LMQ-3",) if not flags[at] & TAGS else ())])
+                self.result.held.update([*held, *(("CQ-LMQ-3",) if not flags[at] & matching.TAGS else ())])
         mark("unit.strange", strange & ~hidden)
         mark("unit.hidden", hidden)
-        mark("unit.size", (flags & SIZE != 0) & ~strange)
+        mark("unit.size", (flags & matching.SIZE != 0) & ~strange)
         mark("unit.moved", moved)
-        tagged = (flags & TAGS != 0) & ~strange
+        tagged = (flags & matching.TAGS != 0) & ~strange
         if tagged.any():
             self._tags(file, rows, tagged, mark)
 
@@ -195,7 +175,7 @@ def check_range(
     store, result = plan.store, RangeResult(range_, range_.begin, range_.end)
     frames = read_frames(plan, range_, start, result)
     names = frames.names
-    copies = read_copies(store, range_, frames, result)
+    copies = matching.read_copies(store, range_, frames, result)
     if result.gone:
         return result
     every = frames.all
@@ -223,9 +203,9 @@ def check_range(
         if not is_safe(name):
             result.unsafe[name] = first
         if len(name) > _LONGEST_TOPIC:
-            result.signs.append(long_topic_sign(store, first))
+            result.signs.append(matching.long_topic_sign(store, first))
     where = check_missing(store, frames, queued, seen, result)
-    check_copies(store, frames, copies, where, result)
+    matching.check_copies(store, frames, copies, where, result)
     return result
 
 
@@ -283,7 +263,7 @@ def _check_units(
     store: Store,
     queues: Targets,
     frames: Frames,
-    copies: RangeCopies,
+    copies: matching.RangeCopies,
     result: RangeResult,
     ahead: ReadAhead | None,
 ) -> NDArray[np.uint8]:
@@ -293,8 +273,8 @@ def _check_units(
     units = Rows.read(store, queues, (range_.begin, range_.last), frames, ahead)
     if not units.files:
         return queued
-    flags = match_units(units, frames, range_, queued)
-    if (flags & ~np.uint8(OUTSIDE)).any():
+    flags = matching.match_units(units, frames, range_, queued)
+    if (flags & ~np.uint8(matching.OUTSIDE)).any():
         Judge(store, units, frames, copies, result).judge(flags)
     if frames.all.topic.size:
         _count_held(units, frames, flags, result)
@@ -303,15 +283,15 @@ def _check_units(
 
 def _count_held(units: Rows, frames: Frames, flags: NDArray[np.uint8], result: RangeResult) -> None:
     """Counts the clauses that units of their own queue hold."""
-    own, of = (flags & (OUTSIDE | LOST | NOT_OWN)) == 0, units.record
+    own, of = (flags & (matching.OUTSIDE | matching.LOST | matching.NOT_OWN)) == 0, units.record
     delayed = frames.all.topic[np.maximum(of, 0)] == frames.names.numbers.get(SCHEDULE_TOPIC.decode(), -1)
-    tagged = own & (flags & TAGS == 0)
+    tagged = own & (flags & matching.TAGS == 0)
     number = int(own.sum())
     result.held.update(
         dict.fromkeys(("CQ-FILE-3", "LOG-DSP-1", "LOG-DSP-7", "LOG-DSP-8", "CQ-PUT-7"), number)
     )
-    result.held["CQ-UNIT-1"] += int((own & (flags & SIZE == 0)).sum())
-    result.held["CQ-FILE-4"] += int((own & (flags & MOVED == 0)).sum())
+    result.held["CQ-UNIT-1"] += int((own & (flags & matching.SIZE == 0)).sum())
+    result.held["CQ-FILE-4"] += int((own & (flags & matching.MOVED == 0)).sum())
     for clauses, some in (
         (("CQ-TAGS-1", "LOG-DSP-4"), tagged & ~delayed),
         (("CQ-TAGS-2", "LOG-DSP-5"), tagged & delayed),
@@ -328,13 +308,13 @@ def entries_of(store: Store, indexes: Targets, frames: Frames, result: RangeResu
     if not entries.files:
         return seen
     begins = entries.of_runs([indexes.files[owner].header.begin_timestamp for owner in entries.owners])
-    flags = match_entries(entries, begins, records, range_, seen)
+    flags = matching.match_entries(entries, begins, records, range_, seen)
     offsets = entries.columns["phy_offset"]
     if range_.number == 0:
-        flags[offsets < 0] = LOST
-    if (flags & ~np.uint8(OUTSIDE)).any():
-        flags = without_appended(store, flags, offsets)
-        flags = without_tag_entries(store, frames, flags, entries, result)
+        flags[offsets < 0] = matching.LOST
+    if (flags & ~np.uint8(matching.OUTSIDE)).any():
+        flags = matching.without_appended(store, flags, offsets)
+        flags = matching.without_tag_entries(store, frames, flags, entries, result)
         _mark_entries(entries, begins, flags, records, result.marks)
     _count_entries(entries, begins, flags, records, seen, result)
     return seen
@@ -372,17 +352,21 @@ def _mark_entries(
     entries: Rows, begins: NDArray[np.int64], flags: NDArray[np.uint8], records: Requests, marks: Marks
 ) -> None:
     hashes, offsets, diffs = (entries.columns[name] for name in ("key_hash", "phy_offset", "time_diff"))
-    numbers, doubled, timed = entries.numbers, flags & DOUBLE != 0, np.flatnonzero(flags & TIME)
+    numbers, doubled, timed = (
+        entries.numbers,
+        flags & matching.DOUBLE != 0,
+        np.flatnonzero(flags & matching.TIME),
+    )
     seconds, passed = np.zeros(offsets.size, np.int64), np.zeros(offsets.size, np.int64)
-    seconds[timed] = seconds_since(begins[timed], records.store_timestamp[entries.record[timed]])
+    seconds[timed] = matching.seconds_since(begins[timed], records.store_timestamp[entries.record[timed]])
     passed[timed] = records.store_timestamp[entries.record[timed]] - begins[timed]
-    wrong = (flags & WRONG != 0) & ~doubled
+    wrong = (flags & matching.WRONG != 0) & ~doubled
     for what, chosen, values in (
-        ("entry.lost", flags & LOST != 0, (offsets,)),
+        ("entry.lost", flags & matching.LOST != 0, (offsets,)),
         ("entry.wrong", wrong, (hashes, offsets)),
         ("entry.double", doubled, (offsets,)),
-        ("entry.time", flags & TIME != 0, (diffs, offsets, seconds, begins, passed)),
-        ("entry.keys", flags & ORDER != 0, (hashes, offsets)),
+        ("entry.time", flags & matching.TIME != 0, (diffs, offsets, seconds, begins, passed)),
+        ("entry.keys", flags & matching.ORDER != 0, (hashes, offsets)),
     ):
         for run, (start, stop) in enumerate(pairwise(entries.bounds.tolist())):
             at = np.flatnonzero(chosen[start:stop]) + start

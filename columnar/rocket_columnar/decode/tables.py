@@ -14,16 +14,8 @@ from rocket_spec.tables import TABLES
 
 from rocket_columnar import arrow
 from rocket_columnar.arrow import SCHEMAS, Array, Columns, values
+from rocket_columnar.decode import unit_rows
 from rocket_columnar.decode.log_rows import WHOLE_LOG, LogState, RowChoice, Skip, Topics, Where, log_columns
-from rocket_columnar.decode.unit_rows import (
-    checkpoint_columns,
-    config_columns,
-    entry_columns,
-    ext_columns,
-    header_columns,
-    later_columns,
-    queue_columns,
-)
 from rocket_columnar.index import GeometryGuess, resolve_each
 from rocket_columnar.log import Gap
 from rocket_columnar.store import (
@@ -191,19 +183,21 @@ class TableDecoder:
 
     def _columns(self, reader: Reader, file: StoreFile, number: int) -> Iterator[tuple[int, Columns]]:
         if self.table == "index_headers":
-            yield 1, header_columns(reader, self._geometries[file].geometry)
+            yield 1, unit_rows.header_columns(reader, self._geometries[file].geometry)
         elif self.table == "index_entries":
-            yield from entry_columns(reader, self._geometries[file].geometry, self.choice)
+            yield from unit_rows.entry_columns(reader, self._geometries[file].geometry, self.choice)
         elif self.table == "consume_queue":
-            yield from queue_columns(reader, file.base_offset, self.choice)
+            yield from unit_rows.queue_columns(reader, file.base_offset, self.choice)
         elif self.table == "consume_queue_ext":
-            yield from ext_columns(reader, file.base_offset, self.choice.batch_rows, where=self.choice.where)
+            yield from unit_rows.ext_columns(
+                reader, file.base_offset, self.choice.batch_rows, where=self.choice.where
+            )
         elif self.table == "checkpoint":
-            yield 1, checkpoint_columns(reader)
+            yield 1, unit_rows.checkpoint_columns(reader)
         elif file.kind == "config":
-            yield from config_columns(self.table, reader, self._config_topics)
+            yield from unit_rows.config_columns(self.table, reader, self._config_topics)
         elif file.kind in LATER_KINDS:
-            yield from later_columns(self.table, reader, file, self.choice)
+            yield from unit_rows.later_columns(self.table, reader, file, self.choice)
         else:
             yield from log_columns(
                 reader,

@@ -30,17 +30,9 @@ from rocket_spec.later_layouts import TIMER_SLOT
 from rocket_spec.layout import CHECKPOINT, PRE_BLANK_SIZE, QUEUE_UNIT, RECORD_FIXED_V4, RECORD_MAGICS
 from rocket_spec.profiles import profile
 
+from rocket_columnar import formats
 from rocket_columnar.config import LoadedConfig, load_config
 from rocket_columnar.facts.files import Files
-from rocket_columnar.formats import (
-    DELAYS,
-    HEAD_SIZE,
-    LAST_ADDRESS,
-    SCHEDULE_TOPIC,
-    UNIT_DTYPE,
-    fixed_fields,
-    parse_long,
-)
 from rocket_columnar.log import KeyRules, has_light_queues
 from rocket_columnar.store import (
     CONFIG_TABLES,
@@ -166,7 +158,7 @@ def unfit_wheel(store: Path) -> Refusal | None:
 
     It opens the copy of the greatest position, if there is any (TIM-2). Source: `TimerWheel.TimerWheel` 63-81 (5.5.0).
     """
-    copies = {parse_long(path.suffix[1:]): path for path in store.glob("timerwheel.*")}
+    copies = {formats.parse_long(path.suffix[1:]): path for path in store.glob("timerwheel.*")}
     path = copies[max(known)] if (known := [at for at in copies if at is not None]) else store / "timerwheel"
     size = path.stat().st_size if path.is_file() else 0
     if size in (0, _WHEEL):
@@ -183,7 +175,7 @@ def stray_timer_file(store: Path) -> Refusal | None:
     paths = sorted((store / "timerlog").glob("*"))
     for path in paths:
         passed_over = path.is_dir() or (path == paths[-1] and not path.stat().st_size)
-        if parse_long(path.name) is None and not passed_over:
+        if formats.parse_long(path.name) is None and not passed_over:
             text = "found a file whose name is no number in the timer log: a broker of 5.x does not start"
             cure = "move the file out of the store while the broker is down"
             return Refusal(f"timerlog/{shown_name(path.name)}", text, cure)
@@ -232,24 +224,24 @@ def recovery_start(
 
 def first_record(file: StoreFile) -> tuple[int, int] | None:
     """The first record's own physical offset and store timestamp; None without a record, or if the timestamp is 0."""
-    head = read_at(file, 0, HEAD_SIZE)
+    head = read_at(file, 0, formats.HEAD_SIZE)
     if len(head) < RECORD_FIXED_V4 or int.from_bytes(head[4:8], signed=True) not in RECORD_MAGICS:
         return None
-    fields = fixed_fields(head.ljust(HEAD_SIZE, b"\0"))
+    fields = formats.fixed_fields(head.ljust(formats.HEAD_SIZE, b"\0"))
     return (fields.phy_offset, fields.store_timestamp) if fields.store_timestamp else None
 
 
 # The delays of a broker's levels, as the units of its delayed messages show them.
 
 
-_SCHEDULE: Final = SCHEDULE_TOPIC.decode()
+_SCHEDULE: Final = formats.SCHEDULE_TOPIC.decode()
 _SAMPLE: Final = 64  # units of a file that are compared with their records
 _STEP: Final = 1000  # ms: a delay is a whole number of seconds
 _UNIT: Final = QUEUE_UNIT.size
 
 
 def _shown_delays(store: Files) -> tuple[int, ...]:
-    levels = list(DELAYS)
+    levels = list(formats.DELAYS)
     for file in store.queues:
         level = file.queue_id
         if file.topic != _SCHEDULE or level is None or level < 0:
@@ -265,14 +257,14 @@ def _delays_of(store: Files, file: StoreFile) -> Counter[int]:
     """Delays in ms of the first units of a file after their records were stored, each with its count."""
     raw = read_at(file, 0, _SAMPLE * _UNIT)
     delays = Counter[int]()
-    for unit in np.frombuffer(raw, UNIT_DTYPE, len(raw) // _UNIT):
+    for unit in np.frombuffer(raw, formats.UNIT_DTYPE, len(raw) // _UNIT):
         offset, size, due = (int(unit[name]) for name in ("phy_offset", "size", "tags_code"))
-        log = store.log_at(offset) if size > 0 and due > LAST_ADDRESS else None
+        log = store.log_at(offset) if size > 0 and due > formats.LAST_ADDRESS else None
         if log is None:
             continue
-        head = read_at(log, offset - log.base_offset, HEAD_SIZE)
-        if len(head) == HEAD_SIZE:
-            delays[due - fixed_fields(head).store_timestamp] += 1
+        head = read_at(log, offset - log.base_offset, formats.HEAD_SIZE)
+        if len(head) == formats.HEAD_SIZE:
+            delays[due - formats.fixed_fields(head).store_timestamp] += 1
     return delays
 
 
@@ -408,7 +400,7 @@ class Store(Files):
         own = (file for file in self.queues if file.topic == topic and (file.queue_id or 0) >= first)
         for file in own:
             raw = read_at(file, 0, size_of(file) or 0)
-            units = np.frombuffer(raw, UNIT_DTYPE, len(raw) // _UNIT)
+            units = np.frombuffer(raw, formats.UNIT_DTYPE, len(raw) // _UNIT)
             sizes = units["size"].astype(np.int32)
             held = (
                 (sizes > 0) & (sizes < PRE_BLANK_SIZE) & (units["phy_offset"].astype(np.int64) >= self.begin)
@@ -475,7 +467,7 @@ class Store(Files):
             own = self.logs[0].path.parent.parent.name.removeprefix(MEMBER)
             return None if conf.dledger and conf.member in (None, own) else own
         for folder in member_logs(self.path) if not conf.dledger else ():
-            begins = (parse_long(entry.name) for entry in folder.iterdir())
+            begins = (formats.parse_long(entry.name) for entry in folder.iterdir())
             if min((begin for begin in begins if begin is not None), default=0) == self.log_ends[-1]:
                 return folder.parent.name.removeprefix(MEMBER)
         return None

@@ -7,17 +7,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
+from rocket_spec import layout
 from rocket_spec.deviations import Deviation
-from rocket_spec.layout import (
-    BLANK,
-    BLANK_MAGIC,
-    ENTRY,
-    ENTRY_MAGIC,
-    QUEUE_UNIT,
-    RECORD,
-    RECORD_FIXED_V4,
-    RECORD_MAGICS,
-)
 
 from rocket_columnar.findings.forms import Finding, Remedy, finding
 from rocket_columnar.formats import Record, body_matches, is_blank, parse_record
@@ -25,7 +16,7 @@ from rocket_columnar.log import Gap, misplaced, zeros_after
 from rocket_columnar.store import StoreFile, Unreadable, log_length, read_at
 
 _HEAD: Final = struct.Struct(">ii20xq")
-_ENTRY: Final = struct.Struct(ENTRY.struct_format)
+_ENTRY: Final = struct.Struct(layout.ENTRY.struct_format)
 _LONGEST_ARRAY: Final = (1 << 31) - 3  # bytes, of a JVM's arrays
 
 
@@ -78,8 +69,8 @@ def lacks_zeros(file: StoreFile, size: int, usual: int, end: int) -> bool:
         return not _any_byte(file, end - file.base_offset, size)
     with file.open() as reader:
         last = reader.last_nonzero(0, size) or 0
-    begin = last + 1 - BLANK.size
-    return begin >= 0 and is_blank(read_at(file, begin, BLANK.size), 0, usual - begin)
+    begin = last + 1 - layout.BLANK.size
+    return begin >= 0 and is_blank(read_at(file, begin, layout.BLANK.size), 0, usual - begin)
 
 
 def check_names(
@@ -110,29 +101,29 @@ def is_usual_end(file: StoreFile, size: int, at: int, usual: int) -> bool:
     """Whether a file that is longer than the others ends, at a byte, as one of the usual length does: by zeros or a blank."""
     if size <= usual or at > usual:
         return False
-    head = read_at(file, at, BLANK.size).ljust(BLANK.size, b"\0")
+    head = read_at(file, at, layout.BLANK.size).ljust(layout.BLANK.size, b"\0")
     return is_blank(head, 0, usual - at) or not _any_byte(file, at, usual)
 
 
 def is_cut(file: StoreFile, size: int) -> bool:
     """Whether the end of a file is gone: of a queue a part of a unit is left, and of the log no zeros or blank (LOG-BLANK-1)."""
     if file.kind == "queue":
-        return bool(size % QUEUE_UNIT.size)
-    end = read_at(file, max(size - BLANK.size, 0), BLANK.size)
-    return bool(any(end)) and not is_blank(end, 0, BLANK.size)
+        return bool(size % layout.QUEUE_UNIT.size)
+    end = read_at(file, max(size - layout.BLANK.size, 0), layout.BLANK.size)
+    return bool(any(end)) and not is_blank(end, 0, layout.BLANK.size)
 
 
 def _header_fault(file: StoreFile, at: int, position: int) -> str | None:
     """The field of an entry's header that is wrong (DLG-2), None without one; "zeros" if it was never written completely."""
-    raw = read_at(file, at, ENTRY.size).ljust(ENTRY.size, b"\0")
+    raw = read_at(file, at, layout.ENTRY.size).ljust(layout.ENTRY.size, b"\0")
     magic, size, _, _, pos, _, _, _, body_size = _ENTRY.unpack(raw)
     if not raw[-4:].strip(b"\0"):
-        return "zeros" if magic in (0, ENTRY_MAGIC) and pos in (0, position) else "body_size"
-    if magic != ENTRY_MAGIC:
+        return "zeros" if magic in (0, layout.ENTRY_MAGIC) and pos in (0, position) else "body_size"
+    if magic != layout.ENTRY_MAGIC:
         return "magic"
     if pos != position:
         return "pos"
-    return None if size == ENTRY.size + body_size else "size"
+    return None if size == layout.ENTRY.size + body_size else "size"
 
 
 def gap_findings(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool) -> list[Finding]:
@@ -161,7 +152,7 @@ def _of_gap(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool) -> 
     clause = found.clause
     if file.framed and clause != "DLG-2" and found.code != "log.torn":
         clause = "DLG-4"  # an entry whose body is no record
-    position = gap.begin + ENTRY.size * (file.framed and gap.begin >= file.base_offset)
+    position = gap.begin + layout.ENTRY.size * (file.framed and gap.begin >= file.base_offset)
     values = Deviation("record", gap.found, gap.expected, position if found.remedy == "position" else None)
     return replace(found, clause=clause, deviation=values)
 
@@ -180,19 +171,19 @@ def _gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool
             fault = "body_size" if fault == "zeros" else fault
             code = {"magic": "log.magic", "pos": "log.position"}.get(fault, "log.length")
             text = f"{found}: a recovery cuts the log here"
-            return finding(code, file.name, at + ENTRY.offset_of(fault), text, clause="DLG-2")
-        at, begin = at + ENTRY.size, begin + ENTRY.size
+            return finding(code, file.name, at + layout.ENTRY.offset_of(fault), text, clause="DLG-2")
+        at, begin = at + layout.ENTRY.size, begin + layout.ENTRY.size
     head = read_at(file, max(at, 0), _HEAD.size)
     length = int.from_bytes(head[:4], signed=True)
-    rest = read_at(file, at + length - 8, 8) if RECORD_FIXED_V4 <= length <= size - at else b""
+    rest = read_at(file, at + length - 8, 8) if layout.RECORD_FIXED_V4 <= length <= size - at else b""
     _, magic, recorded = _HEAD.unpack(head.ljust(_HEAD.size, b"\0"))
-    if magic in RECORD_MAGICS and length > _LONGEST_ARRAY and not file.framed:
+    if magic in layout.RECORD_MAGICS and length > _LONGEST_ARRAY and not file.framed:
         text = (
             f"found a size of {length:,} bytes, more than Java can allocate; {where} contain no valid record: dispatch ends in "
             "OutOfMemoryError, and no start succeeds as long as its recovery reads this record"
         )
         return finding("log.length", file.name, at, text, clause="STORE-16")
-    if tail and (not any(rest) and (magic in (0, *RECORD_MAGICS)) and recorded in (0, begin)):
+    if tail and (not any(rest) and (magic in (0, *layout.RECORD_MAGICS)) and recorded in (0, begin)):
         return finding(
             "log.torn",
             file.name,
@@ -200,14 +191,14 @@ def _gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool
             f"{found}: the last write was incomplete",
             severity="note" if live else None,
         )
-    if magic == BLANK_MAGIC:
+    if magic == layout.BLANK_MAGIC:
         text = f"{found}: their messages are lost, and dispatch and recovery leave out the rest of the file"
         return finding("log.length", file.name, at, text, clause="LOG-BLANK-1")
-    if magic not in RECORD_MAGICS and len(head) >= RECORD.offset_of("magic") + 4:
-        return finding("log.magic", file.name, at + RECORD.offset_of("magic"), lost)
-    if RECORD_FIXED_V4 <= length <= size - at and recorded != begin:
+    if magic not in layout.RECORD_MAGICS and len(head) >= layout.RECORD.offset_of("magic") + 4:
+        return finding("log.magic", file.name, at + layout.RECORD.offset_of("magic"), lost)
+    if layout.RECORD_FIXED_V4 <= length <= size - at and recorded != begin:
         return _misplaced_finding(file, gap, at, recorded) or finding(
-            "log.position", file.name, at + RECORD.offset_of("phy_offset"), lost
+            "log.position", file.name, at + layout.RECORD.offset_of("phy_offset"), lost
         )
     return finding("log.length", file.name, at, lost)
 
@@ -224,7 +215,7 @@ def _misplaced_finding(file: StoreFile, gap: Gap, at: int, recorded: int) -> Fin
     record = parse_record(raw, 0) if length else None
     if not isinstance(record, Record) or not body_matches(raw, record):
         return None
-    begin, place = file.base_offset + at, at + RECORD.offset_of("phy_offset")
+    begin, place = file.base_offset + at, at + layout.RECORD.offset_of("phy_offset")
     text = f"found a record that states physical offset {recorded:,}, expected {begin:,}, its position"
     if not is_alone:
         text += (

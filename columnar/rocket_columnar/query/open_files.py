@@ -12,20 +12,8 @@ from rocket_spec.errors import MalformedError
 from rocket_spec.layout import Geometry
 from rocket_spec.tables import TABLES
 
+from rocket_columnar import formats
 from rocket_columnar.facts import Store, as_store
-from rocket_columnar.formats import (
-    Bad,
-    Record,
-    body_begin,
-    body_end,
-    clean_utf8,
-    fixed_fields,
-    host_text,
-    parse_properties,
-    parse_record,
-    tags_code,
-    topic_length_size,
-)
 from rocket_columnar.index import GeometryGuess, IndexFile, resolve
 from rocket_columnar.store import (
     DIRECTORY,
@@ -240,13 +228,13 @@ class CommitLog:
             data = None if first is None else self._data(first, 0)
         return None if data is None else _decoded_time(data)
 
-    def record(self, offset: int) -> tuple[bytes, Record] | None:
+    def record(self, offset: int) -> tuple[bytes, formats.Record] | None:
         """A record whose lengths add up, with its bytes, or None."""
         data = self.data(offset)
         if data is None or len(data) < _LEAST:
             return None
-        found = parse_record(data, 0)
-        return None if isinstance(found, Bad) else (data, found)
+        found = formats.parse_record(data, 0)
+        return None if isinstance(found, formats.Bad) else (data, found)
 
     def row(self, offset: int) -> Row:
         """The row of the table commit_log at an offset; of bytes that do not decode, their offset, length and file."""
@@ -259,24 +247,24 @@ class CommitLog:
         return row | _values(*whole)
 
 
-def _values(data: bytes, record: Record) -> Row:
+def _values(data: bytes, record: formats.Record) -> Row:
     """The columns of a record, but its file and its place, which may differ from what it states."""
     fixed = record.fixed
     body = data[record.body :][: max(fixed.body_length, 0)]
     raw = data[record.topic :][: record.topic_length]
-    pairs = parse_properties(data[record.properties :][: record.properties_length])
+    pairs = formats.parse_properties(data[record.properties :][: record.properties_length])
     texts = {name: pairs.get(name.upper().encode()) for name in ("keys", "uniq_key", "tags")}
     same = fixed._asdict()
     return {name: same[name] for name in _COLUMNS if name in same and name != "phy_offset"} | {
         "size": fixed.total_size,
-        "topic": clean_utf8(raw).decode(),
-        "born_host": host_text(fixed.born_host),
-        "store_host": host_text(fixed.store_host),
+        "topic": formats.clean_utf8(raw).decode(),
+        "born_host": formats.host_text(fixed.born_host),
+        "store_host": formats.host_text(fixed.store_host),
         "body": body,
         "body_crc": fixed.body_crc & 0xFFFFFFFF,
         "crc_ok": not body or crc32(body) & 0x7FFFFFFF == fixed.body_crc,
         **{name: None if text is None else text.decode() for name, text in texts.items()},
-        "tags_code": tags_code(raw, pairs, fixed.store_timestamp),
+        "tags_code": formats.tags_code(raw, pairs, fixed.store_timestamp),
         "properties": {name.decode(): value.decode() for name, value in pairs.items()},
     }
 
@@ -292,12 +280,12 @@ def keys_of(row: Row) -> set[str]:
 
 def _decoded_time(data: bytes) -> int | None:
     """Store time in ms where all fields are inside `data`; magic and total length are not checked (`MessageDecoder.decode` 265-375)."""
-    if len(data) < _LEAST or len(data) < body_begin(data[_LEAST - 1]):
+    if len(data) < _LEAST or len(data) < formats.body_begin(data[_LEAST - 1]):
         return None
-    fields = fixed_fields(data)
+    fields = formats.fixed_fields(data)
     ports = [int.from_bytes(host[-4:], signed=True) for host in (fields.born_host, fields.store_host)]
-    topic = body_end(data) + topic_length_size(fields.magic)
-    length = int.from_bytes(data[body_end(data) : topic], signed=True)
+    topic = formats.body_end(data) + formats.topic_length_size(fields.magic)
+    length = int.from_bytes(data[formats.body_end(data) : topic], signed=True)
     properties = topic + max(length, 0) + 2
     if length < 0 or properties > len(data) or not all(port in _PORTS for port in ports):
         return None

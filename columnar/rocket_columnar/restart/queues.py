@@ -10,19 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import QUEUE_UNIT
 
+from rocket_columnar import log
 from rocket_columnar.facts import Store
 from rocket_columnar.formats import LAST_ADDRESS, LONG_MIN, UNIT_DTYPE
-from rocket_columnar.log import (
-    RECOVERED_FILES,
-    LostUnits,
-    QueueStart,
-    Requests,
-    TopicNames,
-    dispatch_stop,
-    each_units,
-    queue_starts,
-    units_taken,
-)
 from rocket_columnar.restart.recovery import Deletion, StartWalk
 from rocket_columnar.store import Reader, StoreFile, WorkDone, by_queue, read_at, size_of, usual_size
 
@@ -30,7 +20,7 @@ from rocket_columnar.store import Reader, StoreFile, WorkDone, by_queue, read_at
 def max_after_start(store: Store, topic: str, queue_id: int) -> int:
     """The maximum offset that a broker answers of a queue after a start, before it dispatches anything (CQ-REC-2)."""
     files = by_queue(store.queues).get((topic, queue_id), [])
-    found = queue_starts(files, store.end, WorkDone(None), has_log=bool(store.logs))
+    found = log.queue_starts(files, store.end, WorkDone(None), has_log=bool(store.logs))
     return max((queue.end for queue in found), default=0) // QUEUE_UNIT.size
 
 
@@ -53,7 +43,7 @@ class Redispatched(NamedTuple):
     """The fate of the records that a start dispatches."""
 
     stuck: str | None  # why dispatch never passes one of them, or None
-    lost: tuple[LostUnits, ...]  # those that get no unit
+    lost: tuple[log.LostUnits, ...]  # those that get no unit
     # for each record with keys that states an offset beyond its position, the two; no record between them is indexed
     # (`IndexService.buildIndex` 201-205)
     stated: tuple[tuple[int, int], ...] = ()
@@ -67,7 +57,7 @@ class Redispatched(NamedTuple):
 
 
 def dispatched_again(
-    store: Store, queues: Sequence[QueueStart], position: int, end: int, *, recovered_from: int | None
+    store: Store, queues: Sequence[log.QueueStart], position: int, end: int, *, recovered_from: int | None
 ) -> Redispatched:
     """What a start dispatches, up to the log's `end` or to the first gap; the queues are as they are before.
 
@@ -78,7 +68,7 @@ def dispatched_again(
     for queue in queues:
         place = queue.end // QUEUE_UNIT.size if queue.files else None
         puts.places[queue.topic, queue.queue_id] = _Place(place, queue.max_phy_offset, _Kept(queue))
-    names, stuck = TopicNames(), -1
+    names, stuck = log.TopicNames(), -1
     stated: list[tuple[int, int]] = []
     hashes: dict[int, list[int]] = {}
     topics: dict[str, int] = {}
@@ -111,11 +101,11 @@ def dispatched_again(
     return Redispatched(text, tuple(puts.lost), tuple(stated), hashes, max(ends, default=0), topics)
 
 
-def _first_stop(reader: Reader, base: int, batch: Requests, chosen: NDArray[np.bool_]) -> int:
+def _first_stop(reader: Reader, base: int, batch: log.Requests, chosen: NDArray[np.bool_]) -> int:
     """Physical offset of the first of the chosen records whose offsets in light queues are not numbers; -1 if there is none."""
     for place in np.flatnonzero(batch.copied & chosen).tolist():
         at = int(batch.phy_offset[place])
-        if dispatch_stop(reader.read(at - base, int(batch.size[place])).tobytes(), light=False):
+        if log.dispatch_stop(reader.read(at - base, int(batch.size[place])).tobytes(), light=False):
             return at
     return -1
 
@@ -131,7 +121,7 @@ def _stuck_text(at: int, unless: str) -> str:
 class _Kept:
     """The units that a queue keeps over the start; one file of them is in memory."""
 
-    queue: QueueStart
+    queue: log.QueueStart
     _file: StoreFile | None = None
     _targets: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
 
@@ -170,9 +160,11 @@ class _RecordPuts:
 
     begin: int
     places: dict[tuple[str, int], _Place] = field(default_factory=dict)
-    lost: list[LostUnits] = field(default_factory=list)
+    lost: list[log.LostUnits] = field(default_factory=list)
 
-    def add(self, batch: Requests, names: TopicNames, put: NDArray[np.bool_], at: NDArray[np.int64]) -> None:
+    def add(
+        self, batch: log.Requests, names: log.TopicNames, put: NDArray[np.bool_], at: NDArray[np.int64]
+    ) -> None:
         """Adds the records of a batch that are `put`, `at` their own physical offsets."""
         chosen = np.flatnonzero(put)
         owners = np.stack((batch.topic[chosen], batch.queue_id[chosen]))
@@ -196,7 +188,7 @@ class _RecordPuts:
     ) -> None:
         if place.next is None:
             place.next = int(offsets[0])
-        taken = units_taken(offsets, place.next)
+        taken = log.units_taken(offsets, place.next)
         place.next += int(np.count_nonzero(taken))
         self._lose(queue, place, offsets[~taken], starts[~taken], _TAKEN)
         if astray:
@@ -216,7 +208,7 @@ class _RecordPuts:
             ):
                 self.lost[-1] = replace(last, count=last.count + 1)
             else:
-                self.lost.append(LostUnits(*queue, offset, 1, start, reason))
+                self.lost.append(log.LostUnits(*queue, offset, 1, start, reason))
 
 
 # Predicts what a start of 4.9.3 with enableConsumeQueueExt does to ext files.
@@ -268,7 +260,7 @@ def _walked(file: StoreFile, size: int) -> int | None:
     return None
 
 
-def deleted_exts(store: Store, queues: Sequence[QueueStart]) -> list[Deletion]:
+def deleted_exts(store: Store, queues: Sequence[log.QueueStart]) -> list[Deletion]:
     """Ext files after the unit that a queue's last unit points to, and before what its first one points to."""
     exts = by_queue(sorted(store.exts, key=lambda listed: listed.base_offset))
     units = by_queue(store.queues)
@@ -284,7 +276,7 @@ def deleted_exts(store: Store, queues: Sequence[QueueStart]) -> list[Deletion]:
 
 
 def _deleted(
-    own: Sequence[StoreFile], files: list[StoreFile], queue: QueueStart, begin: int
+    own: Sequence[StoreFile], files: list[StoreFile], queue: log.QueueStart, begin: int
 ) -> list[Deletion]:
     found = []
     files.sort(key=lambda file: file.base_offset)
@@ -305,8 +297,8 @@ def _deleted(
 def _last_address(files: Sequence[StoreFile]) -> int | None:
     """Byte in the ext queue to which the last unit that `recover` walks over points."""
     found = None
-    for file in files[-RECOVERED_FILES:]:
-        for _, units in each_units(file, holes=True):
+    for file in files[-log.RECOVERED_FILES :]:
+        for _, units in log.each_units(file, holes=True):
             bad = np.flatnonzero(
                 (units["phy_offset"].astype(np.int64) < 0) | (units["size"].astype(np.int32) <= 0)
             )
@@ -332,13 +324,13 @@ def _end_of_last(own: Sequence[StoreFile], address: int | None) -> int | None:
     return None
 
 
-def _first_address(queue: QueueStart, begin: int) -> int | None:
+def _first_address(queue: log.QueueStart, begin: int) -> int | None:
     """Byte in the ext queue to which the first unit points whose record the log still has, of the queue's first file."""
     if not queue.files:
         return None
     file = queue.files[0]
     count = max(queue.end - file.base_offset, 0) // QUEUE_UNIT.size
-    for first, units in each_units(file, holes=True):
+    for first, units in log.each_units(file, holes=True):
         own = units[: max(count - first, 0)]
         live = np.flatnonzero(own["phy_offset"].astype(np.int64) >= begin)
         if live.size:

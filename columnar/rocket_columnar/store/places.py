@@ -9,19 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from rocket_spec import layout
 from rocket_spec.errors import UsageError
-from rocket_spec.layout import (
-    BLANK_MAGIC,
-    CHECKPOINT_SIZE,
-    ENTRY,
-    ENTRY_MAGIC,
-    EXT_UNIT,
-    INDEX_ENTRY,
-    INDEX_HEADER,
-    INDEX_SLOT,
-    QUEUE_UNIT,
-    RECORD_MAGICS,
-)
 
 from rocket_columnar.formats import parse_int, parse_long
 from rocket_columnar.store.reader import Reader, Source, raise_of_process
@@ -259,17 +248,17 @@ def is_safe(topic: str) -> bool:
 _SAMPLE: Final = 4000  # bytes checked: a multiple of a queue unit
 _OFFSET_LIMIT: Final = 1 << 56  # a store of 64 PiB; any text read as an offset is above
 _TIMES: Final = range(1_262_304_000_000, 4_102_444_800_000)  # 2010 to 2100, in ms
-_HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
-_UNIT: Final = struct.Struct(QUEUE_UNIT.struct_format)
-_EXT: Final = struct.Struct(EXT_UNIT.struct_format)
-_ENTRY: Final = struct.Struct(ENTRY.struct_format)
+_HEADER: Final = struct.Struct(layout.INDEX_HEADER.struct_format)
+_UNIT: Final = struct.Struct(layout.QUEUE_UNIT.struct_format)
+_EXT: Final = struct.Struct(layout.EXT_UNIT.struct_format)
+_ENTRY: Final = struct.Struct(layout.ENTRY.struct_format)
 
 
 def _is_log(head: bytes, size: int) -> bool:
     if size < 8:
         return False
     length, magic = struct.unpack_from(">ii", head)
-    if magic in (*RECORD_MAGICS, BLANK_MAGIC):
+    if magic in (*layout.RECORD_MAGICS, layout.BLANK_MAGIC):
         return bool(8 <= length <= size)
     return entry_position(head) is not None and bool(magic <= size)
 
@@ -280,13 +269,13 @@ def entry_position(head: bytes) -> int | None:
         return None
     magic, length, _, _, position, _, _, _, body = _ENTRY.unpack_from(head)
     total, record = struct.unpack_from(">ii", head, _ENTRY.size)
-    framed = magic == ENTRY_MAGIC and length == _ENTRY.size + body and position >= 0
-    return position if framed and record in RECORD_MAGICS and total == body else None
+    framed = magic == layout.ENTRY_MAGIC and length == _ENTRY.size + body and position >= 0
+    return position if framed and record in layout.RECORD_MAGICS and total == body else None
 
 
 def _is_checkpoint(head: bytes, size: int) -> bool:
     # Later versions keep three more longs, at 24, 32 and 40.
-    if size < CHECKPOINT_SIZE or any(head[48:CHECKPOINT_SIZE]):
+    if size < layout.CHECKPOINT_SIZE or any(head[48 : layout.CHECKPOINT_SIZE]):
         return False
     times = struct.unpack_from(">qqq", head)
     return any(times) and all(time == 0 or time in _TIMES for time in times)
@@ -321,20 +310,20 @@ def _is_queue(head: bytes, size: int) -> bool:
 
 
 def _is_index(head: bytes, size: int) -> bool:
-    room = size - INDEX_HEADER.size - INDEX_SLOT.size
-    if room < INDEX_ENTRY.size or size % INDEX_SLOT.size:
+    room = size - layout.INDEX_HEADER.size - layout.INDEX_SLOT.size
+    if room < layout.INDEX_ENTRY.size or size % layout.INDEX_SLOT.size:
         return False
     begin, end, begin_offset, end_offset, used_slots, count = _HEADER.unpack_from(head)
     if count < 2:
         return False
     times = all(time == 0 or time in _TIMES for time in (begin, end))
     offsets = 0 <= begin_offset < _OFFSET_LIMIT and 0 <= end_offset < _OFFSET_LIMIT
-    return times and offsets and 1 <= used_slots < count <= room // INDEX_ENTRY.size
+    return times and offsets and 1 <= used_slots < count <= room // layout.INDEX_ENTRY.size
 
 
 def detect(reader: Reader) -> str | None:
     """The kind of an open file ("index", "queue", "ext", "log" or "checkpoint"), or None if it is unclear."""
-    head = reader.read(0, min(reader.size, CHECKPOINT_SIZE)).tobytes()
+    head = reader.read(0, min(reader.size, layout.CHECKPOINT_SIZE)).tobytes()
     sample = head[:_SAMPLE]
     if _is_log(head, reader.size):
         return "log"
