@@ -134,8 +134,11 @@ def score(
     for item, case, expected in near:
         shown = simulation.observe(everything, case, expected)
         if shown is None:
-            continue
-        if not is_same(expected, shown):
+            place = simulation.stuck_at(everything, case)
+            if place is not None:
+                trial = Trial(case, expected).fail("timeout", f"operation {place} ({case.ops[place]['op']})")
+                failures.append(CaseState(item, trial.verdict, trial.detail, worst=trial))
+        elif not is_same(expected, shown):
             trial = Trial(case, expected).observe(shown)
             failures.append(CaseState(item, trial.verdict, worst=trial))
         elif item.is_directed:
@@ -147,15 +150,15 @@ def score(
 
     def still_fails(trial: Trial, mended: Sequence[Mutant]) -> bool:
         shown = simulation.observe(everything - set(mended), trial.case, trial.expected)
-        return shown is None or not is_same(trial.expected, shown)
+        return shown is None or (trial.actual is not None and not is_same(trial.expected, shown))
 
     def is_needed(mutant: Mutant, trial: Trial) -> bool:
         shown = simulation.observe(everything - {mutant}, trial.case, trial.expected)
-        return shown is None or trial.actual is None or not is_same(trial.actual, shown)
+        return trial.actual is not None and (shown is None or not is_same(trial.actual, shown))
 
     claimed: dict[str, tuple[CaseState, list[Mutant]]] = {}
     for cause in causes:
-        for failure in cause.failures:
+        for failure in cause.failures + (cause.hangs if cause.is_sure else ()):
             _, mended = claimed.setdefault(failure.id, (failure, []))
             mended += [*cause.misreadings, *cause.hidden]
     false = [name for name, (failure, mended) in claimed.items() if still_fails(failure.shown, mended)]
@@ -229,7 +232,7 @@ The cases run that are on small files: all directed ones of the parts concerned,
 planted misreadings that more than one failing case needs, and *named* those that a cause names; one that comes to the same as
 others of its family is named together with them. *Others named* are causes that name none that was planted. *Claimed* are failing
 cases that a cause claims, and *false* those of them that still fail when what the cause names is mended, and what it states may
-be hidden by it.
+be hidden by it; of the hanging ones those that still hang.
 
 | planted | seed | sets | misreadings | shown | named | others named | claimed | false |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|

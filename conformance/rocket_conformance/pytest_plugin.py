@@ -122,8 +122,7 @@ def _number(config: pytest.Config, option: str, kind: type[_Number]) -> _Number:
     return kind(str(config.getoption(option)))
 
 
-@pytest.fixture(scope="session")
-def rocketspec_transport(pytestconfig: pytest.Config) -> Generator[Transport]:
+def started_adapter(pytestconfig: pytest.Config) -> Generator[Transport]:
     """The started adapter; one process per worker."""
     import os
     import shlex
@@ -143,6 +142,9 @@ def rocketspec_transport(pytestconfig: pytest.Config) -> Generator[Transport]:
             yield transport
     except AdapterError as error:
         pytest.fail(f"the adapter did not start: {error}", pytrace=False)
+
+
+rocketspec_transport = pytest.fixture(started_adapter, scope="session", name="rocketspec_transport")
 
 
 @pytest.fixture(scope="session")

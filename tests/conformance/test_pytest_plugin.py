@@ -4,6 +4,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from adapter_code import GOOD, WRONG, AdapterMaker
 from changed_adapter import ChangedAdapter
 from rocket_conformance.planning import planned_by_id
-from rocket_conformance.pytest_plugin import check, options_of
+from rocket_conformance.pytest_plugin import check, options_of, started_adapter
 from rocket_conformance.report import Baseline
 from rocket_conformance.running import Options
 from rocket_conformance.transport import open_handler
@@ -78,6 +79,22 @@ def test_lists_are_those_of_the_options(pytestconfig: pytest.Config, monkeypatch
     for name, value in {"level": "must", "seed": 3, "examples": 7}.items():
         monkeypatch.setattr(pytestconfig.option, f"rocketspec_{name}", value)
     assert options_of(pytestconfig) == Options(level="must", seed=3, examples=7)
+
+
+def test_the_time_limit_is_that_of_the_option(
+    pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"adapter": "./port --fast", "case_timeout": 2.5}.items():
+        monkeypatch.setattr(pytestconfig.option, f"rocketspec_{name}", value)
+    asked: list[tuple[list[str], float]] = []
+
+    def opened(command: list[str], *, case_timeout: float) -> AbstractContextManager[None]:
+        asked.append((command, case_timeout))
+        return nullcontext()
+
+    monkeypatch.setattr("rocket_conformance.transport.open_command", opened)
+    assert list(started_adapter(pytestconfig)) == [None]
+    assert asked == [(["./port", "--fast"], 2.5)]
 
 
 def test_what_an_implementation_does_not_support_is_skipped() -> None:

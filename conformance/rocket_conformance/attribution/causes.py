@@ -12,292 +12,111 @@ with them alone must give what the implementation gave, and with the rest of the
 the case, except for other faults that they hide. Misreadings that they may hide are stated with them.
 """
 
+import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import Any, Final, Self
 
-from rocket_conformance.attribution.evidence import (
-    CaseState,
+from rocket_conformance.attribution.search import (
+    FEWEST_CASES,
+    EnoughError,
     Evidence,
-    as_examples,
+    Search,
     can_be_run,
-    distance,
     family_of,
-    is_same,
     part_of,
 )
 from rocket_conformance.cases import Case, Observation
+from rocket_conformance.comparison import Difference, FileKind, kind_of
 from rocket_conformance.misreadings import Mutant
+from rocket_conformance.planning import CaseState
+from rocket_conformance.protocol import Op
 
-_MOST_MISREADINGS: Final = 12
-"""Maximum number of misreadings in the set."""
+# --- places -------------------------------------------------------------------------------------------
 
-FEWEST_CASES: Final = 2
-"""Number of cases that a misreading must explain."""
+_MOST_PLACES: Final = 3
+_NUMBER: Final = re.compile(r"\[\d+\]")
+_FILE_NAMES: Final[dict[FileKind, str]] = {
+    "index": "index file",
+    "service": "index file",
+    "queue": "queue file",
+    "checkpoint": "checkpoint",
+    "other": "another file",
+}
+_ENTRY: Final = ("index file entry[].phy", "index file entry[].time", "index file entry[].prev")
 
-_OWN_SAMPLE: Final = 3
-"""Number of failing cases of its own clause on which a misreading is tried."""
-
-_SAMPLE: Final = 6
-"""Number of failing cases of other clauses on which a misreading is tried."""
-
-_FINALISTS: Final = 4
-"""Number of misreadings that are compared after these trials."""
-
-_COMPARED: Final = 200
-"""Maximum number of cases on which misreadings are compared."""
-
-_REFUTING: Final = 150
-"""Number of passing cases that a misreading must pass."""
-
-_BROKEN: Final = 1e6
-"""Distance of misreadings with which the reference breaks."""
-
-
-class EnoughError(Exception):
-    """The number of runs is used up."""
-
-
-class _Outcome(NamedTuple):
-    """The effect of misreadings on a failing case: whether they give what was seen or what is expected, and the distance from what was seen."""
-
-    exact: bool
-    passes: bool
-    distance: float
+_ABOUT: Final[dict[str, tuple[str, ...]]] = {
+    "IDX-HASH": ("key.hash", "index file entry[].key_hash", "index file slot"),
+    "IDX-FILE": ("index.open", "index file size", "index file header"),
+    "IDX-HDR": ("index.header", "index file header"),
+    "IDX-SLOT": ("index file slot",),
+    "IDX-ENT": ("index file entry", "index file size"),
+    "IDX-PUT": ("index.put", "index file slot", *_ENTRY),
+    "IDX-FULL": ("index.full",),
+    "IDX-SEL": ("index.select",),
+    "IDX-TIME": ("index.time_matched",),
+    "IDX-LOAD": ("index.header", "index.open", "index file header"),
+    "IDX-FLUSH": ("index.flush", "index file header"),
+    "IDX-SVC": ("service.", "index file"),
+    "CQ-TAGS": ("tags.code", "log.dispatch requests[].tags_code"),
+    "CQ": ("queue",),
+    "LOG": ("log.",),
+    "UTF8": ("log.",),
+    "CKP": ("checkpoint",),
+}
+"""By family of clauses, the prefixes of the places that its clauses are about."""
 
 
-@dataclass
-class Search:
-    """The set of misreadings of parts of a store that are searched together, and what was run.
+def place_of(difference: Difference, ops: Sequence[Op]) -> str:
+    """The place of a difference of a case with these operations: `index.select offsets`, `index file slot[]`."""
+    if difference.op is not None:
+        where = ops[difference.op]["op"]
+    else:
+        where = _FILE_NAMES[kind_of(difference.file or "", ops)]
+    return f"{where} {_NUMBER.sub('[]', difference.field)}"
 
-    Attributes:
-        evidence: of the run, as far as it is about these parts.
-        left: how often the reference may still run a case.
-        found: the set so far, in the order in which it grew.
-        claims: the misreadings that are proved for a failing case, by its id.
+
+def _first_place(failure: CaseState) -> str | None:
+    """The first difference; None for a crash or a hang."""
+    found = failure.shown.found
+    return place_of(found[0], failure.shown.case.ops) if found else None
+
+
+def _is_shown(failure: CaseState) -> bool:
+    """Whether it differs first in what its clause is about."""
+    family = family_of(failure.clause)
+    known = _ABOUT.get(family) or _ABOUT.get(family.partition("-")[0], ("",))
+    place = _first_place(failure)
+    return place is not None and place.startswith(known)
+
+
+def elsewhere(failures: Sequence[CaseState]) -> list[str]:
+    """First differences of a clause's failures, the most frequent first, if none does in what the clause is about.
+
+    It is empty of a clause with one that does, or with a crash or a hang.
     """
+    if any(_is_shown(failure) or not failure.shown.found for failure in failures):
+        return []
+    return [str(place) for place, _ in Counter(map(_first_place, failures)).most_common(_MOST_PLACES)]
 
-    evidence: Evidence
-    left: int
-    found: list[Mutant] = field(default_factory=list["Mutant"])
-    claims: dict[str, frozenset[Mutant]] = field(default_factory=dict[str, "frozenset[Mutant]"])
 
-    def __post_init__(self) -> None:
-        failures = [
-            failure
-            for failure in self.evidence.failures
-            if failure.shown.actual
-            and all(can_be_run(trial.case, trial.expected) for trial in failure.trials)
-        ]
-        failures.sort(key=lambda failure: (len(failure.shown.case.ops), failure.id))
-        self.failures = [failure for failure in failures if failure.all_kept]
-        self.properties = [failure for failure in failures if not failure.all_kept]
-        self.outcomes: dict[tuple[frozenset[Mutant], str], _Outcome] = {}
-        self.refuted: set[Mutant] = set()
-        self.taken_out: set[Mutant] = set()
-        self._hidden: dict[Mutant, set[str]] = {}
+def as_examples(failures: Iterable[CaseState], clause: str = "") -> list[CaseState]:
+    """The failures, those first that a person can read: of the clause and different in what it is about, and small."""
 
-    # --- running ------------------------------------------------------------------------------------------
-
-    def outcome(self, misreadings: Iterable[Mutant], failure: CaseState) -> _Outcome:
-        """The effect of these misreadings on a failing case."""
-        key = frozenset(misreadings), failure.id
-        if key not in self.outcomes:
-            self.outcomes[key] = self._run(key[0], failure)
-        return self.outcomes[key]
-
-    def _run(self, misreadings: frozenset[Mutant], failure: CaseState) -> _Outcome:
-        exact, passes, far = True, True, 0.0
-        for trial in failure.trials:
-            if trial.actual is None:
-                continue
-            shown: Observation | None = trial.expected
-            if misreadings:
-                self._count()
-                shown = self.evidence.simulation.observe(misreadings, trial.case, trial.expected)
-            if shown is None:
-                return _Outcome(exact=False, passes=False, distance=_BROKEN)
-            exact = exact and is_same(trial.actual, shown)
-            passes = passes and is_same(trial.expected, shown)
-            far += distance(trial.actual, shown)
-        return _Outcome(exact, passes, far)
-
-    def _count(self) -> None:
-        if self.left <= 0:
-            raise EnoughError
-        self.left -= 1
-
-    def passes(self, misreadings: Collection[Mutant], case: Case, expected: Observation) -> bool:
-        """Whether the reference with these misreadings does what is expected of a case."""
-        if not misreadings:
-            return True
-        self._count()
-        shown = self.evidence.simulation.observe(frozenset(misreadings), case, expected)
-        return shown is not None and is_same(expected, shown)
-
-    # --- the set ------------------------------------------------------------------------------------------
-
-    def begin_with(self, shown: Iterable[Mutant]) -> None:
-        """Takes the misreadings that are shown already and that explain more here, before any other."""
-        for mutant in shown:
-            if self._gain(mutant, self.failures[:_COMPARED]) > 0 and not self.refuting(mutant, self.found):
-                self.found.append(mutant)
-
-    def grow(self) -> None:
-        """Adds misreadings as long as they explain more, and takes out those that stood for several which were found later.
-
-        Then properties are looked at of which only some failing lists were kept, for misreadings that no other case shows.
-        """
-        self._add()
-        while (worst := self._worst()) is not None:
-            self.found.remove(worst)
-            self.taken_out.add(worst)
-            self._add()
-        rest = [failure for failure in self.properties if not self.outcome(self.found, failure).exact]
-        near = [
-            mutant
-            for mutant in self._suspects()
-            if any(self.gives([*self.found, mutant], item) for item in rest[:_SAMPLE])
-        ]
-        if near:
-            self.taken_out.update(mutant for mutant in self.evidence.misreadings if mutant not in near)
-            self.failures, self.properties = (
-                self.failures + rest,
-                [i for i in self.properties if i not in rest],
-            )
-            self._add()
-
-    def _suspects(self) -> list[Mutant]:
-        return [
-            mutant
-            for mutant in self.evidence.misreadings
-            if mutant not in self.found and mutant not in self.refuted | self.taken_out
-        ]
-
-    def gives(self, misreadings: Iterable[Mutant], failure: CaseState) -> bool:
-        """Whether misreadings give what was seen of the smallest failing list."""
-        trial = failure.shown
-        self._count()
-        shown = self.evidence.simulation.observe(frozenset(misreadings), trial.case, trial.expected)
-        return shown is not None and trial.actual is not None and is_same(trial.actual, shown)
-
-    def _worst(self) -> Mutant | None:
-        """The misreading without which the set gives most more; None if there is none."""
-        found, gains = self.found, dict[Mutant, float]()
-        try:
-            for mutant in found:
-                self.found = [other for other in found if other != mutant]
-                gains[mutant] = self._gain(mutant, self.failures[:_COMPARED])
-        finally:
-            self.found = found
-        worst = min(gains, key=gains.__getitem__, default=None)
-        return worst if worst is not None and gains[worst] < 0 else None
-
-    def _add(self) -> None:
-        """Adds misreadings as long as they explain more."""
-        while len(self.found) < _MOST_MISREADINGS:
-            rest = [failure for failure in self.failures if not self.outcome(self.found, failure).exact]
-            suspects = self._suspects()
-            sure = self._surest(suspects, rest)
-            best = sure or self._best(suspects, rest)
-            if best is None:
-                return
-            against = self.refuting(best, self.found)
-            partner = self._partner(best, against, suspects, rest) if sure and against else None
-            if against and partner is None:
-                self.refuted.add(best)
-            else:
-                self.found += [best] if partner is None else [best, partner]
-                self.refuted.clear()  # what is found now may hide what spoke against them
-
-    def _surest(self, suspects: Sequence[Mutant], rest: Sequence[CaseState]) -> Mutant | None:
-        """The misreading of the first possible clause that explains its smallest directed cases, and most of the others of that clause."""
-        for clause in dict.fromkeys(mutant.clause for mutant in suspects):
-            own = [item for item in rest if item.planned.is_directed and item.clause == clause]
-            sure = [
-                mutant
-                for mutant in suspects
-                if mutant.clause == clause
-                and len(own) >= FEWEST_CASES
-                and all(self.outcome([*self.found, mutant], item).exact for item in own[:_OWN_SAMPLE])
-            ]
-            if sure:
-                return max(sure, key=lambda mutant: self._gain(mutant, own[:_COMPARED]))
-        return None
-
-    def _best(self, suspects: Sequence[Mutant], rest: Sequence[CaseState]) -> Mutant | None:
-        """The misreading that explains most of the rest; None where none explains more than it spoils."""
-        own: dict[str, list[CaseState]] = {}
-        firsts: dict[str, CaseState] = {}
-        for failure in rest:
-            firsts.setdefault(failure.clause, failure)
-            if failure.planned.is_directed:
-                own.setdefault(failure.clause, []).append(failure)
-        tried: list[tuple[float, Mutant]] = []
-        for mutant in suspects:
-            mine = own.get(mutant.clause, [])[:_OWN_SAMPLE]
-            near = [item for item in firsts.values() if item not in mine]
-            score = self._gain(mutant, [*mine, *near[:_SAMPLE]])
-            if score > 0:
-                tried.append((score, mutant))
-        ordered = [*rest, *(failure for failure in self.failures if failure not in rest)]
-        best, most = None, 0.0
-        for _, mutant in sorted(tried, key=lambda item: -item[0])[:_FINALISTS]:
-            gain = self._gain(mutant, ordered[:_COMPARED])
-            if gain > most:
-                best, most = mutant, gain
-        return best
-
-    def _gain(self, mutant: Mutant, failures: Sequence[CaseState]) -> float:
-        """The gain of a set in agreement with what was seen: 1 for a case that it gives exactly, less where it comes nearer."""
-        gain = 0.0
-        for failure in failures:
-            before, after = (
-                self.outcome(misreadings, failure) for misreadings in (self.found, [*self.found, mutant])
-            )
-            if before.exact or after.exact:
-                gain += after.exact - before.exact
-            elif before.distance:
-                gain += max(-0.5, (before.distance - after.distance) / before.distance / 2)
-        return gain
-
-    def _partner(
-        self, best: Mutant, against: str, suspects: Sequence[Mutant], rest: Sequence[CaseState]
-    ) -> Mutant | None:
-        """The misreading that hides best in the passing case that speaks against it, and explains most beside it."""
-        self.found.append(best)
-        try:
-            gains = {
-                mutant: self._gain(mutant, rest[:_COMPARED])
-                for mutant in suspects
-                if mutant not in self.found
-                and not self.failing({*self.found, mutant}, [against])
-                and not self.refuting(mutant, self.found)
-            }
-        finally:
-            self.found.remove(best)
-        return max((mutant for mutant in gains if gains[mutant] > 0), key=gains.__getitem__, default=None)
-
-    def refuting(self, mutant: Mutant, others: Iterable[Mutant]) -> str | None:
-        """A case that the implementation passes, and others with this misreading fail."""
-        family = family_of(mutant.clause)
-        clauses = sorted(
-            self.evidence.passed, key=lambda clause: (clause != mutant.clause, family_of(clause) != family)
+    def order(failure: CaseState) -> tuple[Any, ...]:
+        found, case = failure.shown.found, failure.shown.case
+        size = (
+            len(case.files),
+            len(case.ops),
+            not failure.planned.is_directed,
+            len(repr(case.ops)),
+            failure.id,
         )
-        names = [name for clause in clauses for name in self.evidence.passed[clause]]
-        return self.failing({*others, mutant}, names[:_REFUTING])
+        return clause not in {"", failure.clause}, not _is_shown(failure), not found, *size
 
-    def failing(self, misreadings: Iterable[Mutant], names: Iterable[str]) -> str | None:
-        """The first of these cases, which the implementation passes, that the misreadings fail."""
-        passed_case = self.evidence.passed_case
-        if passed_case is None:
-            return None
-        for name in names:
-            case, expected = passed_case(name)
-            if can_be_run(case, expected) and not self.passes(frozenset(misreadings), case, expected):
-                return name
-        return None
+    return sorted(failures, key=order)
 
 
 # --- causes -------------------------------------------------------------------------------------------
@@ -329,6 +148,7 @@ class Cause:
         together: causes that hide it in cases that pass: to mend it alone would break those.
         hidden: misreadings that make no difference beside the causes: the implementation may have them, too.
         doubted: whether a case that was written for its clause fails otherwise than the causes do.
+        hangs: cases that hang at an operation from which the reference with it never returns.
     """
 
     misreadings: tuple[Mutant, ...]
@@ -339,6 +159,7 @@ class Cause:
     together: tuple[Mutant, ...] = ()
     hidden: tuple[Mutant, ...] = ()
     doubted: bool = False
+    hangs: tuple[CaseState, ...] = ()
 
     def with_more(self, other: Self) -> Self:
         """Itself with what other parts of the store show of the same misreading."""
@@ -352,6 +173,7 @@ class Cause:
             together=self.together + other.together,
             hidden=self.hidden + other.hidden,
             doubted=self.doubted or other.doubted,
+            hangs=self.hangs + other.hangs,
         )
 
     @property
@@ -480,8 +302,16 @@ class _Claims(Search):
                     self.outcome(self.claims[item.id] - {mutant} | {other}, item).exact for item in claimed
                 )
                 and not self.refuting(other, rest)
+                and all(self.outcome(rest | {other}, item).exact for item in self._also_shown(other, mutant))
             ):
                 yield other
+
+    def _also_shown(self, other: Mutant, mutant: Mutant) -> list[CaseState]:
+        """The cases that are claimed without a misreading, and show another one in its place: they fail until that is mended, too."""
+        if other == mutant:
+            return []
+        rest = [item for item in self.failures if mutant not in self.claims.get(item.id, (mutant,))]
+        return [item for item in rest if not self.outcome([other], item).passes]
 
     # --- what is stated -----------------------------------------------------------------------------------
 
@@ -491,6 +321,10 @@ class _Claims(Search):
         alike = {mutant: self._alike(mutant) for mutant in self.found if mutant not in unclear}
         unclear |= {mutant for mutant, others in alike.items() if not 0 < len(others) <= _MOST_ALIKE}
         claims = {name: claimed for name, claimed in self.claims.items() if not claimed & unclear}
+        for mutant, others in alike.items():
+            for item in (item for other in others for item in self._also_shown(other, mutant)):
+                if mutant not in unclear and item.id in claims:
+                    claims[item.id] |= {mutant}
         sampled = dict(self._sampled(unclear))
         together = self._together()
         found: list[Cause] = []
@@ -516,9 +350,20 @@ class _Claims(Search):
                     for item in self.failures
                     if item.id not in self.claims
                 ),
+                hangs=tuple(self._hangs(mutant)),
             )
             found.append(cause)
         return tuple(found)
+
+    def _hangs(self, mutant: Mutant) -> Iterator[CaseState]:
+        """The cases that hang at an operation from which the reference with the misreading never returns."""
+        with suppress(EnoughError):
+            for failure in self.evidence.failures:
+                if failure.verdict == "timeout" and can_be_run(failure.shown.case, failure.shown.expected):
+                    self._count()
+                    place = self.evidence.simulation.stuck_at(frozenset((mutant,)), failure.shown.case)
+                    if place is not None and failure.detail.startswith(f"operation {place} "):
+                        yield failure
 
     def _example(self, mutant: Mutant, claimed: Sequence[CaseState]) -> CaseState:
         """The first short one that it gives alone, as others of the set may show there, too, and even first."""

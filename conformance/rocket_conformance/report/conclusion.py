@@ -343,7 +343,8 @@ class Account:
 def account_of(report: Report, *, most_named: int = _ALL) -> Account:
     """The account of a report; of more failing clauses than `most_named` its verdict gives the number."""
     left = {line.id: line for line in report.cases if line.verdict in FAILING}
-    items = [*_stops(left), *_causes(report, left)]
+    explained = frozenset[str]().union(*map(_hangs_of, causes_of(report)))
+    items = [*_stops(left, explained), *_causes(report, left)]
     clauses = [*_clause_items(report, left, has_others=bool(items))]
     own = [item for item in clauses if item.kind == "clause"]
     if not items and not own:  # then they follow from nothing
@@ -354,10 +355,10 @@ def account_of(report: Report, *, most_named: int = _ALL) -> Account:
     )
 
 
-def _stops(left: dict[str, CaseLine]) -> Iterator[Item]:
-    """Cases that end without an answer, by verdict and operation; the cases are taken out of `left`."""
+def _stops(left: dict[str, CaseLine], explained: Collection[str]) -> Iterator[Item]:
+    """Cases that end without an answer, by verdict and operation, except those that a cause explains; they are taken out of `left`."""
     groups: dict[tuple[str, str], list[CaseLine]] = {}
-    for line in [line for line in left.values() if line.verdict in _ENDS]:
+    for line in [item for item in left.values() if item.verdict in _ENDS and item.id not in explained]:
         groups.setdefault((line.verdict, operation_of(line)), []).append(left.pop(line.id))
     order = list(_ENDS)
     for (verdict, operation), lines in sorted(
@@ -381,11 +382,16 @@ def _causes(report: Report, left: dict[str, CaseLine]) -> Iterator[Item]:
         example = next((line for line in mine if line.id == cause["example"]), None)
         if example is not None:
             lines = [left.pop(line.id) for line in mine if line.id in left]
-            title, notes = (
-                cause_title(cause),
-                [*_costs(mine, example, of=cause["clause"]), *_beside(cause)],
+            notes = [*_costs(mine, example, of=cause["clause"]), *_beside(cause)]
+            if hanging := [line for line in mine if line.id in _hangs_of(cause)]:
+                count = f"{len(hanging)} hanging cases follow" if len(hanging) > 1 else "hanging case follows"
+                stuck = " and ".join(sorted(set(map(operation_of, hanging))))
+                notes.append(
+                    f"Its {count} from it: the reference with it never returns from {stuck} there, either."
+                )
+            yield Item(
+                "cause", cause["clause"], cause_title(cause) + _known(mine), notes, example, lines, names
             )
-            yield Item("cause", cause["clause"], title + _known(mine), notes, example, lines, names)
 
 
 def causes_of(report: Report) -> list[Mapping[str, Any]]:
@@ -396,7 +402,12 @@ def causes_of(report: Report) -> list[Mapping[str, Any]]:
 
 def cases_of(cause: Mapping[str, Any]) -> frozenset[str]:
     """The ids of all cases and properties that a cause explains."""
-    return frozenset((*cause["cases"], *cause["properties"]))
+    return _hangs_of(cause).union(cause["cases"], cause["properties"])
+
+
+def _hangs_of(cause: Mapping[str, Any]) -> frozenset[str]:
+    """The ids of the hanging cases that a cause explains, which a possible one does not."""
+    return frozenset(cause.get("hangs", ()) if cause["sure"] else ())
 
 
 def cause_title(cause: Mapping[str, Any]) -> str:

@@ -168,6 +168,7 @@ class Concluder:
                 "properties": [failure.id for failure in cause.sampled],
                 "together": [_titled(mutant) for mutant in cause.together],
                 "hidden": [_titled(mutant) for mutant in cause.hidden],
+                "hangs": [failure.id for failure in cause.hangs],
                 "example": cause.example.id,
             }
             for cause in found
