@@ -15,7 +15,6 @@ from rocket_conformance.attribution import (
     MOST_RUNS,
     Evidence,
     Simulation,
-    can_be_run,
     find_causes,
     is_same,
     part_of,
@@ -23,7 +22,7 @@ from rocket_conformance.attribution import (
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import specified
 from rocket_conformance.files import scratch_root
-from rocket_conformance.judging import Trial
+from rocket_conformance.judging import Trial, can_be_run
 from rocket_conformance.misreadings import MISREADINGS, Mutant, library_of
 from rocket_conformance.planning import CaseState, Planned, plan
 from rocket_spec.data import find_data

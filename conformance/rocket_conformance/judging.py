@@ -173,6 +173,15 @@ class Trial:
         return self
 
 
+_LARGEST: Final = 1 << 20
+"""Bytes of files that a case may have: comparing a file of the default geometry takes a second."""
+
+
+def can_be_run(case: Case, expected: Observation) -> bool:
+    """Whether a case is small enough to be run once for each misreading."""
+    return all(image.size <= _LARGEST for images in (case.files, expected.files) for image in images.values())
+
+
 def disagreement(case: Case, reference: Observation) -> list[Difference]:
     """The difference between the reference and the real jar's recorded results, if the case has these."""
     if case.expected is None:

@@ -15,7 +15,7 @@ from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.rocketmq import read_survey
 from rocket_conformance.running import Options, run
 from rocket_conformance.store_verdict import Observations, StoreVerdict
-from rocket_conformance.store_verdict.log_reading import read_log
+from rocket_conformance.store_verdict.stored_log import read_log
 from rocket_conformance.transport import open_handler, open_jar
 from rocket_conformance.workload import Manifest, Sent
 from rocket_reference import DispatchRequest, IndexService, Rules

@@ -13,8 +13,7 @@ from rocket_columnar.facts import Store
 from rocket_columnar.findings import finding
 from rocket_conformance import store_verdict
 from rocket_conformance.store_verdict import Observations
-from rocket_conformance.store_verdict.log_reading import read_log
-from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord
+from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord, read_log
 from rocket_conformance.workload import Manifest, Sent, read_manifest
 from rocket_golden import open_store
 from rocket_spec.clauses import clauses

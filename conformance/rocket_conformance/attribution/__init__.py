@@ -9,4 +9,4 @@ from rocket_conformance.attribution.causes import (
     find_causes,
     place_of,
 )
-from rocket_conformance.attribution.search import Evidence, Simulation, can_be_run, is_same, part_of
+from rocket_conformance.attribution.search import Evidence, Simulation, is_same, part_of

@@ -24,12 +24,12 @@ from rocket_conformance.attribution.search import (
     EnoughError,
     Evidence,
     Search,
-    can_be_run,
     family_of,
     part_of,
 )
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import Difference, FileKind, kind_of
+from rocket_conformance.judging import can_be_run
 from rocket_conformance.misreadings import Mutant
 from rocket_conformance.planning import CaseState
 from rocket_conformance.protocol import Op

@@ -10,12 +10,11 @@ from rocket_reference import RULES_4_9_3, Rules
 
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import expect, same_results
+from rocket_conformance.judging import can_be_run
 from rocket_conformance.misreadings import MISREADINGS, Mutant, library_of
 from rocket_conformance.planning import CaseState, fit_expected
 from rocket_conformance.reference_adapter import UnspecifiedOperationError
 
-_LARGEST: Final = 1 << 20
-"""Bytes of files that a case may have: comparing a file of the default geometry takes a second."""
 _MOST_BYTES: Final = 400
 """Differing bytes that are counted of one file; more are as far."""
 
@@ -29,11 +28,6 @@ def part_of(clause: str) -> str:
     """The part of a store that a clause is about; decoding of text shows in the log."""
     head = clause.partition("-")[0]
     return "LOG" if head == "UTF8" else head
-
-
-def can_be_run(case: Case, expected: Observation) -> bool:
-    """Whether a case is small enough to be run once for each misreading."""
-    return all(image.size <= _LARGEST for images in (case.files, expected.files) for image in images.values())
 
 
 class Simulation:

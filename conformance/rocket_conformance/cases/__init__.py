@@ -6,7 +6,9 @@ from rocket_conformance.cases._case import (
     Observation,
     case_from_json,
     case_to_json,
+    directed_case,
+    directed_cases,
+    directed_ids,
     geometries_of,
     observation_to_json,
 )
-from rocket_conformance.cases._directed import directed_case, directed_cases, directed_ids

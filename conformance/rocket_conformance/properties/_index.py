@@ -28,10 +28,10 @@ from rocket_conformance.properties._property import (
     draw_key,
     draw_keys,
     draw_offset,
+    index_triples,
     operations,
     times,
 )
-from rocket_conformance.properties._triples import index_triples
 from rocket_conformance.protocol import from_i64, key_fields
 
 _OTHER_FILE: Final = "20260102030405006"

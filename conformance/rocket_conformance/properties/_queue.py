@@ -23,8 +23,8 @@ from rocket_conformance.properties._property import (
     draw_text,
     list_length,
     operations,
+    queue_triples,
 )
-from rocket_conformance.properties._triples import queue_triples
 from rocket_conformance.protocol import Op, from_i64, key_fields
 
 _UNIT: Final = 20

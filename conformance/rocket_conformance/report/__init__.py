@@ -16,11 +16,17 @@ from rocket_conformance.report.conclusion import (
     causes_of,
     conclusion,
     conclusions,
+    describe_divergence,
+    describe_files,
+    describe_operations,
+    failure_text,
     family_of,
     family_verdicts,
+    happened,
     known_text,
     release_text,
     tone_of,
+    value_text,
 )
 from rocket_conformance.report.lines import (
     Baseline,
@@ -42,12 +48,4 @@ from rocket_conformance.report.renderings import (
     render_junit,
     render_markdown,
     write_badges,
-)
-from rocket_conformance.report.wording import (
-    describe_divergence,
-    describe_files,
-    describe_operations,
-    failure_text,
-    happened,
-    value_text,
 )

@@ -10,9 +10,8 @@ from rocket_spec.clauses import clauses
 from rocket_spec.errors import MalformedError
 
 from rocket_conformance.judging import FAILING, Verdict
-from rocket_conformance.report.conclusion import cases_of, cause_title, causes_of
+from rocket_conformance.report.conclusion import cases_of, cause_title, causes_of, describe_divergence
 from rocket_conformance.report.lines import CaseLine, Report, read_report
-from rocket_conformance.report.wording import describe_divergence
 
 _COMPARED: Final = ("suite", "seed", "examples")
 """Of the header: what draws other lists, or other cases, and so explains a difference."""
@@ -170,7 +169,7 @@ def compare_implementations(reports: Sequence[Report]) -> dict[str, Any]:
             "clause": clause.id,
             "level": clause.level,
             "summary": clause.summary,
-            "implementations": [cell.get(clause.id, _cell(0, 0)) for cell in cells],
+            "implementations": [cell.get(clause.id, _state(0, 0)) for cell in cells],
         }
         for clause in clauses().values()
         if any(clause.id in cell for cell in cells)
@@ -181,10 +180,10 @@ def compare_implementations(reports: Sequence[Report]) -> dict[str, Any]:
 def _cells(report: Report) -> dict[str, dict[str, Any]]:
     passed = Counter(line.clauses[0] for line in report.cases if line.verdict == "pass")
     failed = Counter(line.clauses[0] for line in report.cases if line.verdict in FAILING)
-    return {name: _cell(passed[name], failed[name]) for name in {*passed, *failed}}
+    return {name: _state(passed[name], failed[name]) for name in {*passed, *failed}}
 
 
-def _cell(passed: int, failed: int) -> dict[str, Any]:
+def _state(passed: int, failed: int) -> dict[str, Any]:
     return {
         "state": "differs" if failed else "passes" if passed else "none",
         "passed": passed,

@@ -19,14 +19,16 @@ from rocket_conformance.report.conclusion import (
     Account,
     Item,
     account_of,
+    describe_divergence,
+    describe_operations,
     family_table,
+    happened,
     known_text,
     narrowed_by,
     partial_count,
     tone_of,
 )
 from rocket_conformance.report.lines import CaseLine, Report
-from rocket_conformance.report.wording import describe_divergence, describe_operations, happened
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -12,10 +12,9 @@ from rocket_reference import Rules
 from rocket_spec.profiles import GROUND, Profile
 from rocket_spec.temporary_folders import remove_tree
 
-from rocket_conformance.attribution import can_be_run
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import specified
-from rocket_conformance.judging import Trial, Verdict, disagreement, disputed_at
+from rocket_conformance.judging import Trial, Verdict, can_be_run, disagreement, disputed_at
 from rocket_conformance.planning import (
     CaseState,
     Level,

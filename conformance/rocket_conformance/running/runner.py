@@ -16,7 +16,6 @@ from rocket_conformance.attribution import (
     Evidence,
     Simulation,
     as_examples,
-    can_be_run,
     elsewhere,
     find_causes,
     place_of,
@@ -25,7 +24,7 @@ from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import Difference, hashed_texts, specified
 from rocket_conformance.counterexamples import replay_name, replay_of, shrink, write_replay
 from rocket_conformance.files import scratch
-from rocket_conformance.judging import FAILING, INTERRUPTED, Trial, Verdict, disputed_at
+from rocket_conformance.judging import FAILING, INTERRUPTED, Trial, Verdict, can_be_run, disputed_at
 from rocket_conformance.misreadings import Mutant
 from rocket_conformance.planning import CaseState, Planned, all_ids, plan
 from rocket_conformance.properties import MOVES, Property
@@ -133,7 +132,7 @@ class Concluder:
         self.unexamined = [
             state.id for state in failures if not can_be_run(state.shown.case, state.shown.expected)
         ]
-        self.causes = self._causes(failures, passed) if self._most_runs else []
+        self.causes = self._causes(failures, passed) if failures and self._most_runs else []
         for state in states:
             yield self._failed_line(state)
 

@@ -16,8 +16,7 @@ from rocket_spec.profiles import GROUND, differences
 
 from rocket_conformance.misreadings import MISREADINGS, OF_STORES
 from rocket_conformance.reference_adapter import REFERENCE, Library
-from rocket_conformance.store_verdict.index_bytes import ENTRY, Entry, StoredIndex
-from rocket_conformance.store_verdict.observations import Place, as_releases_do
+from rocket_conformance.store_verdict.observations import ENTRY, Entry, Place, StoredIndex, as_releases_do
 from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord
 
 _PUTS: Final = 4_000

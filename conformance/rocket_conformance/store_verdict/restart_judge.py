@@ -17,12 +17,18 @@ from rocket_spec.profiles import Profile
 
 from rocket_conformance.files import copy_sparse
 from rocket_conformance.reference_adapter import REFERENCE, Library
-from rocket_conformance.store_verdict.index_bytes import Entries, Entry, known_geometry, read_index
 from rocket_conformance.store_verdict.judgement import StoreVerdict, judge_store
-from rocket_conformance.store_verdict.log_reading import read_log
 from rocket_conformance.store_verdict.misread import reading_that_starts
-from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.stored_log import Audit, StoredLog, numbered_files, store_of
+from rocket_conformance.store_verdict.observations import (
+    Entries,
+    Entry,
+    Observations,
+    Place,
+    known_geometry,
+    numbered_files,
+    read_index,
+)
+from rocket_conformance.store_verdict.stored_log import Audit, StoredLog, read_log, store_of
 from rocket_conformance.workload import Broker, Client, Manifest, run_crashes, send_for_the_bound
 
 _UNIT: Final = QUEUE_UNIT.size

@@ -1,8 +1,13 @@
 """A seeded set of messages, sent through the real client to any broker, and a record of what it acknowledged and answered."""
 # pyright: reportUnusedImport=false
 
-from rocket_conformance.workload.actions import make_actions
-from rocket_conformance.workload.client import Client, ClientError, require_name_server
+from rocket_conformance.workload.client import (
+    Client,
+    ClientError,
+    Manifest,
+    Sent,
+    read_manifest,
+    require_name_server,
+)
 from rocket_conformance.workload.crashes import Broker, run_crashes, send_for_the_bound
-from rocket_conformance.workload.manifest import Manifest, Sent, read_manifest
-from rocket_conformance.workload.running import run_workload
+from rocket_conformance.workload.running import make_actions, run_workload

@@ -9,16 +9,16 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from rocket_conformance.workload.actions import (
+from rocket_conformance.workload.client import Client, ClientError, Manifest
+from rocket_conformance.workload.running import (
     Action,
+    carry_out,
     first_messages,
     large_message,
+    make_topics,
     plain_message,
     single_entry,
 )
-from rocket_conformance.workload.client import Client, ClientError
-from rocket_conformance.workload.manifest import Manifest
-from rocket_conformance.workload.running import carry_out, make_topics
 
 _PATIENCE: Final = 120.0
 """Seconds that a stop may take."""
