@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
 
+from rocket_spec.layout import Geometry
 from rocket_spec.temporary_folders import remove_tree
 
 from rocket_conformance.cases import Case, directed_cases, geometries_of
@@ -176,7 +177,6 @@ def check_adapter(command: Sequence[str], *, case_timeout: float = 10.0) -> Gene
 
 
 def _refused(error: AdapterError) -> Exchange:
-    """An answer to hello that is none."""
     if not isinstance(error.line, Event):
         received = text_of(error.line) if isinstance(error.line, bytes) else ""
         return Exchange("hello", _HELLO, received, (Broken(error.place, error.reason),))
@@ -264,7 +264,11 @@ class _Check:
 def _smoke_cases(hello: Hello) -> list[Case]:
     """For each declared operation the smallest directed case that applies and has it."""
     applicable = [case for case in directed_cases() if Planned(case).obstacle(hello) is None]
-    small = [case for case in applicable if not _is_large(case)] or applicable
+    small = [
+        case
+        for case in applicable
+        if not any(Geometry(*pair).file_size > _DEFAULT_SIZE for pair in geometries_of(case.ops))
+    ] or applicable
     chosen: list[Case] = []
     for name in OPERATIONS:
         with_it = [case for case in small if name in case.op_names]
@@ -282,10 +286,6 @@ def _tells(case: Case, name: str) -> bool:
         "rejected" not in result and all(value not in ([], None) for value in result.values())
         for result in results
     )
-
-
-def _is_large(case: Case) -> bool:
-    return any(40 + 4 * slots + 20 * entries > _DEFAULT_SIZE for slots, entries in geometries_of(case.ops))
 
 
 def _nothing_open(hello: Hello) -> Case | None:

@@ -11,26 +11,13 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from rocket_reference import RULES_4_9_3, Rules, java, key_hash, tags_code
-from rocket_spec.layout import (
-    CHECKPOINT,
-    INDEX_ENTRY,
-    INDEX_HEADER,
-    INDEX_SLOT,
-    QUEUE_UNIT,
-    Geometry,
-    Layout,
-)
+from rocket_spec.layout import CHECKPOINT, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT, Geometry, Layout
 from rocket_spec.printable import printable
 
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.files import CHUNK, MOST_HELD, FileImage, open_inside, read_image
 from rocket_conformance.protocol import Op, Result, check_path, key_of, key_or_none
-from rocket_conformance.reference_adapter import (
-    REFERENCE,
-    Library,
-    UnspecifiedOperationError,
-    run_operations,
-)
+from rocket_conformance.reference_adapter import REFERENCE, Library, UnspecifiedOperationError, run_operations
 
 # --- expectation --------------------------------------------------------------------------------------
 

@@ -156,11 +156,7 @@ _SIMPLE_I32: Final = (0, 1, -1, 2, 10, 32, 100)
 _SIMPLE_KEYS: Final = ("a", "b")
 _MOST_UNUSUAL: Final = 4
 
-_SIMPLE_SIZES: Final = {
-    "hash_slot_num": (1, 2),
-    "index_num": (2, 4, 12),
-    "file_size": (40, 60, 100),
-}
+_SIMPLE_SIZES: Final = {"hash_slot_num": (1, 2), "index_num": (2, 4, 12), "file_size": (40, 60, 100)}
 """Smaller ones make a file another case altogether: no slots, no room, files of one unit."""
 
 
@@ -280,9 +276,7 @@ def _without_runs(ops: Sequence[Op], fails_alike: Callable[[Sequence[Op]], bool]
 
 
 def _simplify_files(
-    files: Mapping[str, FileImage],
-    ops: Sequence[Op],
-    fails_alike: Callable[[Mapping[str, FileImage]], bool],
+    files: Mapping[str, FileImage], ops: Sequence[Op], fails_alike: Callable[[Mapping[str, FileImage]], bool]
 ) -> None:
     """Leaves out the files that exist at the start; one that is needed becomes a healthy one if that fails alike."""
     left = dict(files)

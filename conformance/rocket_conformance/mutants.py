@@ -74,7 +74,6 @@ class _Answers(ReferenceAdapter):
         self._ops = sorted(ops)
 
     def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The answer to a message of protocol 1; None for bye."""
         if message["cmd"] == "case":
             return {"id": message["id"], "results": [self._answer(op) for op in message["ops"]], "files": []}
         hello = super().handle(message)
@@ -297,11 +296,7 @@ def _run(transport: Transport, item: Planned, options: Options) -> CaseLine:
 
 
 def hunt(
-    mutant: Mutant | Impostor,
-    *,
-    seed: int = 0,
-    examples: int = 100,
-    among: Sequence[Planned] | None = None,
+    mutant: Mutant | Impostor, *, seed: int = 0, examples: int = 100, among: Sequence[Planned] | None = None
 ) -> Outcome:
     """Runs the suite on a mutant, the directed cases of its clause first, up to the first that notices.
 

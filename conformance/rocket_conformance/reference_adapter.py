@@ -124,7 +124,6 @@ _TIMES: Final = OPERATIONS["checkpoint.read"].result
 
 
 def _open(opened: _Opened | None, what: str) -> _Opened:
-    """The open file or queue; LookupError if nothing is open."""
     if opened is None:
         raise LookupError(f"no {what} is open")
     return opened
@@ -374,11 +373,7 @@ class UnspecifiedOperationError(Exception):
 
 
 def run_operations(
-    ops: Sequence[Op],
-    directory: Path,
-    *,
-    library: Library = REFERENCE,
-    rules: Rules = RULES_4_9_3,
+    ops: Sequence[Op], directory: Path, *, library: Library = REFERENCE, rules: Rules = RULES_4_9_3
 ) -> tuple[list[Result], list[tuple[str, str]]]:
     """Runs a case in `directory`, and returns its results, and role and path of its files.
 
@@ -413,11 +408,7 @@ class ReferenceAdapter:
     """The reference as an implementation under test, in this process; with other rules it does as another release."""
 
     def __init__(
-        self,
-        library: Library = REFERENCE,
-        *,
-        name: str = "rocket_reference",
-        rules: Rules = RULES_4_9_3,
+        self, library: Library = REFERENCE, *, name: str = "rocket_reference", rules: Rules = RULES_4_9_3
     ) -> None:
         self._library = library
         self._name = name

@@ -138,10 +138,7 @@ def test_a_store_without_a_fault(tmp_path: Path) -> None:
 
 OF_LOG: dict[str, tuple[str, dict[str, Any]]] = {
     "a blank states another length": ("LOG-BLANK-1", {"blank": lambda left: left - 8}),
-    "a file ends although a record would fit": (
-        "LOG-BLANK-1",
-        {"rooms": dict.fromkeys(range(9), 300)},
-    ),
+    "a file ends although a record would fit": ("LOG-BLANK-1", {"rooms": dict.fromkeys(range(9), 300)}),
     "light queues begin at 1": ("CQ-LMQ-4", {"first_light": 1}),
     "a rolled-back message counts": ("LOG-REC-6", {"counts": (0, COMMIT, ROLLBACK)}),
 }

@@ -6,14 +6,7 @@ import pytest
 from rocket_conformance.misreadings import MUTANTS
 from rocket_conformance.mutants import CATALOGUE, figures, hunt
 
-from tools.mutant_matrix import (
-    inputs_digest,
-    read_digest,
-    read_score,
-    render,
-    row_of,
-    with_figures,
-)
+from tools.mutant_matrix import inputs_digest, read_digest, read_score, render, row_of, with_figures
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

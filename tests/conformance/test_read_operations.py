@@ -101,8 +101,7 @@ def test_a_damaged_file_shows_its_count_of_entries_or_is_rejected(
 
 
 @pytest.mark.parametrize(
-    ("name", "end", "wrong"),
-    [("magic", 90_553, []), ("length", 26_615, []), ("crc", 1 << 20, ["30207"])],
+    ("name", "end", "wrong"), [("magic", 90_553, []), ("length", 26_615, []), ("crc", 1 << 20, ["30207"])]
 )
 def test_records_of_a_damaged_log(name: str, end: int, wrong: list[str], tmp_path: Path) -> None:
     """They end at the one whose frame is damaged; a wrong checksum ends nothing."""

@@ -99,8 +99,7 @@ def test_lists_on_index_files_agree(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "lists"),
-    [("service", 100), ("queue", 200), ("tags", 60), ("log", 250), ("checkpoint", 100)],
+    ("family", "lists"), [("service", 100), ("queue", 200), ("tags", 60), ("log", 250), ("checkpoint", 100)]
 )
 def test_lists_on_the_store_agree(family: str, lists: int, tmp_path: Path) -> None:
     seen, differing = disagreements(of_family(family), lists, SEED, tmp_path)

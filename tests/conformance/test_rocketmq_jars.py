@@ -133,10 +133,7 @@ def run_module(version: str, **environment: str) -> subprocess.CompletedProcess[
 
 @pytest.mark.parametrize(
     ("version", "environment", "text"),
-    [
-        ("nope", {}, "is no RocketMQ version"),
-        ("4.9.3", {"PATH": "", "JAVA_HOME": ""}, "no java on the PATH"),
-    ],
+    [("nope", {}, "is no RocketMQ version"), ("4.9.3", {"PATH": "", "JAVA_HOME": ""}, "no java on the PATH")],
 )
 def test_module_fails_in_one_line(version: str, environment: dict[str, str], text: str) -> None:
     run = run_module(version, **environment)

@@ -137,7 +137,4 @@ def test_files_at_the_start_become_healthy_and_small_where_a_failure_needs_them(
     assert [op["op"] for op in document["ops"]] == ["queue.open", "queue.get"]
     assert document["ops"][1]["cq_offset"] == str(first + 1)
     texts = describe_files(document)
-    assert texts == [
-        f"file {path} exists at the start",
-        "  unit 0: phy_offset 0, size 100, tags_code 0",
-    ]
+    assert texts == [f"file {path} exists at the start", "  unit 0: phy_offset 0, size 100, tags_code 0"]

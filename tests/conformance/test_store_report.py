@@ -12,12 +12,7 @@ from typing import Any
 import pytest
 from judged_stores import judge_store
 from rocket_conformance.report import Baseline, Excuse
-from rocket_conformance.store_verdict import (
-    Observations,
-    StoreVerdict,
-    store_report,
-    verdict_lines,
-)
+from rocket_conformance.store_verdict import Observations, StoreVerdict, store_report, verdict_lines
 from rocket_conformance.store_verdict.observations import Place, as_releases_do
 from rocket_golden import open_damaged, open_store
 from verb_run import Verb
@@ -147,10 +142,7 @@ def test_a_report_takes_the_place_of_a_link_and_of_nothing_else(
     ids=["FIFO", "/dev/zero", "a link to itself", "directory"],
 )
 def test_a_first_log_file_that_is_none_is_one_line(
-    put: Callable[[Path], object],
-    found: str,
-    tmp_path: Path,
-    verb: Verb,
+    put: Callable[[Path], object], found: str, tmp_path: Path, verb: Verb
 ) -> None:
     store = open_store("mixed", tmp_path)
     first = min((store / "commitlog").iterdir())

@@ -11,9 +11,7 @@ from judged_stores import judge_store
 from rocket_columnar.audit import Level, audit
 from rocket_columnar.facts import Store
 from rocket_columnar.store import BrokerConf, read_broker_conf
-from rocket_conformance.store_verdict import (
-    store_report,
-)
+from rocket_conformance.store_verdict import store_report
 from rocket_conformance.workload import Manifest, Sent
 from rocket_golden import Damaged, damaged, manifest, open_damaged, open_store, stores
 from rocket_reference import DELAY_LEVELS, QueueTable, StoreCheckpoint, dispatch_requests, encode_record

@@ -6,10 +6,7 @@ from pathlib import Path
 import pytest
 from judged_stores import judge_store
 from rocket_columnar.facts import Store
-from rocket_conformance.store_verdict import (
-    Observations,
-    judge_restart,
-)
+from rocket_conformance.store_verdict import Observations, judge_restart
 from rocket_golden import open_store, stores, truth
 from rocket_spec.errors import MalformedError, UsageError
 from store_bytes import overwrite

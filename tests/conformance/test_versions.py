@@ -124,10 +124,7 @@ def test_what_is_left_out_of_these_tests_is_still_so() -> None:
 @pytest.mark.soak
 @pytest.mark.java
 @pytest.mark.usefixtures("maven")
-@pytest.mark.parametrize(
-    "version",
-    ["4.7.0", "3.2.6", "4.7.1", "4.9.8", "5.3.1"],
-)
+@pytest.mark.parametrize("version", ["4.7.0", "3.2.6", "4.7.1", "4.9.8", "5.3.1"])
 def test_a_release_differs_where_the_page_says(version: str) -> None:
     written = next(release for release in survey().releases if release.version == version)
     assert survey_release(version) == written, FRESH

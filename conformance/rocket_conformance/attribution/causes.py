@@ -79,7 +79,6 @@ def place_of(difference: Difference, ops: Sequence[Op]) -> str:
 
 
 def _first_place(failure: CaseState) -> str | None:
-    """The first difference; None for a crash or a hang."""
     found = failure.shown.found
     return place_of(found[0], failure.shown.case.ops) if found else None
 
@@ -241,18 +240,15 @@ class _Claims(Search):
         for failure in self.failures:
             if not self.outcome(self.found, failure).exact:
                 continue
-            active = frozenset(m for m in self.found if self._matters(m, failure))
-            if 0 < len(active) <= _MOST_TOGETHER and self._is_proved(active, failure):
+            # a misreading matters if the set needs it, or if it alone changes something
+            active = frozenset(
+                m for m in self.found if self._needs(m, failure) or not self.outcome([m], failure).passes
+            )
+            rest = set(self.found) - active
+            if not 0 < len(active) <= _MOST_TOGETHER:
+                continue
+            if self.outcome(active, failure).exact and self.outcome(rest, failure).passes:
                 self.claims[failure.id] = active
-
-    def _is_proved(self, misreadings: frozenset[Mutant], failure: CaseState) -> bool:
-        """Whether they give what was seen, and the rest of the set what is expected."""
-        rest = set(self.found) - misreadings
-        return self.outcome(misreadings, failure).exact and self.outcome(rest, failure).passes
-
-    def _matters(self, mutant: Mutant, failure: CaseState) -> bool:
-        """Whether the set needs a misreading for a case that it gives exactly, or it alone changes something there."""
-        return self._needs(mutant, failure) or not self.outcome([mutant], failure).passes
 
     def _needs(self, mutant: Mutant, failure: CaseState) -> bool:
         return not self.outcome(set(self.found) - {mutant}, failure).exact

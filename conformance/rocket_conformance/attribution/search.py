@@ -287,7 +287,6 @@ class Search:
         return worst if worst is not None and gains[worst] < 0 else None
 
     def _add(self) -> None:
-        """Adds misreadings as long as they explain more."""
         while len(self.found) < _MOST_MISREADINGS:
             rest = [failure for failure in self.failures if not self.outcome(self.found, failure).exact]
             suspects = self._suspects()

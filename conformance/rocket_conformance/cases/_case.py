@@ -96,10 +96,7 @@ def _files_to_json(files: Mapping[str, FileImage], *, with_hash: bool) -> dict[s
 
 def observation_to_json(observation: Observation) -> dict[str, Any]:
     """An observation as `expected` and `actual` hold it; of a file that was not read the length alone."""
-    return {
-        "results": list(observation.results),
-        "files": _files_to_json(observation.files, with_hash=True),
-    }
+    return {"results": list(observation.results), "files": _files_to_json(observation.files, with_hash=True)}
 
 
 def case_to_json(case: Case, expected: Observation) -> dict[str, Any]:
@@ -150,15 +147,16 @@ def case_from_json(value: Any, *, file: str | None = None) -> Case:
         ops = _operations(document.get("ops"))
         expected = document.get("expected")
         name = _text("id", document.get("id"))
-        about = document.get("description")
+        about, producer = document.get("description"), document.get("producer")
+        lone = any(name.endswith("_utf16") for op in ops for name in op)
         return Case(
             id=name,
             clauses=_clauses(document.get("clauses"), name),
             ops=ops,
             files=_files(document.get("files"), allowance),
             expected=None if expected is None else _observation(expected, ops, allowance),
-            producer=_producer(document.get("producer")),
-            features=_features(ops),
+            producer=producer if isinstance(producer, str) else "" if producer is None else repr(producer),
+            features=frozenset({"lone_surrogates"} if lone else ()),
             seed=_seed(document.get("seed")),
             description=_text("description", about, most=_LONGEST_DESCRIPTION) if about else "",
         )
@@ -216,19 +214,10 @@ def _operations(value: object) -> tuple[Op, ...]:
     return tuple(cast("list[Op]", ops))
 
 
-def _features(ops: Sequence[Op]) -> frozenset[str]:
-    lone = any(name.endswith("_utf16") for op in ops for name in op)
-    return frozenset({"lone_surrogates"}) if lone else frozenset()
-
-
 def _seed(value: object) -> int | None:
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise ValueError(f"seed {value!r:.80}: not an integer or null")
     return value
-
-
-def _producer(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else repr(value)
 
 
 def _observation(value: object, ops: Sequence[Op], allowance: Allowance) -> Observation:
@@ -549,7 +538,7 @@ def _reading_case(dispatched: Callable[[], Case]) -> Case:
 
 @cache
 def _index() -> Mapping[str, Callable[[], Case]]:
-    """What makes the cases, by id: the vectors, whose SHA-256 is verified, and the others."""
+    """By id, the vectors, whose SHA-256 is verified, and the other cases, each made on use."""
     try:
         vectors = [*rocket_golden.vectors(), *rocket_golden.vectors(store=True)]
     except rocket_golden.DamagedError as error:

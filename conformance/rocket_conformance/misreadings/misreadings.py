@@ -92,7 +92,6 @@ class _Modules:
         self._modules: dict[str, ModuleType] = {}
 
     def get(self, name: str) -> ModuleType:
-        """The module, its package's attribute set as an import does."""
         if name not in self._affected:
             return import_module(name)
         module = self._modules.get(name)

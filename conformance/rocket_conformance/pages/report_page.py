@@ -107,7 +107,6 @@ def counterexample_of(line: CaseLine, folder: Path | None, command: Sequence[str
 
 
 def _command(path: Path, command: Sequence[str]) -> str:
-    """A shell command that works from any directory."""
     words = ["rocketspec", "replay", str(path.resolve())]
     if not command:
         return " ".join(map(shell_word, words))
@@ -220,7 +219,7 @@ def render_report(report: Report, folder: Path | None = None) -> str:
             ],
             "items": list(_items(account, folder, report.header["command"])),
             "others": list(_others(report)),
-        },
+        }
     )
 
 

@@ -6,7 +6,7 @@ all. A drawn list is about its main operations: it loses what the adapter lacks,
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from rocket_reference import file_name, queue_file_size
 from rocket_spec.layout import CHECKPOINT_SIZE, QUEUE_UNIT
@@ -28,7 +28,8 @@ def limit_broken(case: Case, results: Sequence[Result], features: frozenset[str]
     if not limits:
         return None
     asked = _asked(case)
-    if "unsigned_sizes" not in asked and any(_negative_size(result) for result in results):
+    units = (result.get("unit") for result in results)
+    if any(unit["size"] < 0 for unit in units if isinstance(unit, dict) and "size" in unit):
         asked.add("unsigned_sizes")
     return min(limits & asked, default=None)
 
@@ -73,7 +74,8 @@ def _asked(case: Case) -> set[str]:
     existing = _Existing(case.files)
     for op in case.ops:
         asked.update(_beyond(op, existed=existing.open(op)))
-        if op["op"] == "checkpoint.read" and not _is_whole_checkpoint(case):
+        times = case.files.get("checkpoint")
+        if op["op"] == "checkpoint.read" and (times is None or times.size < CHECKPOINT_SIZE):
             asked.add("read_only")
     return asked
 
@@ -113,16 +115,6 @@ class _Existing:
             self._queues.add(folder)
             return existed
         return False
-
-
-def _is_whole_checkpoint(case: Case) -> bool:
-    image = case.files.get("checkpoint")
-    return image is not None and image.size >= CHECKPOINT_SIZE
-
-
-def _negative_size(result: Result) -> bool:
-    unit = result.get("unit")
-    return isinstance(unit, dict) and cast("dict[str, int]", unit).get("size", 0) < 0
 
 
 def fit_drawn(case: Case, hello: Hello) -> Case | None:

@@ -244,7 +244,6 @@ class _File:
         return 40 + 4 * self.slots + 20 * entry
 
     def damage(self) -> None:
-        """Spoils one field."""
         rng = self.rng
         entry = rng.choice(self.filled) if self.filled else 0
         where = rng.choice(("time_diff", "previous", "previous", "slot", "hash"))

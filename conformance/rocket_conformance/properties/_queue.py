@@ -159,7 +159,6 @@ class _QueueOperations(ListBuilder):
 
     @property
     def next(self) -> int:
-        """The logical offset of the next unit."""
         return self.first + len(self.starts)
 
     def put(self) -> None:

@@ -31,14 +31,10 @@ def value_text(value: object) -> str:
     """A value of a report: a text as it is, a rejection in words, anything else as JSON; escaped and cut."""
     if isinstance(value, str):
         return printable(value, limit=_LONGEST_VALUE)
-    reason = _rejection(value)
-    return json_text(value) if reason is None else f"rejected ({value_text(reason)})"
-
-
-def _rejection(value: object) -> object:
-    """The reason why an operation was rejected; None for any other result."""
     fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-    return fields["rejected"] if list(fields) == ["rejected"] else None
+    return (
+        f"rejected ({value_text(fields['rejected'])})" if list(fields) == ["rejected"] else json_text(value)
+    )
 
 
 def describe_divergence(divergence: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -161,7 +157,7 @@ def conclusion(report: Report, *, most_named: int = _ALL) -> str:
     if footer is None:
         return f"cut off: no verdict ({total} cases ran)"
     code = int(footer["exit_code"])
-    failed = _failed(report)
+    failed = [line for line in report.cases if line.verdict in FAILING and not line.baselined]
     if code == INTERRUPTED:
         return f"{footer['cut_short']}: no verdict, {len(failed)} failures so far {share}"
     if code == 7:
@@ -261,10 +257,6 @@ def tone_of(report: Report) -> str:
     return "bad" if report.exit_code in {1, 7} else "unclear"
 
 
-def _failed(report: Report) -> list[CaseLine]:
-    return [line for line in report.cases if line.verdict in FAILING and not line.baselined]
-
-
 def _levels(report: Report, *, most_named: int) -> str | None:
     """A statement that every MUST clause is met, and which OBSERVED ones are not; None if anything else is the case.
 
@@ -279,19 +271,16 @@ def _levels(report: Report, *, most_named: int) -> str | None:
     if any(line.level == "MUST" and line.verdict in {"skipped", "unsupported"} for line in report.cases):
         return None
     differing = in_order({line.clauses[0] for line in failed})
+    tested = " that was tested" if _without_case(report) else ""
     behaviours = "behaviour differs" if len(differing) == 1 else "behaviours differ"
     met = (
         f"partial run: no MUST clause differs ({', '.join(narrowed)})"
         if (narrowed := narrowed_by(report))
-        else f"conformant{release_text(report)} in every MUST clause{_tested(report)} {_what_for(footer)}"
+        else f"conformant{release_text(report)} in every MUST clause{tested} {_what_for(footer)}"
     )
     return f"{met}; {len(differing)} OBSERVED {behaviours}" + (
         f": {', '.join(differing)}" if len(differing) <= most_named else ""
     )
-
-
-def _tested(report: Report) -> str:
-    return " that was tested" if _without_case(report) else ""
 
 
 def in_order(names: Iterable[str]) -> list[str]:

@@ -149,11 +149,7 @@ def render_markdown(report: Report) -> str:
         ]
     failed = [line for line in report.cases if line.verdict in FAILING or line.verdict == "disputed"]
     if failed:
-        lines += [
-            "",
-            "| case | verdict | where | expected | actual | replay |",
-            "|---|---|---|---|---|---|",
-        ]
+        lines += ["", "| case | verdict | where | expected | actual | replay |", "|---|---|---|---|---|---|"]
     for line in failed:
         first: Mapping[str, Any] = line.divergence[0] if line.divergence else {}
         where = first.get("field", line.detail)
@@ -172,7 +168,6 @@ def render_markdown(report: Report) -> str:
 
 
 def _cell(value: object, limit: int = 120) -> str:
-    """A text in a table or a list: escaped for a terminal and for Markdown, and cut."""
     text = printable(str(value), limit=limit)
     return "".join(f"\\{char}" if char in "\\|<>[]*_`" else char for char in text)
 

@@ -21,14 +21,14 @@ from rocket_conformance.attribution import (
     place_of,
 )
 from rocket_conformance.cases import Case, Observation
-from rocket_conformance.comparison import Difference, hashed_texts, specified
+from rocket_conformance.comparison import hashed_texts, specified
 from rocket_conformance.counterexamples import replay_name, replay_of, shrink, write_replay
 from rocket_conformance.files import scratch
 from rocket_conformance.judging import FAILING, INTERRUPTED, Trial, Verdict, can_be_run, disputed_at
 from rocket_conformance.misreadings import Mutant
 from rocket_conformance.planning import CaseState, Planned, all_ids, plan
 from rocket_conformance.properties import MOVES, Property
-from rocket_conformance.protocol import FAMILIES, OPERATIONS, Hello, Op
+from rocket_conformance.protocol import FAMILIES, OPERATIONS, Hello
 from rocket_conformance.report import CaseLine, Report, ReportWriter, family_of, footer_line, header_line
 from rocket_conformance.running.execution import SHORT_SECONDS, Execution, Options
 from rocket_conformance.transport import InterruptedBySignal, Transport
@@ -40,23 +40,12 @@ _SHRUNK: Final[frozenset[Verdict]] = frozenset({"diverged", "errored"})
 def line_of(planned: Planned, verdict: Verdict, detail: str, **fields: Any) -> CaseLine:
     """A line of the report."""
     return CaseLine(
-        id=planned.id,
-        clauses=planned.clauses,
-        level=planned.level,
-        verdict=verdict,
-        detail=detail,
-        **fields,
+        id=planned.id, clauses=planned.clauses, level=planned.level, verdict=verdict, detail=detail, **fields
     )
 
 
 def _titled(mutant: Mutant) -> str:
     return f"{mutant.words} ({mutant.clause})"
-
-
-def _texts(difference: Difference, ops: Sequence[Op]) -> dict[str, Any]:
-    """The field `texts` of a differing hash whose texts are known."""
-    texts = hashed_texts(difference, ops)
-    return {"texts": texts} if texts else {}
 
 
 def _named(trial: Trial, case: Case, place: int) -> Trial:
@@ -191,7 +180,9 @@ class Concluder:
         document: dict[str, Any] | None = None
         divergence: list[dict[str, Any]] = []
         if (trial := state.worst) is not None:
-            divergence = [item.to_json(state.clause) | _texts(item, trial.case.ops) for item in trial.found]
+            for item in trial.found:
+                texts = hashed_texts(item, trial.case.ops)
+                divergence.append(item.to_json(state.clause) | ({"texts": texts} if texts else {}))
             if self._options.replays:
                 document = replay_of(trial, divergence)
         replay = None if document is None else f"replay/{replay_name(state.id)}"

@@ -174,7 +174,6 @@ class FindingsJudge:
         files: Sequence[StoredIndex] = (),
         left_out: Sequence[str] = (),
     ) -> None:
-        """Takes down the findings on a part of the store."""
         for found in self._audited.findings:
             clause = "LOG-REC-3" if found.clause == _LONGER_THAN_MEMORY else found.clause
             if clause is None or clause.startswith(_LEFT_TO_AUDIT):
@@ -185,7 +184,6 @@ class FindingsJudge:
     def _take(
         self, found: AuditFinding, clause: str, seen: Observations, files: Sequence[StoredIndex]
     ) -> None:
-        """Takes down one finding, on a clause."""
         deviation = found.deviation
         if not self._is_whole and found.code in _BY_RECORDS:
             return  # what follows the damage is unknown
@@ -351,7 +349,9 @@ def store_report(
     excuses = baseline or Baseline()
     hello = Hello("store", judged.store, "", frozenset(), None, frozenset(), 1)
     header = header_line(hello, ["--store", judged.store], 0, 0, judged.observations.profile.version)
-    lines = [line for clause in _compared(level) for line in _lines(judged, clause.id, clause.level, excuses)]
+    levels = {"MUST"} if level == "must" else {"MUST", "OBSERVED"}
+    compared = [clause for clause in clauses().values() if clause.level in levels]
+    lines = [line for clause in compared for line in _lines(judged, clause.id, clause.level, excuses)]
     exercised = [*judged.with_outcome("held"), *judged.with_outcome("broken")]
     families = [
         family for family, heads in FAMILIES.items() if any(clause.startswith(heads) for clause in exercised)
@@ -364,12 +364,6 @@ def store_report(
         for line in report.to_lines():
             writer.write(line)
     return report
-
-
-def _compared(level: str) -> Iterator[Any]:
-    for clause in clauses().values():
-        if clause.level == "MUST" or (clause.level == "OBSERVED" and level != "must"):
-            yield clause
 
 
 def _lines(judged: StoreVerdict, clause: str, level: str, excuses: Baseline) -> Iterator[CaseLine]:

@@ -214,7 +214,6 @@ class _Compared:
             yield file, first, first + ENTRY.size * min(count, _PUTS)
 
     def is_made_by(self, library: Library, rules: Rules) -> bool:
-        """Whether a reading of the log makes the same bytes."""
         geometry = self._files[0].geometry
         names = (f"{number:017}" for number in itertools.count(20_000_000_000_000_000))
         with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:

@@ -92,18 +92,15 @@ class _Side:
 
     @property
     def names(self) -> list[str]:
-        """Of its index files, in their order."""
         return [path.name for _, path in numbered_files(self.store / "index")]
 
     def has(self, name: str) -> bool:
         return (self.store / "index" / name).exists()
 
     def of(self, name: str) -> Entries:
-        """The entries of an index file."""
         return read_index(self.store / "index" / name, f"index/{name}", self.geometry).entries
 
     def entries(self, names: Iterable[str]) -> Iterator[Entry]:
-        """The entries of index files, one file after the other."""
         return chain.from_iterable(map(self.of, names))
 
     def queues(self) -> list[str]:
@@ -205,7 +202,6 @@ def _file_size(folder: Path, default: int) -> int:
 
 
 def _load_indexes(store: Path, geometry: Geometry) -> None:
-    """Lets the reference load the index files of a store, as a start does."""
     times = StoreCheckpoint(store / "checkpoint")
     service = IndexService(store / "index", *geometry, new_name=str, checkpoint=times)
     service.load(last_exit_ok=not (store / "abort").exists())
@@ -213,7 +209,6 @@ def _load_indexes(store: Path, geometry: Geometry) -> None:
 
 
 def _judge_log(kept: StoredLog, found: StoredLog, seen: Observations, *, clause: str, where: str) -> None:
-    """The records that recovery keeps are there."""
     for number, (record, other) in enumerate(zip_longest(kept.records, found.records)):
         if record is None:
             return
@@ -227,7 +222,6 @@ def _judge_log(kept: StoredLog, found: StoredLog, seen: Observations, *, clause:
 
 
 def _judge_kept(before: _Side, after: _Side, expected: _Side, seen: Observations) -> None:
-    """Judges which index files stay (IDX-SVC-6)."""
     for name in before.names:
         found, wanted = ("kept" if side.has(name) else "deleted" for side in (after, expected))
         seen.compare("IDX-SVC-6", Place(f"index/{name}", None, "after the start", found, wanted))

@@ -197,7 +197,6 @@ class AnswerJudge:
         self.seen.hold(*{one.clause for one in about_answers if not self._agrees(one, self.right)})
 
     def _agrees(self, reading: Reading, queries: Sequence[_Query]) -> bool:
-        """Whether a wrong reading gives the answers that the broker gave."""
         geometry = self.indexes[0].geometry if queries else DEFAULT_GEOMETRY
         service = reading.library().IndexService(self.copies, *geometry, new_name=str, rules=reading.rules)
         service.load(last_exit_ok=True)

@@ -70,12 +70,10 @@ class _Ahead:
         self._next: Trial | None = None
 
     def fetch(self) -> None:
-        """Makes the next one, if it is not made yet."""
         if self._next is None:
             self._next = next(self._source, None)
 
     def take(self) -> Trial | None:
-        """The next one; None after the last."""
         self.fetch()
         trial, self._next = self._next, None
         return trial
@@ -281,7 +279,6 @@ class ChildTransport:
     # --- time ---------------------------------------------------------------------------------------------
 
     def _wind(self, oldest: Trial | None) -> None:
-        """Starts the clock of the oldest unanswered trial."""
         self._clock = time.monotonic()
         if oldest is not None and oldest.seconds is not None and self._process is not None:
             self._computed = self._process.computed()

@@ -144,9 +144,7 @@ class _Worker:
     """A process and its thread; `outstanding` is touched by the thread that hands out trials alone."""
 
     def __init__(
-        self,
-        transport: OneProcess,
-        answers: queue.SimpleQueue[tuple[_Worker, Trial | BaseException | None]],
+        self, transport: OneProcess, answers: queue.SimpleQueue[tuple[_Worker, Trial | BaseException | None]]
     ) -> None:
         self.outstanding = 0
         self.ended = False
@@ -159,11 +157,9 @@ class _Worker:
 
     @property
     def has_room(self) -> bool:
-        """Whether it takes one more trial now."""
         return not self.ended and self.outstanding < self.transport.hello.max_in_flight + _GRACE
 
     def give(self, trial: Trial | None) -> None:
-        """Hands it a trial; None when there will be no more."""
         if trial is not None:
             self.outstanding += 1
         self._trials.put(trial)

@@ -183,7 +183,6 @@ def _fast(manifest: Manifest, rng: random.Random) -> Iterator[Action]:
 
 
 def _send_until_gone(client: Client, manifest: Manifest, actions: Iterator[Action]) -> None:
-    """Carries actions out up to the first that fails."""
     for action in actions:
         if "error" in carry_out(client, manifest, action):
             return

@@ -61,7 +61,7 @@ def make_actions(seed: int, count: int) -> list[Action]:
         *_bodies(rng),
         *_properties(rng),
         *_batches(rng),
-        *_raw_batches(rng),
+        raw_batch(_queue(rng), *RAW),
         *_light_queues(rng),
         *_transactions(rng),
         *_delays(rng),
@@ -222,11 +222,6 @@ def single_entry() -> Action:
     return _send(_PLAIN, 0, b"one entry")
 
 
-def _raw_batches(rng: random.Random) -> Iterator[Action]:
-    """Properties that no client writes: cut, repeated and malformed pairs (LOG-PROP-2 to LOG-PROP-6, UTF8-1)."""
-    yield raw_batch(_queue(rng), *RAW)
-
-
 def _light_queues(rng: random.Random) -> Iterator[Action]:
     """Messages for further queues, which a broker with multi-dispatch fills (CQ-LMQ-1 to CQ-LMQ-3)."""
     for number in range(8):
@@ -342,7 +337,6 @@ def make_topics(client: Client) -> None:
 
 
 def _acknowledged(action: Action, answer: dict[str, Any], number: int) -> Iterator[Sent]:
-    """The messages of an action that the broker acknowledged."""
     if action["do"] in {"pause", "send_back", "rolled_back"} or answer["status"] != "SEND_OK":
         return
     batched = action["do"] in {"batch", "raw_batch"}
@@ -369,7 +363,6 @@ def _acknowledged(action: Action, answer: dict[str, Any], number: int) -> Iterat
 
 
 def _must_have(message: Action) -> dict[str, str]:
-    """The properties that a record of a message must have."""
     named = {"KEYS": message.get("keys"), "TAGS": message.get("tags")}
     given = {name: value for name, value in named.items() if value is not None}
     return {**given, **message.get("properties", {}), **message.get("system", {})}
@@ -430,7 +423,6 @@ def _queries(manifest: Manifest, rng: random.Random) -> Iterator[Action]:
 
 
 def _rows_read(manifest: Manifest) -> Iterator[list[Any]]:
-    """The messages that were read from queues."""
     for given in manifest.answers:
         if given["do"] == "read":
             yield from given["answer"].get("messages", [])
@@ -516,7 +508,6 @@ def _fill(send: Callable[[Action], dict[str, Any]], store: Path) -> list[int] | 
 
 
 def _changed(store: Path, counts: list[int]) -> bool:
-    """Whether the index files change within five seconds."""
     for _ in range(_PATIENCE):
         if _files(store) != counts:
             return True
