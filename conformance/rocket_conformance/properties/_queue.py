@@ -223,16 +223,6 @@ class _QueueOperations(ListBuilder):
         self.add("delete_expired", phy_offset=from_i64(self.offset_at_an_edge()))
 
 
-def draw_queue(rng: Random, profile: QueueProfile, _geometry: Geometry | None = None) -> Drawn:
-    """One list on a queue, over no files or over ones that an earlier run may have left."""
-    builder = _QueueOperations(rng, profile)
-    if rng.random() < profile.laid:
-        builder.lay()
-    builder.open(load=bool(builder.files) and rng.random() < 0.97)
-    length = list_length(rng, profile.mean)
-    return builder.drawn(profile.weights, length, most=length)
-
-
 # --- queue --------------------------------------------------------------------------------------------
 
 _PUTS: Final = {"put": 60, "get": 15, "bounds": 15}
@@ -251,8 +241,13 @@ def _queue(name: str, profile: QueueProfile, *also: str) -> Property:
     needs = ("put",) if profile.laid < 1 else ()
     ops, needed = operations("queue", profile.weights, always=("recover",), needs=needs)
 
-    def draw(rng: Random, geometry: Geometry | None, _number: int) -> Drawn:
-        return draw_queue(rng, profile, geometry)
+    def draw(rng: Random, _geometry: Geometry | None, _number: int) -> Drawn:
+        builder = _QueueOperations(rng, profile)
+        if rng.random() < profile.laid:  # over files that an earlier run may have left
+            builder.lay()
+        builder.open(load=bool(builder.files) and rng.random() < 0.97)
+        length = list_length(rng, profile.mean)
+        return builder.drawn(profile.weights, length, most=length)
 
     return Property(name, (name.partition("/")[0], *also), ops, needed, draw)
 

@@ -313,16 +313,6 @@ class _ServiceOperations(ListBuilder):
         self.add("delete_expired", offset=from_i64(clamped(offset)))
 
 
-def draw_service(rng: Random, profile: ServiceProfile, geometry: Geometry | None = None) -> Drawn:
-    """One list on an index service, over no files or over ones that an earlier run may have left."""
-    builder = _ServiceOperations(rng, profile, geometry)
-    if rng.random() < profile.laid:
-        builder.lay()
-    builder.reopen()
-    length = list_length(rng, profile.mean)
-    return builder.drawn(profile.weights, length, most=length)
-
-
 # --- service ------------------------------------------------------------------------------------------
 
 _BUILDS: Final = {"build": 60, "query": 25, "settle": 5}
@@ -342,7 +332,12 @@ def _service(
     clauses = (name.partition("/")[0], *also)
 
     def draw(rng: Random, geometry: Geometry | None, _number: int) -> Drawn:
-        return draw_service(rng, profile, geometry)
+        builder = _ServiceOperations(rng, profile, geometry)
+        if rng.random() < profile.laid:  # over files that an earlier run may have left
+            builder.lay()
+        builder.reopen()
+        length = list_length(rng, profile.mean)
+        return builder.drawn(profile.weights, length, most=length)
 
     return Property(name, clauses, ops, needed, draw, LONE if lone else frozenset(), any_geometry, beyond)
 

@@ -4,12 +4,9 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final, Protocol, cast
+from typing import Any, Protocol, cast
 
 from rocket_conformance.protocol import OPERATIONS, ProtocolError
-
-SCHEMAS: Final = ("suite_message", "adapter_message", "report_line", "case", "manifest")
-"""Messages of the suite, messages of the adapter, lines of report.jsonl, case and replay files, manifests of workloads."""
 
 
 class _Error(Protocol):
