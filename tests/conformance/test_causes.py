@@ -74,7 +74,7 @@ def test_causes_come_by_their_cases_with_what_hides_and_is_hidden(monkeypatch: p
         lambda *args, **more: found.extend(find_causes(*args, **more)) or found,
     )
 
-    def named(names: str) -> list[tuple[str, str, str]]:
+    def named(names: str) -> list[tuple[str, ...]]:
         found.clear()
         assert score([mutant for mutant in MISREADINGS if mutant.name in names.split()]).whole
         groups = [(cause.misreadings, cause.together, cause.hidden) for cause in found]

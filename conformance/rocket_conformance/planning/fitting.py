@@ -6,7 +6,7 @@ all. A drawn list is about its main operations: it loses what the adapter lacks,
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from rocket_reference import file_name, queue_file_size
 from rocket_spec.layout import CHECKPOINT_SIZE, QUEUE_UNIT
@@ -28,8 +28,8 @@ def limit_broken(case: Case, results: Sequence[Result], features: frozenset[str]
     if not limits:
         return None
     asked = _asked(case)
-    units = (result.get("unit") for result in results)
-    if any(unit["size"] < 0 for unit in units if isinstance(unit, dict) and "size" in unit):
+    units = cast("list[dict[str, int]]", [result["unit"] for result in results if result.get("unit")])
+    if any(unit["size"] < 0 for unit in units):
         asked.add("unsigned_sizes")
     return min(limits & asked, default=None)
 

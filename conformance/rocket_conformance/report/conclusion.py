@@ -32,9 +32,9 @@ def value_text(value: object) -> str:
     if isinstance(value, str):
         return printable(value, limit=_LONGEST_VALUE)
     fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-    return (
-        f"rejected ({value_text(fields['rejected'])})" if list(fields) == ["rejected"] else json_text(value)
-    )
+    if list(fields) == ["rejected"]:
+        return f"rejected ({value_text(fields['rejected'])})"
+    return json_text(cast("object", value))
 
 
 def describe_divergence(divergence: Sequence[Mapping[str, Any]]) -> list[str]:

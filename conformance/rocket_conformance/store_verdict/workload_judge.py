@@ -129,7 +129,7 @@ class AnswerJudge:
                 )
                 self.seen.compare("IDX-SVC-7", place)
             case "refused":
-                self._refused(answer, given["refused"])
+                self._refused(answer, refused=given["refused"])
             case _:
                 self._bounds(answer, given)
 
@@ -238,7 +238,7 @@ class AnswerJudge:
         where = f"query of unique key {answer['id']} of {answer['topic']}"
         self.seen.compare("QRY-1", Place(where, None, "offsets", found, expected))
 
-    def _refused(self, answer: dict[str, Any], refused: bool) -> None:  # noqa: FBT001 - from the manifest
+    def _refused(self, answer: dict[str, Any], *, refused: bool) -> None:
         """A message that a broker must refuse, and must not store."""
         where = f"message with key {answer['key']!r} of {answer['topic']}"
         clause = answer["clause"]
