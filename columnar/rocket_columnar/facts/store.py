@@ -9,7 +9,7 @@ such as the prediction of a start, is kept here too (`Store.once`), so that it i
     release     signs, keys
     state       holder, state, live, clean
     settings    conf, config(table), config_refusal, refusal, listed_topics, kept_topics, unlisted, is_deleted(topic), forgotten,
-                light, multi_dispatch, delays, blocked
+                light, multi_dispatch, delays, undelivered, blocked
     a start     checkpoint_times, dispatched_again_from, indexed_from(dispatched_from)
 """
 
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.errors import UsageError
 from rocket_spec.later_layouts import TIMER_SLOT
 from rocket_spec.layout import CHECKPOINT, PRE_BLANK_SIZE, QUEUE_UNIT, RECORD_FIXED_V4, RECORD_MAGICS
@@ -398,16 +399,32 @@ class Store(Files):
         """Whether a queue of a topic that the list has not to read has a message that the log still has."""
         first = self.read_queues[topic]
         own = (file for file in self.queues if file.topic == topic and (file.queue_id or 0) >= first)
-        for file in own:
-            raw = read_at(file, 0, size_of(file) or 0)
-            units = np.frombuffer(raw, formats.UNIT_DTYPE, len(raw) // _UNIT)
-            sizes = units["size"].astype(np.int32)
-            held = (
-                (sizes > 0) & (sizes < PRE_BLANK_SIZE) & (units["phy_offset"].astype(np.int64) >= self.begin)
-            )
-            if held.any():
-                return True
-        return False
+        return any(self._held(file).any() for file in own)
+
+    def _held(self, file: StoreFile) -> NDArray[np.bool_]:
+        """Which units of a queue's file are those of messages that the log still has."""
+        raw = read_at(file, 0, size_of(file) or 0)
+        units = np.frombuffer(raw, formats.UNIT_DTYPE, len(raw) // _UNIT)
+        sizes = units["size"].astype(np.int32)
+        return (sizes > 0) & (sizes < PRE_BLANK_SIZE) & (units["phy_offset"].astype(np.int64) >= self.begin)
+
+    @cached_property
+    def undelivered(self) -> dict[int, int]:
+        """The number of delayed messages that wait on each level which the configuration lacks: a broker delivers none of them.
+
+        It forgets the offsets of these levels, too: once they are back, it delivers all that the log still has of them.
+        Source: `ScheduleMessageService.start` 115-136.
+        """
+        if self.conf is None or self.path is None:
+            return {}
+        found = Counter[int]()
+        offsets = {row["delay_level"]: row["offset"] for row in self.config("delay_offsets").rows}
+        for file in self.queues:
+            level = (file.queue_id or 0) + 1
+            if file.topic == _SCHEDULE and level > len(self.conf.delays):
+                first = max(offsets.get(level, 0) - file.base_offset // _UNIT, 0)
+                found[level] += int(self._held(file)[first:].sum())
+        return dict(+found)
 
     @cached_property
     def forgotten(self) -> tuple[str, ...]:

@@ -49,6 +49,7 @@ def mismatches(store: Store, conf: BrokerConf) -> list[Finding]:
         _geometry_mismatch(conf, store),
         _folder_left_out(conf, store),
         _light_mismatch(conf, store),
+        _level_mismatch(conf, store),
     )
     return [*_unmounted(conf, store), *(one for one in found if one)]
 
@@ -115,6 +116,21 @@ def _light_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
     if light is None or not settings:
         return None
     return _mismatch("queue.missing_unit", "CQ-LMQ-1", light, _light_text(conf, dict(settings)), settings)
+
+
+def _level_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
+    """Delay levels with messages that wait, which the configuration lacks (CQ-TAGS-2)."""
+    waiting = store.undelivered
+    if not waiting:
+        return None
+    text = (
+        f"DELAY LEVELS MISSING: {sum(waiting.values()):,} delayed messages wait on levels up to {max(waiting)}, but with {conf.path} "
+        f"messageDelayLevel has {len(conf.delays)}{conf.ignores('messageDelayLevel')}: the broker delivers none of them, and forgets the offsets of these levels"
+    )
+    delays = (*conf.delays, *store.shown_delays[len(conf.delays) : max(waiting)])
+    settings = (("messageDelayLevel", " ".join(f"{delay // 1000}s" for delay in delays)),)
+    folder = f"consumequeue/SCHEDULE_TOPIC_XXXX/{max(waiting) - 1}"
+    return _mismatch("queue.tags_code", "CQ-TAGS-2", folder, text, settings)
 
 
 def _light_text(conf: BrokerConf, names: Iterable[str]) -> str:

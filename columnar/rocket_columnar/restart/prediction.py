@@ -412,6 +412,10 @@ def _predicted(
     blocked = (
         *(f"{name} is not a folder: {BLOCKED[name]}" for name in store.blocked),
         *(f"{one.file}: {one.message}" for one in store.once(planned) if one.remedy == "twice"),
+        *(
+            f"{count:,} messages wait on delay level {level}, which messageDelayLevel lacks: the broker does not deliver them"
+            for level, count in store.undelivered.items()
+        ),
     )
     return replace(found, refused=refused, unlisted=unlisted, forgotten=tuple(forgotten), blocked=blocked)
 

@@ -159,7 +159,7 @@ def test_delays_of_a_store_without_delayed_messages_are_those_of_its_broker(tmp_
 def test_units_of_another_configuration_are_a_note(tmp_path: Path) -> None:
     """Of a real broker with the default delays: what its messages of level 2 and 18 wait is not what this configuration states."""
     store = rocket_golden.open_store("mixed", tmp_path)
-    conf = read_broker_conf(put(tmp_path, "broker.conf", b"messageDelayLevel=1s 10s 10s\n"))
+    conf = read_broker_conf(put(tmp_path, "broker.conf", b"messageDelayLevel=1s" + b" 10s" * 17 + b"\n"))
     found = [
         (one.severity, one.file, one.offset) for one in audit(store, conf=conf) if one.clause == "CQ-TAGS-2"
     ]

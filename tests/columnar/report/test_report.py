@@ -10,6 +10,8 @@ import rocket_golden
 import rocketspec
 from rocket_columnar.facts import Store
 from rocket_columnar.report import LogChoices, audit
+from rocket_columnar.restart import restart
+from rocket_columnar.store import read_broker_conf
 from store_bytes import overwrite
 from verb_run import runner
 
@@ -78,6 +80,31 @@ def test_one_log_file_that_is_shorter_than_configured(tmp_path: Path, cut: int |
     conf.write_text("maxHashSlotNum=31\nmaxIndexNum=100\nmappedFileSizeConsumeQueue=400\n")
     (found,) = (one for one in audit(store, conf=conf) if one.code == "log.length")
     assert (found.remedy, found.length) == (remedy, None if cut is None else 1 << 30)
+
+
+@pytest.mark.parametrize(
+    ("levels", "waiting"), [("1s", {2: 3, 18: 2}), ("1s 5s", {18: 2}), ("1s " * 17 + "1s", {})]
+)
+def test_delay_levels_that_the_configuration_lacks(
+    tmp_path: Path, levels: str, waiting: dict[int, int]
+) -> None:
+    """The real broker delivers no message of such a level, and writes `delayOffset.json` without it (`ScheduleMessageService.start`)."""
+    store = rocket_golden.open_store("mixed", tmp_path)
+    (store / "config/delayOffset.json").write_text('{"offsetTable":{1:5,2:0,18:1}}', "ascii")
+    conf = tmp_path / "broker.conf"
+    sizes = (
+        "maxHashSlotNum=61\nmaxIndexNum=200\nmappedFileSizeConsumeQueue=400\nmappedFileSizeCommitLog=32768"
+    )
+    conf.write_text(f"{sizes}\nmessageDelayLevel={levels}\n", "ascii")
+    looked = Store(store, conf=read_broker_conf(conf))
+    assert looked.undelivered == waiting
+    assert restart(looked).safe == (not waiting)
+    faults = [one for one in audit(looked) if one.severity != "note"]
+    assert [one.code for one in faults] == ["queue.tags_code"] * bool(waiting)
+    conf.write_text(
+        f"{sizes}\n" + "".join(f"{name}={value}\n" for one in faults for name, value in one.settings), "ascii"
+    )
+    assert Store(store, conf=read_broker_conf(conf)).undelivered == {}
 
 
 def sentences_read(source: str) -> list[int]:

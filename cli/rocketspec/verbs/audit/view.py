@@ -153,8 +153,6 @@ def answer(plan: Restart) -> str:
     """Whether a broker starts on the store, and what it loses, in one sentence without its end."""
     if plan.refused is not None:
         return "a broker does not start on this store"
-    if plan.blocked:
-        return f"a broker starts, but {'; '.join(plan.blocked)}"
     units = sum(unit.count for unit in plan.lost_units)
     lost = [(units, "units of queues"), (len(plan.lost), "keys"), (plan.unread, "bytes of the log")]
     text = ", ".join(f"{count:,} {what}" for count, what in lost if count)
@@ -170,7 +168,11 @@ def answer(plan: Restart) -> str:
         text += f"; {plan.missing:,} bytes of the log are missing already, and a start does not notice"
     if plan.beyond is not None:
         text += f"; then no message is dispatched until the log is longer than {plan.beyond:,} (STORE-14)"
-    return f"a broker starts, and loses {text}"
+    if not plan.blocked:
+        return f"a broker starts, and loses {text}"
+    return f"a broker starts, but {'; '.join(plan.blocked)}" + (
+        "" if text == "nothing" else f"; it loses {text}"
+    )
 
 
 def _unlisted_line(topic: str, read: int) -> str:
