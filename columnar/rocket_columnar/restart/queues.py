@@ -31,7 +31,8 @@ def max_after_start(store: Store, topic: str, queue_id: int) -> int:
 
 _TAKEN: Final = "an older message has its place in the queue (CQ-PUT-2)"
 _ASTRAY: Final = (
-    "its unit leads to the physical offset that the record states, and not to the record (LOG-REC-7)"
+    "its unit leads to the physical offset that the record states, and not to the record: a consumer loses those that follow it in the same "
+    "pull, too (LOG-REC-7)"
 )
 _BUILT: Final = "it states a physical offset up to which the queue takes all for built (CQ-PUT-1)"
 _STATED: Final = (
