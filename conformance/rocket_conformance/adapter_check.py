@@ -111,23 +111,14 @@ _DEFAULT_SIZE: Final = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A message and what came of it.
+    """A message and what came of it."""
 
-    Attributes:
-        about: what is tried, in words, or the id of the case.
-        sent: the line that was sent.
-        received: the line that came, or what came instead of one.
-        broken: what is wrong with it by the protocol.
-        verdict: of the suite on the answer to a case that keeps the protocol; else None.
-        differences: what is wrong with the implementation, in words.
-    """
-
-    about: str
-    sent: str
-    received: str
-    broken: tuple[Broken, ...] = ()
-    verdict: Verdict | None = None
-    differences: tuple[str, ...] = ()
+    about: str  # what is tried, in words, or the id of the case
+    sent: str  # the line that was sent
+    received: str  # the line that came, or what came instead of one
+    broken: tuple[Broken, ...] = ()  # what is wrong with it by the protocol
+    verdict: Verdict | None = None  # of the suite on the answer to a case that keeps the protocol; else None
+    differences: tuple[str, ...] = ()  # what is wrong with the implementation, in words
 
 
 @dataclass(frozen=True, slots=True)

@@ -337,26 +337,17 @@ _LAST_RANK: Final = 7
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One field that is not as expected.
+    """One field that is not as expected."""
 
-    Attributes:
-        op: place of the operation whose result it is; None in a file.
-        field: name of the result field, `unit.NAME` and `requests[N].NAME` inside one; in a file `header.NAME`, `slot[N]`, `entry[N].NAME`, `unit[N].NAME`,
-            the name of a checkpoint's time, `byte[N]` or `size`.
-        file: path of the file, or None in a result.
-        offset: byte offset of the field in the file, or None.
-        kind: in what way it is wrong.
-        expected: the value expected, as it travels; None for a file that should not be there.
-        actual: the value found.
-    """
-
-    op: int | None
+    op: int | None  # place of the operation whose result it is; None in a file
+    # name of the result field, `unit.NAME` and `requests[N].NAME` inside one; in a file `header.NAME`,
+    # `slot[N]`, `entry[N].NAME`, `unit[N].NAME`, the name of a checkpoint's time, `byte[N]` or `size`
     field: str
-    file: str | None
-    offset: int | None
-    kind: DifferenceKind
-    expected: Any
-    actual: Any
+    file: str | None  # path of the file, or None in a result
+    offset: int | None  # byte offset of the field in the file, or None
+    kind: DifferenceKind  # in what way it is wrong
+    expected: Any  # the value expected, as it travels; None for a file that should not be there
+    actual: Any  # the value found
 
     @property
     def position(self) -> tuple[int | None, str | None, str]:

@@ -35,19 +35,13 @@ _READ: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FileImage:
-    """The bytes of a file.
+    """The bytes of a file."""
 
-    Attributes:
-        size: length, bytes.
-        chunks: pieces of 64 KiB (the last one shorter) by their number; one that is all zeros is absent.
-        whole: whether the bytes are known; else `chunks` is empty.
-        digest: SHA-256 of the chunks, of an image whose bytes were dropped.
-    """
-
-    size: int
+    size: int  # length, bytes
+    # pieces of 64 KiB (the last one shorter) by their number; one that is all zeros is absent
     chunks: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
-    whole: bool = True
-    digest: str | None = None
+    whole: bool = True  # whether the bytes are known; else `chunks` is empty
+    digest: str | None = None  # SHA-256 of the chunks, of an image whose bytes were dropped
 
     @property
     def held(self) -> int:
@@ -297,14 +291,10 @@ def parts_on_disk(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, 
 
 
 class Window:
-    """A file seen through a window that moves forward.
-
-    Attributes:
-        size: length of the file, bytes.
-    """
+    """A file seen through a window that moves forward."""
 
     def __init__(self, descriptor: int) -> None:
-        self.size = os.fstat(descriptor).st_size
+        self.size = os.fstat(descriptor).st_size  # length of the file, bytes
         self._descriptor = descriptor
         self._begin = 0
         self._data = b""

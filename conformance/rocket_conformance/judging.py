@@ -84,35 +84,24 @@ _MOST_BEYOND: Final = 256 << 10
 
 @dataclass(slots=True, eq=False)
 class Trial:
-    """One case in a run: it is sent, answered and judged, and each step fills in its part.
+    """One case in a run: it is sent, answered and judged, and each step fills in its part."""
 
-    Attributes:
-        case: what is sent.
-        expected: what the reference made of it.
-        directory: where its files are, made when it is sent; the name is the id of the trial in the run.
-        seconds: how long it may compute, if that is less than the transport's own limit.
-        since: when it was made, of the monotonic clock.
-        computed: seconds of processor time until its answer, of one that has a limit; None if that is not known, or a process had just started.
-        answer: of the right form; None without one.
-        ended: whether the process was lost over it, and has to be started again.
-        verdict: of this one run.
-        detail: what happened, where it is not a difference, safe to show.
-        actual: what was observed; None without an answer. Files that hold far more than expected are kept as digests.
-        found: the differences, empty unless diverged.
-    """
-
-    case: Case
-    expected: Observation
+    case: Case  # what is sent
+    expected: Observation  # what the reference made of it
+    # where its files are, made when it is sent; the name is the id of the trial in the run
     directory: Path = Path()
-    seconds: float | None = None
-    since: float = 0.0
+    seconds: float | None = None  # how long it may compute, if that is less than the transport's own limit
+    since: float = 0.0  # when it was made, of the monotonic clock
+    # seconds of processor time until its answer, of one that has a limit; None if that is not known, or a
+    # process had just started
     computed: float | None = None
-    answer: Answer | None = None
-    ended: bool = False
-    verdict: Verdict = "pass"
-    detail: str = ""
+    answer: Answer | None = None  # of the right form; None without one
+    ended: bool = False  # whether the process was lost over it, and has to be started again
+    verdict: Verdict = "pass"  # of this one run
+    detail: str = ""  # what happened, where it is not a difference, safe to show
+    # what was observed; None without an answer. Files that hold far more than expected are kept as digests.
     actual: Observation | None = None
-    found: tuple[Difference, ...] = ()
+    found: tuple[Difference, ...] = ()  # the differences, empty unless diverged
 
     @property
     def token(self) -> str:

@@ -108,17 +108,11 @@ class _BytesOnly(ReferenceAdapter):
 
 @dataclass(frozen=True, slots=True)
 class Impostor:
-    """An adapter that behaves and implements nothing.
+    """An adapter that behaves and implements nothing."""
 
-    Attributes:
-        name: what it does.
-        handler: makes it.
-        clause: "none": it misreads no clause of its own.
-    """
-
-    name: str
-    handler: Callable[[], Handler]
-    clause: str = "none"
+    name: str  # what it does
+    handler: Callable[[], Handler]  # makes it
+    clause: str = "none"  # "none": it misreads no clause of its own
 
     def open(self) -> AbstractContextManager[Transport]:
         """It as an implementation under test, in this process."""
@@ -238,26 +232,17 @@ _FEW: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one mutant.
+    """The outcome of one mutant."""
 
-    Attributes:
-        name: the mutant's.
-        clause: the clause that it misreads, or "none".
-        killed_by: id of the first case that it does not pass; "" where nothing applies to it at all, None
-            where it survives.
-        verdict: of that case.
-        own: whether it is a directed case of the mutant's clause.
-        cases: how many were run.
-        millis: how long they took.
-    """
-
-    name: str
-    clause: str
+    name: str  # the mutant's
+    clause: str  # the clause that it misreads, or "none"
+    # id of the first case that it does not pass; "" where nothing applies to it at all, None where it
+    # survives
     killed_by: str | None
-    verdict: Verdict
-    own: bool
-    cases: int
-    millis: int
+    verdict: Verdict  # of that case
+    own: bool  # whether it is a directed case of the mutant's clause
+    cases: int  # how many were run
+    millis: int  # how long they took
 
     @property
     def killed(self) -> bool:

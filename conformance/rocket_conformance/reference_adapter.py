@@ -361,15 +361,11 @@ REFERENCE: Final = cast("Library", rocket_reference)
 
 
 class UnspecifiedOperationError(Exception):
-    """An operation on which 4.9.3 never returns, and which is never sent.
-
-    Attributes:
-        index: its place in the list.
-    """
+    """An operation on which 4.9.3 never returns, and which is never sent."""
 
     def __init__(self, index: int, why: str) -> None:
         super().__init__(f"operation {index}: {why}")
-        self.index = index
+        self.index = index  # its place in the list
 
 
 def run_operations(

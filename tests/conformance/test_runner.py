@@ -298,7 +298,13 @@ def test_every_line_of_a_report_follows_its_schema(tmp_path: Path) -> None:
 def test_a_cause_follows_the_schema() -> None:
     five = ["a name (IDX-PUT-2)"] * 5
     cause = {"misreadings": five, "clause": "IDX-PUT-2", "sure": True, "shows": 3, "cases": ["IDX-PUT-2/any"]}
-    more = {"ops": [], "families": [], "causes": [cause], "elsewhere": {"IDX-SEL-2": ["index.put put"]}}
+    drawn = cause | {"cases": [], "properties": ["IDX-PUT-2/prop-any"], "hangs": ["IDX-PUT-2/hangs"]}
+    more = {
+        "ops": [],
+        "families": [],
+        "causes": [cause, drawn],
+        "elsewhere": {"IDX-SEL-2": ["index.put put"]},
+    }
     footer = footer_line([], Baseline(), missing=[], cut_short=None, more=more)
     assert problems("report_line", footer) == []
 

@@ -136,28 +136,22 @@ _READABLE: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A misreading that failing cases show exactly, alone or with other causes.
+    """A misreading that failing cases show exactly, alone or with other causes."""
 
-    Attributes:
-        misreadings: it, and those of its family that come to the same in all that is claimed.
-        failures: what is claimed.
-        shows: the number of failing cases in which it would show, or of properties if no other case shows it.
-        example: the case to show: one that it gives alone, if there is one.
-        sampled: properties of which too many lists failed to run all, and the first ones show exactly it, too.
-        together: causes that hide it in cases that pass: to mend it alone would break those.
-        hidden: misreadings that make no difference beside the causes: the implementation may have them, too.
-        doubted: whether a case that was written for its clause fails otherwise than the causes do.
-        hangs: cases that hang at an operation from which the reference with it never returns.
-    """
-
+    # it, and those of its family that come to the same in all that is claimed
     misreadings: tuple[Mutant, ...]
-    failures: tuple[CaseState, ...]
+    failures: tuple[CaseState, ...]  # what is claimed
+    # the number of failing cases in which it would show, or of properties if no other case shows it
     shows: int
-    example: CaseState
+    example: CaseState  # the case to show: one that it gives alone, if there is one
+    # properties of which too many lists failed to run all, and the first ones show exactly it, too
     sampled: tuple[CaseState, ...] = ()
+    # causes that hide it in cases that pass: to mend it alone would break those
     together: tuple[Mutant, ...] = ()
+    # misreadings that make no difference beside the causes: the implementation may have them, too
     hidden: tuple[Mutant, ...] = ()
-    doubted: bool = False
+    doubted: bool = False  # whether a case that was written for its clause fails otherwise than the causes do
+    # cases that hang at an operation from which the reference with it never returns
     hangs: tuple[CaseState, ...] = ()
 
     def with_more(self, other: Self) -> Self:

@@ -101,23 +101,16 @@ def distance(one: Observation, two: Observation) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A run's outcome.
+    """A run's outcome."""
 
-    Attributes:
-        failures: all that failed.
-        simulation: runs misreadings.
-        passed: by clause, the ids of its own directed cases that passed.
-        drawn: the ids of vectors drawn from a seed that passed.
-        passed_case: gives one of those by its id, and what is expected of it.
-        misreadings: those that are tried.
-    """
-
-    failures: Sequence[CaseState]
-    simulation: Simulation
+    failures: Sequence[CaseState]  # all that failed
+    simulation: Simulation  # runs misreadings
+    # by clause, the ids of its own directed cases that passed
     passed: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
-    drawn: Sequence[str] = ()
+    drawn: Sequence[str] = ()  # the ids of vectors drawn from a seed that passed
+    # gives one of those by its id, and what is expected of it
     passed_case: Callable[[str], tuple[Case, Observation]] | None = None
-    misreadings: Sequence[Mutant] = MISREADINGS
+    misreadings: Sequence[Mutant] = MISREADINGS  # those that are tried
 
 
 # --- the set ------------------------------------------------------------------------------------------
@@ -161,18 +154,13 @@ class _Outcome(NamedTuple):
 
 @dataclass
 class Search:
-    """The set of misreadings of parts of a store that are searched together, and what was run.
+    """The set of misreadings of parts of a store that are searched together, and what was run."""
 
-    Attributes:
-        evidence: of the run, as far as it is about these parts.
-        left: how often the reference may still run a case.
-        found: the set so far, in the order in which it grew.
-        claims: the misreadings that are proved for a failing case, by its id.
-    """
-
-    evidence: Evidence
-    left: int
+    evidence: Evidence  # of the run, as far as it is about these parts
+    left: int  # how often the reference may still run a case
+    # the set so far, in the order in which it grew
     found: list[Mutant] = field(default_factory=list["Mutant"])
+    # the misreadings that are proved for a failing case, by its id
     claims: dict[str, frozenset[Mutant]] = field(default_factory=dict[str, "frozenset[Mutant]"])
 
     def __post_init__(self) -> None:

@@ -52,27 +52,19 @@ _UNPACKED: Final = 1 << 23
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """The shown parts of a failed case; without a replay file only the differences.
+    """The shown parts of a failed case; without a replay file only the differences."""
 
-    Attributes:
-        id: of the case.
-        detail: what happened, in words.
-        differences: the first ones, one line each.
-        files: the files that exist at the start.
-        operations: the first ones, and each that differs: place, name and fields, what is expected and was returned, as text.
-        more: the number of operations that are left out.
-        bytes: the first differing fields of files; each byte in hex, with whether it differs.
-        command: a shell command that runs the case again; empty without a replay file.
-    """
-
-    id: str
-    detail: str
-    differences: Sequence[str] = ()
-    files: Sequence[str] = ()
+    id: str  # of the case
+    detail: str  # what happened, in words
+    differences: Sequence[str] = ()  # the first ones, one line each
+    files: Sequence[str] = ()  # the files that exist at the start
+    # the first ones, and each that differs: place, name and fields, what is expected and was returned, as
+    # text
     operations: Sequence[Mapping[str, Any]] = ()
-    more: int = 0
+    more: int = 0  # the number of operations that are left out
+    # the first differing fields of files; each byte in hex, with whether it differs
     bytes: Sequence[Mapping[str, Any]] = ()
-    command: str = ""
+    command: str = ""  # a shell command that runs the case again; empty without a replay file
 
 
 def counterexample_of(line: CaseLine, folder: Path | None, command: Sequence[str]) -> Counterexample:

@@ -291,30 +291,18 @@ _KEPT: Final = 5
 
 @dataclass(slots=True, eq=False)
 class CaseState:
-    """The state of one planned case while it runs, and what is known of it when it has failed.
+    """The state of one planned case while it runs, and what is known of it when it has failed."""
 
-    Attributes:
-        planned: the case or property.
-        verdict: the worst of its examples so far.
-        detail: what happened, in words.
-        examples: number of examples that were judged.
-        failing: number of those that did not pass.
-        millis: time between sending and judging, all examples together.
-        drawn: whether no further example will be sent.
-        whole: whether all its examples were sent.
-        worst: the smallest example with that verdict, made smaller at the end.
-        alike: of a property, a few examples with that verdict, the first ones.
-    """
-
-    planned: Planned
-    verdict: Verdict = "pass"
-    detail: str = ""
-    examples: int = 0
-    failing: int = 0
-    millis: float = 0.0
-    drawn: bool = False
-    whole: bool = False
-    worst: Trial | None = None
+    planned: Planned  # the case or property
+    verdict: Verdict = "pass"  # the worst of its examples so far
+    detail: str = ""  # what happened, in words
+    examples: int = 0  # number of examples that were judged
+    failing: int = 0  # number of those that did not pass
+    millis: float = 0.0  # time between sending and judging, all examples together
+    drawn: bool = False  # whether no further example will be sent
+    whole: bool = False  # whether all its examples were sent
+    worst: Trial | None = None  # the smallest example with that verdict, made smaller at the end
+    # of a property, a few examples with that verdict, the first ones
     alike: list[Trial] = field(default_factory=list["Trial"])
 
     @property

@@ -39,30 +39,19 @@ _OTHER_FILE: Final = "20260102030405006"
 
 @dataclass(frozen=True, slots=True)
 class ListWeights:
-    """Weights of the lists of a property.
+    """Weights of the lists of a property."""
 
-    Attributes:
-        weights: how often each move comes; `reopen` may flush, close and load.
-        slots: numbers of slots to choose from.
-        entries: numbers of entries to choose from.
-        keys: kinds of keys.
-        times: kinds of time sequences.
-        seeded: share of opens with seeds.
-        unloaded: share of reopens without load.
-        odd_limits: share of selects with a max_num at an edge.
-        edges: share of windows laid at the edge of an earlier put.
-        most: the greatest max_num; a damaged chain that cycles through hits fills a list of that length.
-    """
-
-    weights: Mapping[str, int]
-    slots: Sequence[int] = (1, 2, 3, 7, 16, 101)
-    entries: Sequence[int] = (1, 2, 3, 5, 12, 40, 220)
-    keys: Sequence[str] = ("plain", "colliding", "extreme", "cjk", "emoji")
+    weights: Mapping[str, int]  # how often each move comes; `reopen` may flush, close and load
+    slots: Sequence[int] = (1, 2, 3, 7, 16, 101)  # numbers of slots to choose from
+    entries: Sequence[int] = (1, 2, 3, 5, 12, 40, 220)  # numbers of entries to choose from
+    keys: Sequence[str] = ("plain", "colliding", "extreme", "cjk", "emoji")  # kinds of keys
+    # kinds of time sequences
     times: Sequence[str] = ("steady", "close", "shuffled", "decades", "around_zero", "negative", "extreme")
-    seeded: float = 0.15
-    unloaded: float = 0.3
-    odd_limits: float = 0.3
-    edges: float = 0.6
+    seeded: float = 0.15  # share of opens with seeds
+    unloaded: float = 0.3  # share of reopens without load
+    odd_limits: float = 0.3  # share of selects with a max_num at an edge
+    edges: float = 0.6  # share of windows laid at the edge of an earlier put
+    # the greatest max_num; a damaged chain that cycles through hits fills a list of that length
     most: int = 1_000_000
 
 

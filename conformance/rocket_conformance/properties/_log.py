@@ -31,11 +31,7 @@ _HOST_V4: Final = b"\x7f\0\0\1"
 
 @dataclass(slots=True)
 class RecordParts:
-    """The parts of a record; None leaves a length or the checksum to be the true one.
-
-    Attributes:
-        more: added to the true total size.
-    """
+    """The parts of a record; None leaves a length or the checksum to be the true one."""
 
     topic: bytes = b"T"
     body: bytes = b""
@@ -50,7 +46,7 @@ class RecordParts:
     reconsume_times: int = 0
     prepared_transaction_offset: int = 0
     crc: int | None = None
-    more: int = 0
+    more: int = 0  # added to the true total size
     total_size: int | None = None
     body_length: int | None = None
     topic_length: int | None = None

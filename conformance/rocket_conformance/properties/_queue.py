@@ -45,35 +45,21 @@ _PLACES: Final = (("T", 0), ("T", 0), ("T", 3), ("%LMQ%a-b_c", 0), ("%RETRY%g", 
 
 @dataclass(frozen=True, slots=True)
 class QueueProfile:
-    """Weights of the lists of a property.
+    """Weights of the lists of a property."""
 
-    Attributes:
-        weights: how often each move comes; `reopen` opens again, and mostly loads and recovers.
-        sizes: configured lengths of files.
-        laid: share of lists over files that exist at the start.
-        damaged: share of laid units that are spoilt.
-        most_files: the most files that exist at the start.
-        first: logical offsets of the first put, beside 0.
-        repeats: share of puts that end near the greatest end seen.
-        astray: share of puts at another logical offset than the next.
-        far: share of those whose place is beyond 64 bits.
-        odd_files: share of laid files of another name or length.
-        recovered: share of loads that a recovery follows.
-        mean: of operations.
-    """
-
+    # how often each move comes; `reopen` opens again, and mostly loads and recovers
     weights: Mapping[str, int]
-    sizes: Sequence[int] = (40, 60, 60, 100, 200)
-    laid: float = 0.5
-    damaged: float = 0.0
-    most_files: int = 4
-    first: Sequence[int] = (1, 2, 5, 7)
-    repeats: float = 0.15
-    astray: float = 0.15
-    far: float = 0.05
-    odd_files: float = 0.0
-    recovered: float = 0.85
-    mean: int = 22
+    sizes: Sequence[int] = (40, 60, 60, 100, 200)  # configured lengths of files
+    laid: float = 0.5  # share of lists over files that exist at the start
+    damaged: float = 0.0  # share of laid units that are spoilt
+    most_files: int = 4  # the most files that exist at the start
+    first: Sequence[int] = (1, 2, 5, 7)  # logical offsets of the first put, beside 0
+    repeats: float = 0.15  # share of puts that end near the greatest end seen
+    astray: float = 0.15  # share of puts at another logical offset than the next
+    far: float = 0.05  # share of those whose place is beyond 64 bits
+    odd_files: float = 0.0  # share of laid files of another name or length
+    recovered: float = 0.85  # share of loads that a recovery follows
+    mean: int = 22  # of operations
 
 
 class _QueueOperations(ListBuilder):

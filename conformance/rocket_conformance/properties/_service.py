@@ -96,45 +96,26 @@ _NUMBERS: Final = tuple(name for name in _ODD_NAMES if name.lstrip("+-").isdecim
 
 @dataclass(frozen=True, slots=True)
 class ServiceProfile:
-    """Weights of the lists of a property.
+    """Weights of the lists of a property."""
 
-    Attributes:
-        weights: how often each move comes; `reopen` opens the service again.
-        slots: numbers of slots.
-        entries: numbers of entries; a message has at most one key less.
-        laid: share of lists over files that exist at the start.
-        most_files: the most files that exist at the start.
-        odd_files: share of laid files of another name, length or header.
-        odd_numbers: share of laid files that are whole, and named by a number of another length or sign.
-        unclean: share of opens after an unclean exit.
-        words: what keys are made of.
-        odd_texts: share of keys with other separators than one space.
-        kinds: of odd texts.
-        repeats: share of builds at or before an offset that was built.
-        flags: share of builds with a sys_flag beside 0.
-        limits: share of queries with a maximum at an edge.
-        edges: share of windows laid at the edges of files.
-        backward: share of builds whose time goes back.
-        mean: of operations.
-    """
-
-    weights: Mapping[str, int]
-    slots: Sequence[int] = (1, 2, 3, 7, 16)
-    entries: Sequence[int] = (4, 4, 5, 8, 12)
-    laid: float = 0.4
-    most_files: int = 4
-    odd_files: float = 0.1
+    weights: Mapping[str, int]  # how often each move comes; `reopen` opens the service again
+    slots: Sequence[int] = (1, 2, 3, 7, 16)  # numbers of slots
+    entries: Sequence[int] = (4, 4, 5, 8, 12)  # numbers of entries; a message has at most one key less
+    laid: float = 0.4  # share of lists over files that exist at the start
+    most_files: int = 4  # the most files that exist at the start
+    odd_files: float = 0.1  # share of laid files of another name, length or header
+    # share of laid files that are whole, and named by a number of another length or sign
     odd_numbers: float = 0.0
-    unclean: float = 0.3
-    words: Sequence[str] = _WORDS
-    odd_texts: float = 0.1
-    kinds: Sequence[str] = ("separators",)
-    repeats: float = 0.1
-    flags: float = 0.1
-    limits: float = 0.1
-    edges: float = 0.5
-    backward: float = 0.1
-    mean: int = 18
+    unclean: float = 0.3  # share of opens after an unclean exit
+    words: Sequence[str] = _WORDS  # what keys are made of
+    odd_texts: float = 0.1  # share of keys with other separators than one space
+    kinds: Sequence[str] = ("separators",)  # of odd texts
+    repeats: float = 0.1  # share of builds at or before an offset that was built
+    flags: float = 0.1  # share of builds with a sys_flag beside 0
+    limits: float = 0.1  # share of queries with a maximum at an edge
+    edges: float = 0.5  # share of windows laid at the edges of files
+    backward: float = 0.1  # share of builds whose time goes back
+    mean: int = 18  # of operations
 
 
 class _ServiceOperations(ListBuilder):

@@ -93,15 +93,11 @@ _OUTCOMES: Final = ("rejected", "errored", "unsupported", "skipped")
 
 
 class ProtocolError(ValueError):
-    """A message that breaks the protocol; the text, safe to show, describes how.
-
-    Attributes:
-        place: the place in PROTOCOL.md that it breaks: `rule 2`, `Operations`.
-    """
+    """A message that breaks the protocol; the text, safe to show, describes how."""
 
     def __init__(self, text: str, place: str = "rule 1") -> None:
         super().__init__(printable(text, limit=_MOST_SHOWN))
-        self.place = place
+        self.place = place  # the place in PROTOCOL.md that it breaks: `rule 2`, `Operations`
 
 
 def suite_version() -> str:

@@ -216,23 +216,14 @@ OBJECTS: Final[dict[str, dict[str, Kind]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation.
+    """One operation."""
 
-    Attributes:
-        name: as it travels, `family.verb`.
-        family: what `--require` and the last line call the part of the format that it belongs to.
-        fields: the fields it always has, and how each travels.
-        optional: fields that may be left out.
-        result: the fields of its result.
-        decodes: whether it is for tools that only read: a family is complete without it.
-    """
-
-    name: str
-    family: str
-    fields: dict[str, Kind]
-    result: dict[str, Kind]
-    optional: dict[str, Kind] = field(default_factory=dict[str, Kind])
-    decodes: bool = False
+    name: str  # as it travels, `family.verb`
+    family: str  # what `--require` and the last line call the part of the format that it belongs to
+    fields: dict[str, Kind]  # the fields it always has, and how each travels
+    result: dict[str, Kind]  # the fields of its result
+    optional: dict[str, Kind] = field(default_factory=dict[str, Kind])  # fields that may be left out
+    decodes: bool = False  # whether it is for tools that only read: a family is complete without it
 
 
 _WINDOW: Final[dict[str, Kind]] = {"begin": "i64", "end": "i64"}

@@ -19,19 +19,12 @@ _COMPARED: Final = ("suite", "seed", "examples")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A case whose verdict is another one now.
+    """A case whose verdict is another one now."""
 
-    Attributes:
-        id: of the case.
-        old: its verdict in the old report; None where it is not in it.
-        new: its verdict in the new report; None where it is not in it.
-        line: the case's line: the new one, else the old one.
-    """
-
-    id: str
-    old: Verdict | None
-    new: Verdict | None
-    line: CaseLine
+    id: str  # of the case
+    old: Verdict | None  # its verdict in the old report; None where it is not in it
+    new: Verdict | None  # its verdict in the new report; None where it is not in it
+    line: CaseLine  # the case's line: the new one, else the old one
 
     @property
     def fails(self) -> bool:
@@ -58,25 +51,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ReportDiff:
-    """Changes from one report to another, each list in the order of the case ids.
+    """Changes from one report to another, each list in the order of the case ids."""
 
-    Attributes:
-        broken: passed, and does not pass now: it fails, or it is not run any more although the suite has it.
-        fixed: failed, and passes.
-        changed: fails, as before, in another way; or either report disputes it.
-        added: runs now and did not before.
-        removed: ran before and does not now: it is not in the new report, or failed and is not run any more.
-        notes: differences of the runs themselves, in words.
-        causes: the causes that the new report states of what broke, in words.
-    """
-
+    # passed, and does not pass now: it fails, or it is not run any more although the suite has it
     broken: tuple[Change, ...]
-    fixed: tuple[Change, ...]
-    changed: tuple[Change, ...]
-    added: tuple[Change, ...]
+    fixed: tuple[Change, ...]  # failed, and passes
+    changed: tuple[Change, ...]  # fails, as before, in another way; or either report disputes it
+    added: tuple[Change, ...]  # runs now and did not before
+    # ran before and does not now: it is not in the new report, or failed and is not run any more
     removed: tuple[Change, ...]
-    notes: tuple[str, ...]
-    causes: tuple[str, ...]
+    notes: tuple[str, ...]  # differences of the runs themselves, in words
+    causes: tuple[str, ...]  # the causes that the new report states of what broke, in words
 
     def to_json(self) -> dict[str, Any]:
         """As `conform-diff --json` prints it."""

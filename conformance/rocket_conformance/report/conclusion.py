@@ -320,25 +320,15 @@ def family_table(report: Report) -> tuple[list[str], dict[str, list[str]]]:
 
 
 class FamilyVerdict(NamedTuple):
-    """The result of the cases of one part of the format and one level.
+    """The result of the cases of one part of the format and one level."""
 
-    Attributes:
-        family: index, service, queue, log or checkpoint.
-        level: MUST or OBSERVED.
-        passed: cases that passed.
-        failed: cases that failed, known failures aside.
-        known: failures that the baseline excuses.
-        left_out: cases that were skipped, unsupported or disputed.
-        not_applicable: cases that the adapter lacks something for.
-    """
-
-    family: str
-    level: str
-    passed: int
-    failed: int
-    known: int
-    left_out: int
-    not_applicable: int
+    family: str  # index, service, queue, log or checkpoint
+    level: str  # MUST or OBSERVED
+    passed: int  # cases that passed
+    failed: int  # cases that failed, known failures aside
+    known: int  # failures that the baseline excuses
+    left_out: int  # cases that were skipped, unsupported or disputed
+    not_applicable: int  # cases that the adapter lacks something for
 
 
 def family_verdicts(report: Report) -> list[FamilyVerdict]:
@@ -380,25 +370,17 @@ Kind = Literal["stop", "cause", "clause", "follows"]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing to mend.
+    """One thing to mend."""
 
-    Attributes:
-        kind: what stops the adapter in an operation, a cause, a clause without one, or a clause that may follow from the others.
-        clause: the one that it is about.
-        title: what it is, in one line.
-        notes: what it costs and what goes with it, a sentence each.
-        example: the case that shows it best.
-        cases: those that fail so, without those of an earlier item.
-        names: the ids of all of them.
-    """
-
+    # what stops the adapter in an operation, a cause, a clause without one, or a clause that may follow from
+    # the others
     kind: Kind
-    clause: str
-    title: str
-    notes: Sequence[str]
-    example: CaseLine
-    cases: Sequence[CaseLine]
-    names: frozenset[str]
+    clause: str  # the one that it is about
+    title: str  # what it is, in one line
+    notes: Sequence[str]  # what it costs and what goes with it, a sentence each
+    example: CaseLine  # the case that shows it best
+    cases: Sequence[CaseLine]  # those that fail so, without those of an earlier item
+    names: frozenset[str]  # the ids of all of them
 
     @property
     def known(self) -> bool:
@@ -424,15 +406,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The conclusion of a run.
+    """The conclusion of a run."""
 
-    Attributes:
-        items: crashes and hangs by operation, then causes, clauses without a cause as one rests on another, and those that may follow.
-        verdict: the last lines.
-    """
-
+    # crashes and hangs by operation, then causes, clauses without a cause as one rests on another, and those
+    # that may follow
     items: Sequence[Item]
-    verdict: Sequence[str]
+    verdict: Sequence[str]  # the last lines
 
     def items_of(self, case: str) -> list[Item]:
         """The items that a failing case belongs to."""

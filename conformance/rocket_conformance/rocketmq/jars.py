@@ -27,17 +27,11 @@ ORACLE_VERSION = "4.9.3"
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A Java program of ours that runs on RocketMQ's own jars.
+    """A Java program of ours that runs on RocketMQ's own jars."""
 
-    Attributes:
-        folder: of its pom.xml and source, as `find_data` takes it.
-        main: its main class.
-        name: of its folders in the cache.
-    """
-
-    folder: str
-    main: str
-    name: str
+    folder: str  # of its pom.xml and source, as `find_data` takes it
+    main: str  # its main class
+    name: str  # of its folders in the cache
 
 
 STORE_ADAPTER = Program("conformance/adapters/rocketmq", "rocketspec.adapter.Main", "adapter")
@@ -79,15 +73,10 @@ class JarUnavailableError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class JarSet:
-    """The jars of one RocketMQ version.
+    """The jars of one RocketMQ version."""
 
-    Attributes:
-        version: of rocketmq-store, such as "4.9.3".
-        jars: the class path without the adapter's own classes, its own jars (Gson) first.
-    """
-
-    version: str
-    jars: tuple[Path, ...]
+    version: str  # of rocketmq-store, such as "4.9.3"
+    jars: tuple[Path, ...]  # the class path without the adapter's own classes, its own jars (Gson) first
 
 
 def cache_directory() -> Path:
@@ -324,21 +313,15 @@ class Differs:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The behaviour of one release.
+    """The behaviour of one release."""
 
-    Attributes:
-        version: of the release.
-        missing: operations that its classes do not offer.
-        families: of each family of operations, how many cases ran and how many of them differ.
-        carried: cases named after one clause that differ only through another.
-        differs: by clause, in the order of SPEC.md; the first case is one of the clause's own, a directed one if
-            one of those differs.
-    """
-
-    version: str
-    missing: tuple[str, ...]
+    version: str  # of the release
+    missing: tuple[str, ...]  # operations that its classes do not offer
+    # of each family of operations, how many cases ran and how many of them differ
     families: Mapping[str, tuple[int, int]]
-    carried: int
+    carried: int  # cases named after one clause that differ only through another
+    # by clause, in the order of SPEC.md; the first case is one of the clause's own, a directed one if one of
+    # those differs
     differs: Mapping[str, Differs]
 
 

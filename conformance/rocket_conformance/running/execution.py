@@ -102,21 +102,18 @@ _GIVE_UP: Final[frozenset[Verdict]] = frozenset({"crash", "timeout", "unstable"}
 
 
 class Execution:
-    """A run on one transport.
-
-    Attributes:
-        disputed: what the oracle disagrees on, by case id and producer.
-        in_flight: the states of the trials that were sent and not yet judged, by token.
-        hanging: by id, the place of the operation at which a case hangs, as far as it was looked for.
-        triples: by family of operations, the triples of moves that were sent.
-    """
+    """A run on one transport."""
 
     def __init__(self, transport: Transport, options: Options, root: Path) -> None:
         self.transport = transport
         self.options = options
+        # what the oracle disagrees on, by case id and producer
         self.disputed: dict[tuple[str, str], str] = {}
+        # the states of the trials that were sent and not yet judged, by token
         self.in_flight: dict[str, CaseState] = {}
+        # by id, the place of the operation at which a case hangs, as far as it was looked for
         self.hanging: dict[str, int] = {}
+        # by family of operations, the triples of moves that were sent
         self.triples: dict[str, set[tuple[str, ...]]] = {family: set() for family in MOVES}
         self._root = root
         self._tokens = 0

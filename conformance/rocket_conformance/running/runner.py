@@ -58,14 +58,7 @@ Concluded = tuple[CaseLine, "dict[str, Any] | None"]
 
 
 class Concluder:
-    """Concludes the cases of a run, within limits of time for making inputs smaller and for naming operations.
-
-    Attributes:
-        causes: the misreadings that are proved, as the report's footer holds them.
-        examples: by clause, the failing case that shows it best.
-        elsewhere: by clause, where its failing cases differ first, if none does in what the clause is about.
-        unexamined: the ids of failing cases on files that are too large to look for causes.
-    """
+    """Concludes the cases of a run, within limits of time for making inputs smaller and for naming operations."""
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
@@ -74,9 +67,12 @@ class Concluder:
         self._most_runs = MOST_RUNS
         self._small: set[str | None] = set()
         self._smallest_known: set[str] = set()
+        # the misreadings that are proved, as the report's footer holds them
         self.causes: list[dict[str, Any]] = []
-        self.examples: dict[str, str] = {}
+        self.examples: dict[str, str] = {}  # by clause, the failing case that shows it best
+        # by clause, where its failing cases differ first, if none does in what the clause is about
         self.elsewhere: dict[str, list[str]] = {}
+        # the ids of failing cases on files that are too large to look for causes
         self.unexamined: list[str] = []
 
     def stop(self) -> None:
@@ -350,14 +346,10 @@ def run(
 
 
 class _Progress:
-    """The lines of a run as they are known: what fails comes last, made small by then.
-
-    Attributes:
-        stopped: why the run ended at its first failure; None while it goes on.
-    """
+    """The lines of a run as they are known: what fails comes last, made small by then."""
 
     def __init__(self, execution: Execution, planned: Sequence[Planned]) -> None:
-        self.stopped: str | None = None
+        self.stopped: str | None = None  # why the run ended at its first failure; None while it goes on
         self._execution = execution
         self._planned = planned
         self._concluder = Concluder(execution)

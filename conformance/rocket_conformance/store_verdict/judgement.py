@@ -227,19 +227,12 @@ Outcome = Literal["held", "broken", "not exercised"]
 
 @dataclass(frozen=True, slots=True)
 class StoreVerdict:
-    """The verdict on a store, clause by clause.
+    """The verdict on a store, clause by clause."""
 
-    Attributes:
-        store: its path, as given.
-        stopped: whether the broker stopped cleanly: there is no file `abort`.
-        records: number of records in its log.
-        observations: what was compared.
-    """
-
-    store: str
-    stopped: bool
-    records: int
-    observations: Observations
+    store: str  # its path, as given
+    stopped: bool  # whether the broker stopped cleanly: there is no file `abort`
+    records: int  # number of records in its log
+    observations: Observations  # what was compared
 
     def outcome(self, clause: str) -> Outcome:
         """Of one clause: broken anywhere is broken."""

@@ -54,19 +54,12 @@ ERRORS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One clause read in another way than the judge does: wrongly, or as another release has it.
-
-    Attributes:
-        clause: the clause.
-        rule: what it does, in words.
-        rules: the parameters of the reference.
-        library: the reference with it.
-    """
+    """One clause read in another way than the judge does: wrongly, or as another release has it."""
 
     clause: str
-    rule: str
-    rules: Rules
-    library: Callable[[], Library]
+    rule: str  # what it does, in words
+    rules: Rules  # the parameters of the reference
+    library: Callable[[], Library]  # the reference with it
 
 
 def reading_that_builds(

@@ -24,25 +24,16 @@ _RELEASES: Final = "as release"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One place in a store that breaks a clause.
+    """One place in a store that breaks a clause."""
 
-    Attributes:
-        file: path relative to the store.
-        offset: byte in the file; None where the file as a whole is meant.
-        field: what was compared.
-        found: what the store holds.
-        expected: what 4.9.3 would have written.
-        record: its record, or record and key in words; empty if there is none.
-        rule: in words, the wrong reading of the clause that gives the found bytes, or the releases that give them; empty where
-            neither is known.
-    """
-
-    file: str
-    offset: int | None
-    field: str
-    found: object
-    expected: object
-    record: object = ""
+    file: str  # path relative to the store
+    offset: int | None  # byte in the file; None where the file as a whole is meant
+    field: str  # what was compared
+    found: object  # what the store holds
+    expected: object  # what 4.9.3 would have written
+    record: object = ""  # its record, or record and key in words; empty if there is none
+    # in words, the wrong reading of the clause that gives the found bytes, or the releases that give them;
+    # empty where neither is known
     rule: str = ""
 
     @property
@@ -67,21 +58,16 @@ def as_releases_do(found: Iterable[ReleaseDifference]) -> str:
 
 @dataclass
 class Observations:
-    """Counts of what held, and the places that are broken, by clause.
+    """Counts of what held, and the places that are broken, by clause."""
 
-    Attributes:
-        held: number of comparisons that agreed, by clause.
-        broken: the first places of each kind that disagree, by clause, in the order they were found.
-        kinds: number of all of them, by clause and kind.
-        notes: what 4.9.3 leaves open and this store shows, in words.
-        profile: of the release that the store is judged by.
-    """
-
-    held: Counter[str] = field(default_factory=Counter[str])
+    held: Counter[str] = field(default_factory=Counter[str])  # number of comparisons that agreed, by clause
+    # the first places of each kind that disagree, by clause, in the order they were found
     broken: dict[str, list[Place]] = field(default_factory=dict[str, list[Place]])
+    # number of all of them, by clause and kind
     kinds: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict[str, Counter[str]](Counter))
+    # what 4.9.3 leaves open and this store shows, in words
     notes: Counter[str] = field(default_factory=Counter[str])
-    profile: Profile = field(default_factory=Profile)
+    profile: Profile = field(default_factory=Profile)  # of the release that the store is judged by
 
     @property
     def rules(self) -> Rules:
@@ -167,17 +153,11 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """The entries of a file in their order, read when they are asked for; the first is entry 1.
+    """The entries of a file in their order, read when they are asked for; the first is entry 1."""
 
-    Attributes:
-        path: of the file.
-        begin: where entry 1 begins, bytes.
-        count: number of entries.
-    """
-
-    path: Path
-    begin: int
-    count: int
+    path: Path  # of the file
+    begin: int  # where entry 1 begins, bytes
+    count: int  # number of entries
 
     def __len__(self) -> int:
         return self.count
@@ -201,23 +181,14 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class StoredIndex:
-    """An index file.
+    """An index file."""
 
-    Attributes:
-        name: relative to the store.
-        size: length, bytes.
-        header: as the bytes have it.
-        entries: entries 1 to index_count - 1.
-        geometry: numbers of slots and entries.
-        path: where the file is.
-    """
-
-    name: str
-    size: int
-    header: IndexHeader
-    entries: Entries
-    geometry: Geometry
-    path: Path
+    name: str  # relative to the store
+    size: int  # length, bytes
+    header: IndexHeader  # as the bytes have it
+    entries: Entries  # entries 1 to index_count - 1
+    geometry: Geometry  # numbers of slots and entries
+    path: Path  # where the file is
 
 
 def read_index(path: Path, name: str, geometry: Geometry) -> StoredIndex:

@@ -70,19 +70,14 @@ _VALUES: Final = attrgetter(*(field.name for field in fields(DispatchRequest)))
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """A record of the log.
+    """A record of the log."""
 
-    Attributes:
-        position: its place in the log, bytes; 4.9.3 takes the recorded offset, which is the same in a healthy log.
-        request: what goes to consume queue and index; of its properties only those that decide where it goes.
-        hashes: key hashes that go to the index, in their order.
-        rules: of the release that the store is judged by.
-    """
-
+    # its place in the log, bytes; 4.9.3 takes the recorded offset, which is the same in a healthy log
     position: int
+    # what goes to consume queue and index; of its properties only those that decide where it goes
     request: DispatchRequest
-    hashes: tuple[int, ...]
-    rules: Rules = RULES_4_9_3
+    hashes: tuple[int, ...]  # key hashes that go to the index, in their order
+    rules: Rules = RULES_4_9_3  # of the release that the store is judged by
 
     @property
     def transaction(self) -> int:
@@ -130,16 +125,11 @@ class StoredRecord:
 
 
 class RecordTable:
-    """Records by position and by queue. Of several at one position, which overlapping log files have, the first is kept.
-
-    Attributes:
-        rules: of the release that the store is judged by.
-        light: whether light queues have the number 0.
-    """
+    """Records by position and by queue. Of several at one position, which overlapping log files have, the first is kept."""
 
     def __init__(self, rules: Rules = RULES_4_9_3, *, light: bool = True) -> None:
-        self.rules = rules
-        self.light = light
+        self.rules = rules  # of the release that the store is judged by
+        self.light = light  # whether light queues have the number 0
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
         self._positions = array("q")
         self._rows = array("q")  # where each begins in the file
@@ -239,24 +229,16 @@ class LogFile:
 
 @dataclass
 class StoredLog:
-    """The records of a log in their order, and its files.
+    """The records of a log in their order, and its files."""
 
-    Attributes:
-        store: its directory.
-        records: in the order of their positions.
-        stopped: whether the broker stopped cleanly, so that nothing may be missing at the end: there is no file `abort`.
-        files: of the log, in their order.
-        end: where the log ends, bytes; 0 without a file.
-        dledger: whether the log, or its last part, is kept by DLedger.
-        committed: where the entries begin that DLedger does not call committed, bytes; beyond every offset without them.
-    """
-
-    store: Path
-    records: RecordTable
+    store: Path  # its directory
+    records: RecordTable  # in the order of their positions
+    # whether the broker stopped cleanly, so that nothing may be missing at the end: there is no file `abort`
     stopped: bool
-    files: list[LogFile] = field(default_factory=list[LogFile])
-    end: int = 0
-    dledger: bool = False
+    files: list[LogFile] = field(default_factory=list[LogFile])  # of the log, in their order
+    end: int = 0  # where the log ends, bytes; 0 without a file
+    dledger: bool = False  # whether the log, or its last part, is kept by DLedger
+    # where the entries begin that DLedger does not call committed, bytes; beyond every offset without them
     committed: int = 1 << 63
     _last: StoredRecord | None = field(default=None, init=False, repr=False)
 

@@ -40,18 +40,15 @@ _CLOCKS_APART: Final = 3_000
 
 
 class AskedRecords:
-    """The records of acknowledged messages, and what questions are about.
-
-    Attributes:
-        by_id: the records by topic and unique key.
-        by_keys: positions, by topic and the whole of KEYS, of messages that had to be refused.
-        times_of_hash: store timestamps by key hash, ms.
-    """
+    """The records of acknowledged messages, and what questions are about."""
 
     def __init__(self, manifest: Manifest, log: StoredLog) -> None:
+        # the records by topic and unique key
         self.by_id = {(sent.topic, sent.unique_key): list[StoredRecord]() for sent in manifest.sent}
         asked = [(answer["do"], answer.get("topic"), answer.get("key")) for answer in manifest.answers]
+        # positions, by topic and the whole of KEYS, of messages that had to be refused
         self.by_keys = {(topic, key): list[int]() for do, topic, key in asked if do == "refused"}
+        # store timestamps by key hash, ms
         self.times_of_hash = {
             key_hash(f"{topic}#{key}"): list[int]() for do, topic, key in asked if do == "query"
         }

@@ -89,9 +89,6 @@ class ChildTransport:
         notice: called with a sentence when the process has been silent for five seconds and may go on.
         lenient: whether a line of the wrong form costs its case alone and not the process.
 
-    Attributes:
-        line: the last line that the process wrote, or what came instead of one.
-
     Raises:
         AdapterError: when it does not start, or does not answer hello as it should within 60 s.
     """
@@ -117,6 +114,7 @@ class ChildTransport:
         self._served = self._answered = 0
         self._last = ""
         self._start_seconds = self._clock = self._computed = 0.0
+        # the last line that the process wrote, or what came instead of one
         self.line: bytes | Event = Event.SILENCE
         self.gave_up: str | None = None
         self.hello: Hello = self._start()

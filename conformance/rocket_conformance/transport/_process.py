@@ -29,14 +29,11 @@ class InterruptedBySignal(KeyboardInterrupt):
 
     Python replaces an exception that carries no state of its own with one of another text where it passes through a
     codec ("decoding with 'utf-16-be' codec failed"), so the name is an attribute and not only the text.
-
-    Attributes:
-        name: of the signal, such as SIGTERM.
     """
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.name = name
+        self.name = name  # of the signal, such as SIGTERM
 
 
 def _stop(number: int, _frame: FrameType | None) -> NoReturn:

@@ -23,31 +23,20 @@ from rocket_conformance.protocol import (
 
 
 class AdapterError(Exception):
-    """The adapter would not start, or broke the protocol at once.
-
-    Attributes:
-        place: the rule of PROTOCOL.md that it broke; empty if it did not start.
-        reason: how it broke that.
-        line: what came instead of a right answer to hello, if it started.
-    """
+    """The adapter would not start, or broke the protocol at once."""
 
     def __init__(self, text: str, *, place: str = "", reason: str = "", line: object = None) -> None:
         super().__init__(text)
-        self.place = place
-        self.reason = reason
-        self.line = line
+        self.place = place  # the rule of PROTOCOL.md that it broke; empty if it did not start
+        self.reason = reason  # how it broke that
+        self.line = line  # what came instead of a right answer to hello, if it started
 
 
 class Transport(Protocol):
-    """A started adapter.
+    """A started adapter."""
 
-    Attributes:
-        hello: what it declared.
-        gave_up: why no further job can be run, or None.
-    """
-
-    hello: Hello
-    gave_up: str | None
+    hello: Hello  # what it declared
+    gave_up: str | None  # why no further job can be run, or None
 
     def run(self, trials: Iterable[Trial]) -> Generator[Trial]:
         """Sends the trials, and yields each with its answer, or failed, in any order."""
@@ -196,16 +185,12 @@ class PoolTransport:
 
     Args:
         transports: at least one.
-
-    Attributes:
-        hello: of the first.
-        gave_up: why one of them can run no further trial, or None.
     """
 
     def __init__(self, transports: Sequence[OneProcess]) -> None:
         self._transports = transports
-        self.hello: Hello = transports[0].hello
-        self.gave_up: str | None = None
+        self.hello: Hello = transports[0].hello  # of the first
+        self.gave_up: str | None = None  # why one of them can run no further trial, or None
 
     def run(self, trials: Iterable[Trial]) -> Generator[Trial]:
         """Runs the trials, and yields each as it is answered, in any order."""
