@@ -319,17 +319,11 @@ _ROUNDS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class OffsetAnswer:
-    """The result of the index service (`QueryOffsetResult`).
+    """The result of the index service (`QueryOffsetResult`)."""
 
-    Attributes:
-        offsets: physical offsets in bytes, newest file and newest entry first, repeats kept.
-        last_update_timestamp: end timestamp of the newest file, ms; 0 without files.
-        last_update_phy_offset: end physical offset of the newest file, bytes; 0 without files.
-    """
-
-    offsets: tuple[int, ...]
-    last_update_timestamp: int
-    last_update_phy_offset: int
+    offsets: tuple[int, ...]  # physical offsets in bytes, newest file and newest entry first, repeats kept
+    last_update_timestamp: int  # end timestamp of the newest file, ms; 0 without files
+    last_update_phy_offset: int  # end physical offset of the newest file, bytes; 0 without files
 
 
 @dataclass(frozen=True, slots=True)

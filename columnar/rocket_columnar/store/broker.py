@@ -36,44 +36,28 @@ _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 class BrokerConf:
     """The settings of the file, with 4.9.3's defaults for all others.
 
-    Attributes:
-        geometry: `maxHashSlotNum` and `maxIndexNum`.
-        log_file_size: `mappedFileSizeCommitLog`, bytes.
-        queue_file_size: `mappedFileSizeConsumeQueue`, bytes, rounded up to whole units.
-        ext_file_size: `mappedFileSizeConsumeQueueExt`, bytes; None without `enableConsumeQueueExt`.
-        store: `storePathRootDir`, or None if the file does not set it.
-        commit_logs: the directories of `storePathCommitLog`, and if there are several, of `readOnlyCommitLogStorePaths`;
-            blanks beside a comma belong to a name (STORE-17).
-        index_safe: `messageIndexSafe`.
-        index_enabled: `messageIndexEnable`.
-        dledger: `enableDLegerCommitLog`.
-        member: `dLegerSelfId`, or None if the file does not set it.
-        light_queues: `enableLmq`, which gives light queues the number 0.
-        multi_dispatch: `enableMultiDispatch`.
-        reserved_hours: `fileReservedTime`.
-        delete_when: `deleteWhen`, hours of the broker's local time.
-        delays: `messageDelayLevel`, ms of each level.
-        ignored: texts that are not numbers, by the names of the settings that keep their defaults.
-
     Source: `MixAll.properties2Object` 317-355; `MessageStoreConfig` 25-175; `ConsumeQueue.multiDispatchLmqQueue` 432-453 (4.9.3).
     """
 
     path: Path
-    geometry: Geometry
-    log_file_size: int
-    queue_file_size: int
-    ext_file_size: int | None
-    store: str | None
+    geometry: Geometry  # `maxHashSlotNum` and `maxIndexNum`
+    log_file_size: int  # `mappedFileSizeCommitLog`, bytes
+    queue_file_size: int  # `mappedFileSizeConsumeQueue`, bytes, rounded up to whole units
+    ext_file_size: int | None  # `mappedFileSizeConsumeQueueExt`, bytes; None without `enableConsumeQueueExt`
+    store: str | None  # `storePathRootDir`, or None if the file does not set it
+    # the directories of `storePathCommitLog`, and if there are several, of `readOnlyCommitLogStorePaths`; blanks beside a comma
+    # belong to a name (STORE-17)
     commit_logs: tuple[str, ...]
-    index_safe: bool
-    index_enabled: bool
-    dledger: bool
-    member: str | None
-    light_queues: bool
-    multi_dispatch: bool
-    reserved_hours: int
-    delete_when: str
-    delays: tuple[int, ...] = DELAYS
+    index_safe: bool  # `messageIndexSafe`
+    index_enabled: bool  # `messageIndexEnable`
+    dledger: bool  # `enableDLegerCommitLog`
+    member: str | None  # `dLegerSelfId`, or None if the file does not set it
+    light_queues: bool  # `enableLmq`, which gives light queues the number 0
+    multi_dispatch: bool  # `enableMultiDispatch`
+    reserved_hours: int  # `fileReservedTime`
+    delete_when: str  # `deleteWhen`, hours of the broker's local time
+    delays: tuple[int, ...] = DELAYS  # `messageDelayLevel`, ms of each level
+    # texts that are not numbers, by the names of the settings that keep their defaults
     ignored: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
 
     def ignores(self, *names: str) -> str:
