@@ -5,16 +5,9 @@ from typing import Any
 
 import pytest
 from rocket_spec import construct_schemas as schemas
+from rocket_spec import kaitai
 from rocket_spec.construct_schemas import Schema
 from rocket_spec.errors import InvalidError, MalformedError
-from rocket_spec.kaitai import (
-    Commitlog,
-    Consumequeue,
-    ConsumequeueExt,
-    Indexfile,
-    ValidationFailedError,
-    stream,
-)
 from rocket_spec.layout import Geometry
 from store_bytes import ext_unit, record
 
@@ -61,7 +54,10 @@ def test_numbers_of_a_record_are_signed() -> None:
     data = RECORD_V4
     for at, size in fields.values():
         data = data[:at] + b"\xff" * size + data[at + size :]
-    for row in (schemas.RECORD.parse(data), vars(Commitlog.from_bytes(data + bytes(8)).frames[0].record)):
+    for row in (
+        schemas.RECORD.parse(data),
+        vars(kaitai.Commitlog.from_bytes(data + bytes(8)).frames[0].record),
+    ):
         assert {name for name, value in row.items() if value == -1} == set(fields)
 
 
@@ -129,8 +125,8 @@ def test_construct_refuses_values_that_have_no_bytes(schema: Schema, value: Any,
 # Kaitai: the same values, and its `valid`s.
 
 
-def index(data: bytes, geometry: Geometry = GEOMETRY) -> Indexfile:
-    return Indexfile(*geometry, stream(data))
+def index(data: bytes, geometry: Geometry = GEOMETRY) -> kaitai.Indexfile:
+    return kaitai.Indexfile(*geometry, kaitai.stream(data))
 
 
 @pytest.mark.parametrize(
@@ -170,20 +166,20 @@ def test_kaitai_refuses_damaged_index_files(offset: int, value: int) -> None:
         return file.header, file.slots, file.entries, file.unused_entry
 
     everything(INDEX)
-    with pytest.raises(ValidationFailedError):
+    with pytest.raises(kaitai.ValidationFailedError):
         everything(patched(INDEX, offset, value))
 
 
 @pytest.mark.parametrize("unit", [struct.pack(">qiq", -1, 1, 0), struct.pack(">qiq", 0, -1, 0)])
 def test_kaitai_refuses_damaged_units(unit: bytes) -> None:
-    with pytest.raises(ValidationFailedError):
-        Consumequeue.from_bytes(unit)
+    with pytest.raises(kaitai.ValidationFailedError):
+        kaitai.Consumequeue.from_bytes(unit)
 
 
 @pytest.mark.parametrize("unit", [struct.pack(">h", 19), struct.pack(">hqqh", 21, 0, 0, 0)])
 def test_kaitai_refuses_damaged_ext_units(unit: bytes) -> None:
-    with pytest.raises(ValidationFailedError):
-        ConsumequeueExt.from_bytes(unit + bytes(40))
+    with pytest.raises(kaitai.ValidationFailedError):
+        kaitai.ConsumequeueExt.from_bytes(unit + bytes(40))
 
 
 @pytest.mark.parametrize(
@@ -202,5 +198,5 @@ def test_kaitai_refuses_damaged_ext_units(unit: bytes) -> None:
     ],
 )
 def test_kaitai_refuses_damaged_logs(data: bytes) -> None:
-    with pytest.raises((ValidationFailedError, EOFError)):
-        Commitlog.from_bytes(data)
+    with pytest.raises((kaitai.ValidationFailedError, EOFError)):
+        kaitai.Commitlog.from_bytes(data)

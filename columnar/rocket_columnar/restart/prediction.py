@@ -13,35 +13,9 @@ from numpy.typing import NDArray
 from rocket_spec.errors import UsageError
 from rocket_spec.profiles import GROUND, Profile, profile, releases
 
-from rocket_columnar.audit import (
-    IndexSurvey,
-    RangeResult,
-    Surveys,
-    entries_of,
-    plan_audit,
-    planned,
-    read_frames,
-    survey_file,
-)
-from rocket_columnar.facts import (
-    BLOCKED,
-    FORGOTTEN,
-    NOT_LISTED,
-    Store,
-    as_store,
-    first_record,
-    recovery_start,
-)
+from rocket_columnar import audit, facts, log
 from rocket_columnar.formats import hash_key, index_key
 from rocket_columnar.index import hashes_at
-from rocket_columnar.log import (
-    LostUnits,
-    QueueStart,
-    StoredRecords,
-    VerifiedRecord,
-    holds_bytes,
-    queue_starts,
-)
 from rocket_columnar.restart.queues import Redispatched, deleted_exts, dispatched_again, ext_refusal
 from rocket_columnar.restart.recovery import (
     Deletion,
@@ -108,7 +82,7 @@ class LostKeys:
     def __iter__(self) -> Iterator[LostKey]:
         texts: dict[int, list[str]] = {}
         topic, at = "", -1
-        with StoredRecords(self.logs) as records:
+        with log.StoredRecords(self.logs) as records:
             for offset, key_hash in zip(self.phy_offset.tolist(), self.key_hash.tolist(), strict=True):
                 if offset != at:
                     at, texts = offset, {}
@@ -120,7 +94,7 @@ class LostKeys:
                 yield LostKey(topic, text, offset, key_hash)
 
 
-def _keys_of(record: VerifiedRecord | None) -> tuple[str, list[str]]:
+def _keys_of(record: log.VerifiedRecord | None) -> tuple[str, list[str]]:
     """Topic and keys of a record."""
     if record is None:
         return "", []
@@ -129,33 +103,33 @@ def _keys_of(record: VerifiedRecord | None) -> tuple[str, list[str]]:
 
 
 def lost_keys(
-    store: Store, deleted: AbstractSet[str], passed: Sequence[tuple[int, int]], work: WorkDone
+    store: facts.Store, deleted: AbstractSet[str], passed: Sequence[tuple[int, int]], work: WorkDone
 ) -> LostKeys:
     """Keys of records that a start does not index and that no index file but `deleted` ones has, range by range.
 
     A query follows no slot to an entry that the header's index count does not include. `passed` are the physical offsets after which and before
     which records begin that a start does not index; `work` counts the bytes of the index files and of the log before the last of these.
     """
-    plan, kept = plan_audit(store), [file for file in store.opened_indexes if file.name not in deleted]
+    plan, kept = audit.plan_audit(store), [file for file in store.opened_indexes if file.name not in deleted]
     ranges = [part for part in plan.ranges if part.begin < max(stop for _, stop in passed)]
     sizes = [size_of(file) or 0 for file in kept]
     work.expect(sum(sizes) + sum(part.size for part in ranges))
     surveys = []
     for file, size in zip(kept, sizes, strict=True):
-        survey = survey_file(store, file)
-        if isinstance(survey, IndexSurvey):
+        survey = audit.survey_file(store, file)
+        if isinstance(survey, audit.IndexSurvey):
             surveys.append(replace(survey, count=min(survey.count, max(survey.header.index_count, 1))))
         work.add(size)
-    targets = Surveys.of(surveys).indexes
+    targets = audit.Surveys.of(surveys).indexes
     offsets, hashes = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     start: int | None = None
     for part in ranges:
-        result = RangeResult(part, part.begin, part.end)
-        frames = read_frames(plan, part, None if part.exact else start, result)
+        result = audit.RangeResult(part, part.begin, part.end)
+        frames = audit.read_frames(plan, part, None if part.exact else start, result)
         start = result.next
         every = frames.all
         owner = np.repeat(np.arange(every.phy_offset.size), every.key_count)
-        codes, safe = (owner << 31) | every.key_hash, entries_of(store, targets, frames, result) != 0
+        codes, safe = (owner << 31) | every.key_hash, audit.entries_of(store, targets, frames, result) != 0
         at = every.phy_offset[owner]
         chosen = np.logical_or.reduce([(at > after) & (at < stop) for after, stop in passed])
         lost = chosen & ~safe & ~np.isin(codes, codes[safe])  # a message may have one key twice
@@ -195,7 +169,7 @@ def candidates(signs: Sequence[Sign], version: str | None) -> tuple[Profile, ...
     return tuple({tuple(found.start.items()): found for found in known}.values())
 
 
-def refuse_unpredicted(store: Store, release: Profile) -> None:
+def refuse_unpredicted(store: facts.Store, release: Profile) -> None:
     """Raises a UsageError that names what of a start is not predicted, if the store has it."""
     found = [_NOT_FOLLOWED[sign.kind] for sign in store.signs if sign.kind in _NOT_FOLLOWED]
     if release.rules.get("deletes_empty_last_file") and any(
@@ -206,7 +180,7 @@ def refuse_unpredicted(store: Store, release: Profile) -> None:
         raise UsageError(f"{store.path}: the start is not predicted with {', '.join(dict.fromkeys(found))}")
 
 
-def walk_start(store: Store, release: Profile, *, clean: bool, index_safe: bool) -> int:
+def walk_start(store: facts.Store, release: Profile, *, clean: bool, index_safe: bool) -> int:
     """Physical offset from which a start of a release walks the log."""
     times = store.checkpoint_times
     most = release.start.get("most_files", 0)
@@ -214,32 +188,34 @@ def walk_start(store: Store, release: Profile, *, clean: bool, index_safe: bool)
     if clean and release.start.get("dispatches") == "after_queues":
         greatest = greatest_end(store)
         for file in reversed(logs):
-            head = first_record(file)
+            head = facts.first_record(file)
             begin = (head[0] if head else None) if most else file.base_offset
             if begin is not None and begin <= greatest:
                 return file.base_offset
         return logs[0].base_offset if logs else 0
     if clean or release.start.get("recovers_from") != "queue_offset":
-        return recovery_start(logs if not clean else store.logs, times, clean=clean, index_safe=index_safe)
+        return facts.recovery_start(
+            logs if not clean else store.logs, times, clean=clean, index_safe=index_safe
+        )
     return next(_matched(logs, store, index_safe=index_safe), logs[0].base_offset if logs else 0)
 
 
-def _matched(logs: Sequence[StoreFile], store: Store, *, index_safe: bool) -> Iterator[int]:
+def _matched(logs: Sequence[StoreFile], store: facts.Store, *, index_safe: bool) -> Iterator[int]:
     """The files from which 5.5.0 may recover, the newest first."""
     _, logics, index = store.checkpoint_times
     raw = read_at(store.checkpoints[0], 40, 8) if store.checkpoints else b""
     offset = int.from_bytes(raw, signed=True)
     for file in reversed(logs):
-        head = first_record(file)
+        head = facts.first_record(file)
         if head is None or (index_safe and head[1] > index):
             continue
         if head[0] <= offset if offset > 0 else head[1] <= logics:
             yield file.base_offset
 
 
-def greatest_end(store: Store) -> int:
+def greatest_end(store: facts.Store) -> int:
     """The greatest end of a queue's last record after the queues' recovery, -1 without units."""
-    queues = queue_starts(store.queues, 1 << 62, WorkDone(None), has_log=True)
+    queues = log.queue_starts(store.queues, 1 << 62, WorkDone(None), has_log=True)
     return max((queue.max_phy_offset for queue in queues), default=-1)
 
 
@@ -285,7 +261,7 @@ class Restart:
     log_end: int
     dispatch_from: int
     deletions: tuple[Deletion, ...]
-    lost_units: tuple[LostUnits, ...]
+    lost_units: tuple[log.LostUnits, ...]
     lost: LostKeys
     unread: int = 0
     missing: int = 0
@@ -303,7 +279,7 @@ class Restart:
         return not (broken or self.lost_units or len(self.lost) or self.unread)
 
 
-def restart(store: Store | Path | str, *, index_safe: bool = False, **known: Any) -> Restart:
+def restart(store: facts.Store | Path | str, *, index_safe: bool = False, **known: Any) -> Restart:
     """What a start would do to a store's files; nothing is written.
 
     Args:
@@ -319,19 +295,19 @@ def restart(store: Store | Path | str, *, index_safe: bool = False, **known: Any
     return safe if index_safe else usual
 
 
-def predict(store: Store) -> Restart:
+def predict(store: facts.Store) -> Restart:
     """What a start would do to the files of a store, which need not be as they are on the disk; as `restart`, but for lost keys."""
     return _predicted(store, WorkDone(None), profile(GROUND), index_safe=False, keys=False)
 
 
 def restarts(
-    store: Store | Path | str, *, on_progress: Callable[[int, int], None] | None = None, **known: Any
+    store: facts.Store | Path | str, *, on_progress: Callable[[int, int], None] | None = None, **known: Any
 ) -> tuple[Restart, Restart]:
     """What `restart` predicts without messageIndexSafe and with it; arguments and errors as there.
 
     `on_progress` is called with the bytes that were read, and those known to be in all.
     """
-    store, work = as_store(store, **known), WorkDone(on_progress)
+    store, work = facts.as_store(store, **known), WorkDone(on_progress)
     found, *others = [_both(store, work, one) for one in candidates(store.signs, store.release)]
     if any(list(rows_of(*other)) != list(rows_of(*found)) for other in others):
         raise UsageError(
@@ -340,7 +316,7 @@ def restarts(
     return found
 
 
-def _both(store: Store, work: WorkDone, release: Profile) -> tuple[Restart, Restart]:
+def _both(store: facts.Store, work: WorkDone, release: Profile) -> tuple[Restart, Restart]:
     """The start of one release without messageIndexSafe and with it."""
     refuse_unpredicted(store, release)
     usual = _predicted(store, work, release, index_safe=False)
@@ -350,7 +326,7 @@ def _both(store: Store, work: WorkDone, release: Profile) -> tuple[Restart, Rest
 
 
 def predicted(
-    store: Store, *, on_progress: Callable[[int, int], None] | None = None
+    store: facts.Store, *, on_progress: Callable[[int, int], None] | None = None
 ) -> tuple[Restart, Restart] | str:
     """As `restarts`; why nothing is predicted if a broker runs on the store."""
     if store.live:
@@ -396,7 +372,7 @@ def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
 
 
 def _predicted(
-    store: Store, work: WorkDone, release: Profile, *, index_safe: bool, keys: bool = True
+    store: facts.Store, work: WorkDone, release: Profile, *, index_safe: bool, keys: bool = True
 ) -> Restart:
     """The start on the files of a plan; one that is not a broker's file prevents it (`MappedFileQueue.doLoad`)."""
     strays = _strays(store)
@@ -406,12 +382,12 @@ def _predicted(
     other = store.refusal
     refused = found.refused or store.config_refusal or (other and f"{other.file}: {other.reason}")
     forgotten = (
-        f"the {table.replace('_', ' ')} are missing: {FORGOTTEN[table]}" for table in store.forgotten
+        f"the {table.replace('_', ' ')} are missing: {facts.FORGOTTEN[table]}" for table in store.forgotten
     )
     unlisted = {topic: store.read_queues.get(topic, 0) for topic in (*store.unlisted, *found.made)}
     blocked = (
-        *(f"{name} is not a folder: {BLOCKED[name]}" for name in store.blocked),
-        *(f"{one.file}: {one.message}" for one in store.once(planned) if one.remedy == "twice"),
+        *(f"{name} is not a folder: {facts.BLOCKED[name]}" for name in store.blocked),
+        *(f"{one.file}: {one.message}" for one in store.once(audit.planned) if one.remedy == "twice"),
         *(
             f"{count:,} messages wait on delay level {level}, which messageDelayLevel lacks: the broker does not deliver them"
             for level, count in store.undelivered.items()
@@ -420,16 +396,16 @@ def _predicted(
     return replace(found, refused=refused, unlisted=unlisted, forgotten=tuple(forgotten), blocked=blocked)
 
 
-def _strays(store: Store) -> list[str]:
+def _strays(store: facts.Store) -> list[str]:
     """The files that are none of a broker's, with which it does not start."""
     return [
         f"{found.file}: {found.message}"
-        for found in store.once(planned)
+        for found in store.once(audit.planned)
         if found.code in _REFUSED and found.severity != "note" and found.file not in store.blocked
     ]
 
 
-def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool, keys: bool) -> Restart:
+def _loaded(store: facts.Store, work: WorkDone, release: Profile, *, index_safe: bool, keys: bool) -> Restart:
     clean = store.clean
     framed = [file for file in store.logs if file.framed]
     refused = refusal(store) or ext_refusal(store)
@@ -443,7 +419,7 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool,
         return Restart(clean, refused, walk_from, store.end, walk_from, (), (), LostKeys.none())
     if store.has_no_log:
         return _without_log(store, work)
-    queues = queue_starts(store.queues, end, work, has_log=bool(store.logs))
+    queues = log.queue_starts(store.queues, end, work, has_log=bool(store.logs))
     indexes = deleted_indexes(store.indexes, store.checkpoint_times[2], clean=clean)
     behind = max([store.begin, *(queue.max_phy_offset for queue in queues)])
     dispatch_from = behind if clean or framed else walk_from
@@ -491,7 +467,7 @@ def _loaded(store: Store, work: WorkDone, release: Profile, *, index_safe: bool,
 
 
 def _lost(
-    store: Store, deleted: Collection[str], passed: Sequence[tuple[int, int]], end: int, work: WorkDone
+    store: facts.Store, deleted: Collection[str], passed: Sequence[tuple[int, int]], end: int, work: WorkDone
 ) -> LostKeys:
     """The keys that a start loses with some index files; a broker that indexes nothing loses no others."""
     if store.index_enabled:
@@ -502,7 +478,7 @@ def _lost(
     return lost_keys(store, {*deleted}, [(-1, end)], work).without(missing)
 
 
-def _astray(store: Store, deleted: Collection[str], again: Redispatched) -> dict[int, list[int]]:
+def _astray(store: facts.Store, deleted: Collection[str], again: Redispatched) -> dict[int, list[int]]:
     """The keys of records that state another offset than their position, but for those that index files have which a start leaves."""
     kept = [file for file in store.opened_indexes if file.name not in deleted]
     held = hashes_at(kept, store.geometry, [*again.astray]) if store.geometry is not None else {}
@@ -513,7 +489,7 @@ def _astray(store: Store, deleted: Collection[str], again: Redispatched) -> dict
     )
 
 
-def _made(store: Store, topics: Mapping[str, int]) -> dict[str, int]:
+def _made(store: facts.Store, topics: Mapping[str, int]) -> dict[str, int]:
     """The topics among those of records that no queue had which are neither listed nor have a queue.
 
     If a listed topic is among them, queues and list are older than the log; else topics were deleted.
@@ -525,13 +501,13 @@ def _made(store: Store, topics: Mapping[str, int]) -> dict[str, int]:
     return {
         topic: number
         for topic, number in topics.items()
-        if topic not in known and not topic.startswith(NOT_LISTED)
+        if topic not in known and not topic.startswith(facts.NOT_LISTED)
     }
 
 
-def _without_log(store: Store, work: WorkDone) -> Restart:
+def _without_log(store: facts.Store, work: WorkDone) -> Restart:
     """A start that does not read the log: it deletes all queues (STORE-10)."""
-    queues = queue_starts(store.queues, 0, work, has_log=False)
+    queues = log.queue_starts(store.queues, 0, work, has_log=False)
     units = tuple(unit for queue in queues for unit in queue.lost(0, 0))
     indexes = deleted_indexes(store.indexes, store.checkpoint_times[2], clean=store.clean)
     unread = store.end - store.begin
@@ -540,18 +516,20 @@ def _without_log(store: Store, work: WorkDone) -> Restart:
     )
 
 
-def refused_by_log(store: Store) -> str | None:
+def refused_by_log(store: facts.Store) -> str | None:
     """Why the walk over the log or the dispatch ends a start, though all files can be loaded; None if neither does. Errors as of `restart`."""
     if _strays(store) or refusal(store) or store.config_refusal:
         return None
     return restarts(store)[store.conf is not None and store.conf.index_safe].refused
 
 
-def _of_queues(queues: Iterable[QueueStart]) -> Iterator[Deletion]:
+def _of_queues(queues: Iterable[log.QueueStart]) -> Iterator[Deletion]:
     for queue in queues:
         for end, reason in queue.cuts[-1:]:
             last = queue.files[-1] if queue.files else None
-            if last is not None and holds_bytes(last, end - last.base_offset):  # else only files are deleted
+            if last is not None and log.holds_bytes(
+                last, end - last.base_offset
+            ):  # else only files are deleted
                 yield Deletion("truncate", last.name, end - last.base_offset, reason)
         for file, reason in sorted(queue.deleted, key=lambda pair: pair[0].base_offset):
             yield Deletion("delete", file.name, None, reason)

@@ -10,15 +10,8 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
+from rocket_spec import layout
 from rocket_spec.errors import MalformedError
-from rocket_spec.layout import (
-    ENTRY,
-    ENTRY_BLANK_MAGIC,
-    ENTRY_INDEX_FILE_SIZE,
-    ENTRY_INDEX_UNIT,
-    ENTRY_MAGIC,
-    RECORD_MAGICS,
-)
 
 from rocket_columnar.facts import Store
 from rocket_columnar.formats import LONG_MAX, iso, parse_long
@@ -48,7 +41,7 @@ from rocket_columnar.store import (
 # Read beside `MmapFileList.load` 283-312 and `checkSelf` 54-72, and `DLedgerMmapFileStore.recover` 155-171 and 291-301.
 
 
-_UNIT: Final = struct.Struct(ENTRY_INDEX_UNIT.struct_format)
+_UNIT: Final = struct.Struct(layout.ENTRY_INDEX_UNIT.struct_format)
 _COMMITTED: Final = "committedIndex"
 
 _LONGEST: Final = 1 << 20  # bytes of a checkpoint of DLedger, which writes two lines
@@ -69,15 +62,15 @@ class EntryIndex:
         for entry in entries:
             size, start = entry.stat().st_size, parse_long(entry.name)
             name = f"{folder}/{shown_name(entry.name)}"
-            if size != ENTRY_INDEX_FILE_SIZE:
+            if size != layout.ENTRY_INDEX_FILE_SIZE:
                 found = "a directory" if entry.is_dir() else f"{size:,} bytes"
-                return f"{name}: found {found}, expected {ENTRY_INDEX_FILE_SIZE:,} bytes: DLedger ends its process"
+                return f"{name}: found {found}, expected {layout.ENTRY_INDEX_FILE_SIZE:,} bytes: DLedger ends its process"
             if start is None:
                 return f"{name}: a file whose name is not a number: the store does not load"
             self._files[start] = Path(entry.path)
             places.append((start, name))
         for (before, earlier), (start, name) in pairwise(places):
-            if start - before != ENTRY_INDEX_FILE_SIZE:
+            if start - before != layout.ENTRY_INDEX_FILE_SIZE:
                 return f"{name}: does not follow on {earlier}: DLedger accepts no gap between its files"
         return None
 
@@ -88,9 +81,9 @@ class EntryIndex:
             return False
         with open_reader(path) as reader:
             unit = _UNIT.unpack(
-                reader.read(number * _UNIT.size % ENTRY_INDEX_FILE_SIZE, _UNIT.size).tobytes()
+                reader.read(number * _UNIT.size % layout.ENTRY_INDEX_FILE_SIZE, _UNIT.size).tobytes()
             )
-        return unit == (ENTRY_MAGIC, pos, size, number, term)
+        return unit == (layout.ENTRY_MAGIC, pos, size, number, term)
 
     def committed_unfit(self, first: int, begin: int, end: int) -> str | None:
         """Why the store would not load with the committed index of DLedger's checkpoint, or None (DLG-19).
@@ -107,7 +100,7 @@ class EntryIndex:
             return None
         unit_file, walked = (_file_of(number) for number in (min(committed, end), first))
         kept = walked in self._files or (
-            first * _UNIT.size == walked and walked - ENTRY_INDEX_FILE_SIZE in self._files
+            first * _UNIT.size == walked and walked - layout.ENTRY_INDEX_FILE_SIZE in self._files
         )
         found_again = unit_file >= walked or (kept and unit_file in self._files)
         if found_again and end >= begin:
@@ -119,13 +112,13 @@ def has_place(number: int) -> bool:
     """Whether a start makes a file of the index for an entry's unit, whose place is a Java long (DLG-17)."""
     place = (number * _UNIT.size + (1 << 63)) % (1 << 64) - (1 << 63)
     if place < 0:
-        return place % ENTRY_INDEX_FILE_SIZE == 0  # a file with a negative name is made for it
-    return place < (1 << 63) - 1 - ENTRY_INDEX_FILE_SIZE + place % ENTRY_INDEX_FILE_SIZE
+        return place % layout.ENTRY_INDEX_FILE_SIZE == 0  # a file with a negative name is made for it
+    return place < (1 << 63) - 1 - layout.ENTRY_INDEX_FILE_SIZE + place % layout.ENTRY_INDEX_FILE_SIZE
 
 
 def _file_of(number: int) -> int:
     """Start of the file that has the unit of an entry."""
-    return number * _UNIT.size // ENTRY_INDEX_FILE_SIZE * ENTRY_INDEX_FILE_SIZE
+    return number * _UNIT.size // layout.ENTRY_INDEX_FILE_SIZE * layout.ENTRY_INDEX_FILE_SIZE
 
 
 def _committed_text(member: Path) -> str:
@@ -146,7 +139,7 @@ def _committed_text(member: Path) -> str:
     return found[-1].strip() if found else ""
 
 
-_HEADER: Final = struct.Struct(ENTRY.struct_format)
+_HEADER: Final = struct.Struct(layout.ENTRY.struct_format)
 _FILES: Final = 3  # the walk begins at the third file from the end
 _TOO_SHORT: Final = 44  # a walk accepts a size of more, though a header alone has 48 bytes
 
@@ -193,7 +186,7 @@ def entry_log(files: Sequence[StoreFile], size: int) -> EntryLog:
     refused = index.committed_unfit(_number(files[first]), _number(files[0]), last.number)
     if last.number < -1 or (last.number != -1 and files[0].base_offset % size):
         refused = f"the last entry, number {last.number:,} at {end - last.size:,}, is not found again: the log does not load"
-    if _TOO_SHORT < last.size < ENTRY.size:
+    if _TOO_SHORT < last.size < layout.ENTRY.size:
         refused = (
             f"the last entry, at {end - last.size:,}, claims {last.size} bytes, fewer than its header has: "
             "the log does not load"
@@ -244,7 +237,7 @@ def _walk(file: StoreFile, last: _Last) -> tuple[int, _Last, bool]:
     position = 0
     with file.open() as reader:
         while position + 4 <= reader.size:
-            if int.from_bytes(reader.read(position, 4).tobytes(), signed=True) == ENTRY_BLANK_MAGIC:
+            if int.from_bytes(reader.read(position, 4).tobytes(), signed=True) == layout.ENTRY_BLANK_MAGIC:
                 return file.base_offset + reader.size, last, True
             found = _entry(reader, position, file.base_offset, last)
             if found is None:
@@ -256,10 +249,12 @@ def _walk(file: StoreFile, last: _Last) -> tuple[int, _Last, bool]:
 
 def _entry(reader: Reader, at: int, base: int, last: _Last) -> tuple[int, _Last] | None:
     """Length of the entry here, and the entry itself as the last one; None for one that a recovery does not accept."""
-    if at + ENTRY.size > reader.size:
+    if at + layout.ENTRY.size > reader.size:
         return None
-    magic, size, index, term, pos, _, _, _, body_size = _HEADER.unpack(reader.read(at, ENTRY.size).tobytes())
-    sound = magic == ENTRY_MAGIC and pos == base + at and size == ENTRY.size + body_size
+    magic, size, index, term, pos, _, _, _, body_size = _HEADER.unpack(
+        reader.read(at, layout.ENTRY.size).tobytes()
+    )
+    sound = magic == layout.ENTRY_MAGIC and pos == base + at and size == layout.ENTRY.size + body_size
     follows = (has_place(index) if last.number == -1 else last.number == index - 1) and term >= last.term
     return (
         (size, _Last(index, term, size))
@@ -398,7 +393,7 @@ def too_long_record(store: Store, end: int) -> str | None:
     file = store.log_at(end)
     head = b"" if file is None else read_at(file, end - file.base_offset, 8)
     length, magic = (int.from_bytes(part, signed=True) for part in (head[:4], head[4:]))
-    if file is None or magic not in RECORD_MAGICS or length <= _LONGEST_ARRAY:
+    if file is None or magic not in layout.RECORD_MAGICS or length <= _LONGEST_ARRAY:
         return None
     return (
         f"{file.name}: the record at physical offset {end:,} claims {length:,} bytes, more than Java can "

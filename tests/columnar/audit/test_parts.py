@@ -6,16 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rocket_columnar.audit import (
-    ReadAhead,
-    Surveys,
-    audit,
-    check_range,
-    findings,
-    plan_audit,
-    ranges_of,
-    survey_file,
-)
+from rocket_columnar import audit
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.rebuild import rebuild
@@ -32,14 +23,15 @@ def in_parts(store: Path, size: int) -> list[Finding]:
     def sent(value: Any) -> Any:
         return pickle.loads(pickle.dumps(value))
 
-    plan = sent(plan_audit(store, "deep", range_size=size))
+    plan = sent(audit.plan_audit(store, "deep", range_size=size))
     surveys = sent(
-        Surveys.of(
-            sent(survey_file(plan.store, file)) for file in [*plan.store.queues, *plan.store.content_indexes]
+        audit.Surveys.of(
+            sent(audit.survey_file(plan.store, file))
+            for file in [*plan.store.queues, *plan.store.content_indexes]
         )
     )
-    results = [sent(check_range(plan, surveys, part)) for part in plan.ranges]
-    return list(findings(plan, surveys, results))
+    results = [sent(audit.check_range(plan, surveys, part)) for part in plan.ranges]
+    return list(audit.findings(plan, surveys, results))
 
 
 @pytest.fixture(params=list(KINDS.values()), ids=list(KINDS))
@@ -51,7 +43,7 @@ def variant(request: pytest.FixtureRequest) -> Damaged:
 def test_damage_in_small_ranges(variant: Damaged, tmp_path: Path) -> None:
     """Ranges of 1,000 bytes hold two or three records."""
     store = open_damaged(variant.name, tmp_path)
-    whole = list(audit(store, "deep"))
+    whole = list(audit.audit(store, "deep"))
     assert whole
     assert in_parts(store, 1000) == whole
 
@@ -59,13 +51,13 @@ def test_damage_in_small_ranges(variant: Damaged, tmp_path: Path) -> None:
 def test_damage_by_threads(variant: Damaged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More ranges than are checked ahead."""
     store = open_damaged(variant.name, tmp_path)
-    whole = list(audit(store, "deep", threads=1))
+    whole = list(audit.audit(store, "deep", threads=1))
 
     def ranges(known: Store, _size: int) -> Any:
-        return ranges_of(known, 1 << 12)
+        return audit.ranges_of(known, 1 << 12)
 
     monkeypatch.setattr("rocket_columnar.audit.ranges.ranges_of", ranges)
-    assert list(audit(store, "deep", threads=2)) == whole
+    assert list(audit.audit(store, "deep", threads=2)) == whole
 
 
 @pytest.mark.parametrize("name", ["mixed", "lmq", "transactions", "ext"])
@@ -81,12 +73,15 @@ def test_files_that_lie_elsewhere(tmp_path: Path) -> None:
         for file in find_files(store)
     ]
     (store / "commitlog").rename(store / "gone")
-    plan = plan_audit(Store.of_files([file for file in files if file is not None]))
-    surveys = Surveys.of(
-        survey_file(plan.store, file) for file in [*plan.store.queues, *plan.store.content_indexes]
+    plan = audit.plan_audit(Store.of_files([file for file in files if file is not None]))
+    surveys = audit.Surveys.of(
+        audit.survey_file(plan.store, file) for file in [*plan.store.queues, *plan.store.content_indexes]
     )
-    assert sum(check_range(plan, surveys, part).keys for part in plan.ranges) > 0
-    assert list(findings(plan, surveys, (check_range(plan, surveys, part) for part in plan.ranges))) == []
+    assert sum(audit.check_range(plan, surveys, part).keys for part in plan.ranges) > 0
+    assert (
+        list(audit.findings(plan, surveys, (audit.check_range(plan, surveys, part) for part in plan.ranges)))
+        == []
+    )
 
 
 def test_files_of_many_queues_are_opened_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,16 +99,16 @@ def test_files_of_many_queues_are_opened_twice(tmp_path: Path, monkeypatch: pyte
     unit = tmp_path / "store" / "consumequeue" / "T" / "77" / f"{0:020}"
     unit.write_bytes(unit.read_bytes()[:20] + bytes(20) + unit.read_bytes()[40:])
 
-    plan = plan_audit(tmp_path / "store", range_size=4096)
+    plan = audit.plan_audit(tmp_path / "store", range_size=4096)
     opened: Counter[str] = Counter()
     really = StoreFile.open
     monkeypatch.setattr(StoreFile, "open", lambda file: (opened.update([file.name]), really(file))[1])
-    surveys = Surveys.of(
-        survey_file(plan.store, file) for file in [*plan.store.queues, *plan.store.content_indexes]
+    surveys = audit.Surveys.of(
+        audit.survey_file(plan.store, file) for file in [*plan.store.queues, *plan.store.content_indexes]
     )
-    ahead = ReadAhead(len(plan.store.queues))
-    results = [check_range(plan, surveys, part, ahead=ahead) for part in plan.ranges]
+    ahead = audit.ReadAhead(len(plan.store.queues))
+    results = [audit.check_range(plan, surveys, part, ahead=ahead) for part in plan.ranges]
     del opened[f"consumequeue/T/77/{0:020}"]  # what is damaged is looked at again
     assert len(results) > 20
     assert {opened[file.name] for file in plan.store.queues} == {0, 2}
-    assert [finding.code for finding in findings(plan, surveys, results)] == ["queue.missing_unit"]
+    assert [finding.code for finding in audit.findings(plan, surveys, results)] == ["queue.missing_unit"]
