@@ -402,7 +402,7 @@ class Store(Files):
         return any(self._held(file).any() for file in own)
 
     def _held(self, file: StoreFile) -> NDArray[np.bool_]:
-        """Which units of a queue's file are those of messages that the log still has."""
+        """A mask of the units of a queue's file whose messages the log still has."""
         raw = read_at(file, 0, size_of(file) or 0)
         units = np.frombuffer(raw, formats.UNIT_DTYPE, len(raw) // _UNIT)
         sizes = units["size"].astype(np.int32)
