@@ -1,11 +1,11 @@
-"""Options, exit codes, JSON output and counts that all verbs share."""
+"""Options, exit codes and JSON output that all verbs share."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -179,6 +179,22 @@ def audit_level(*, quick: bool, deep: bool) -> Level:
     return "quick" if quick else "deep" if deep else "default"
 
 
+def refuse(options: Mapping[str, object], why: str, *, before: str = "") -> None:
+    """Refuses options that do not go with others.
+
+    Args:
+        options: values by name; None, False and an empty list stand for options that are not given.
+        why: follows the name of the first one that is given.
+        before: precedes the name.
+
+    Raises:
+        UsageError: one is given.
+    """
+    for name, value in options.items():
+        if value is not None and value is not False and value != []:
+            raise UsageError(f"{before}{name} {why}")
+
+
 def be_gentle(*, gentle: bool, rate: float | None) -> int | None:
     """Has this process spare others as `--gentle` and `--rate` ask for; the number of threads to use, None for the default."""
     if rate is not None and not rate > 0:
@@ -260,8 +276,3 @@ def write_json(value: Any, *, indent: int | None = None) -> None:
     between = (",", ":") if indent is None else None
     text = json.dumps(value, ensure_ascii=plain, separators=between, indent=indent, default=dict)
     sys.stdout.write((shown_json(text) if sys.stdout.isatty() else text) + "\n")
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun: `1 file`, `2 files`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -14,6 +14,8 @@ from rocket_columnar.query import OpenStore, QueryAnswer, find_by_offset_id, fin
 from rocket_columnar.query import explain as explain_walk
 from rocket_spec.errors import InvalidError, UsageError
 
+from rocketspec._options import refuse
+
 if TYPE_CHECKING:
     from rocket_columnar.query import Explanation, Row
     from rocket_spec.layout import Geometry
@@ -57,10 +59,16 @@ class SearchArguments:
             raise UsageError(f"--max {self.max_num}: expected 0 or more")
         if self.max_num is not None and (self.every or self.scan or self.key is None):
             raise UsageError("--max is the limit of a broker: it requires --key without --all or --scan")
-        if self.offset_id is not None:
-            for name, value in {"--begin": self.begin, "--end": self.end}.items():
-                if value is not None:
-                    raise UsageError(f"{name} cannot be combined with --offset-id, which names one message")
+        more = {
+            "--topic": self.topic,
+            "--begin": self.begin,
+            "--end": self.end,
+            "--exact": self.exact,
+            "--all": self.every,
+            "--scan": self.scan,
+        }
+        named = more if self.offset_id is not None else {}
+        refuse(named, "cannot be combined with --offset-id, which names one message")
 
 
 def answer(store: OpenStore, asked: SearchArguments) -> QueryAnswer:

@@ -1,4 +1,4 @@
-"""Text from strangers, made safe to show: names, keys, error messages, the stderr of an adapter."""
+"""Text to show: from strangers, made safe - names, keys, error messages, the stderr of an adapter - and numbers with nouns."""
 
 import os
 import shlex
@@ -28,6 +28,11 @@ def printable(text: str, *, limit: int | None = MOST_SHOWN, lines: bool = False)
             char if char.isprintable() or (lines and char == "\n") else _escaped(char) for char in text
         )
     return text if limit is None or length <= limit else f"{text}... ({length:,} characters)"
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun: `1 file`, `2 files`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def shell_word(text: str) -> str:

@@ -10,8 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from rocket_spec.printable import counted
 
-from rocketspec._options import JsonLines, counted, write_json
+from rocketspec._options import JsonLines, write_json
 from rocketspec._terminal import say_all
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def new(
     """
     from rocket_spec.data import find_data
     from rocket_spec.errors import UsageError
+    from rocket_spec.store_folders import refuse_store
 
     choices = [name for name in _LANGUAGES if "-" not in name]
     if language not in choices:
@@ -61,6 +63,7 @@ def new(
         if language not in _LANGUAGES:
             raise UsageError("--decoder: the decoder is in Python; expected python")
     target = directory or Path(f"adapter-{language}")
+    refuse_store(target)
     if target.is_symlink():
         target = Path(os.path.realpath(target, strict=True))
     if target.exists() and (not target.is_dir() or any(target.iterdir())):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
+from rocket_spec.printable import counted
 
 from rocketspec import _options as option
 from rocketspec._settings import StoreOptions, read_settings, warn
@@ -139,16 +140,18 @@ def conform(
     if list_only:
         _list(select or (), level)
         raise typer.Exit
-    if jars is not None and rocketmq is None and not oracle:
-        raise UsageError("--jars requires --rocketmq or --oracle")
+    option.refuse(
+        {"--jars": jars} if rocketmq is None and not oracle else {}, "requires --rocketmq or --oracle"
+    )
     known = Baseline() if baseline is None else read_baseline(baseline)
     of_store = {
         "--commitlog": commitlog, "--broker-conf": broker_conf, "--geometry": geometry, "--workload": workload,
     }  # fmt: skip
     of_adapter = {"--select": select, "--fail-fast": fail_fast, "--check-schema": check_schema}
-    for name, value in (of_store if store is None else of_adapter).items():
-        if value:
-            raise UsageError(f"{name} {'requires' if store is None else 'cannot be combined with'} --store")
+    if store is None:
+        option.refuse(of_store, "requires --store")
+    else:
+        option.refuse(of_adapter, "cannot be combined with --store")
     _refuse_outputs(report, write_baseline, baseline, [*filter(None, (store, *(commitlog or ())))])
     if store is not None and (command or rocketmq or oracle):
         raise UsageError("--store and COMMAND, --rocketmq or --oracle are mutually exclusive")
@@ -260,7 +263,7 @@ def _finish(
 
         text = baseline_text(result.cases, options.baseline)
         write_whole(write_baseline, text)
-        note(f"{write_baseline}: {len(text.splitlines()) - 1} known failures")
+        note(f"{write_baseline}: {counted(len(text.splitlines()) - 1, 'known failure')}")
     show_report(result, folder, as_json=as_json, summary=summary)
     raise typer.Exit(result.exit_code)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rocket_spec.errors import UsageError
+from rocket_spec.printable import counted
 
 from rocketspec import _options as option
 from rocketspec._terminal import progress, say
@@ -46,7 +46,7 @@ def _store_line(found: StoreDifference, stores: tuple[Path, Path]) -> str:
     if found.store is None:
         inside = "" if found.record is None else f", in the record at {found.record:,}"
         return f"{part}: first difference at {_offset(found)}{inside}"
-    count = option.counted(found.count or 0, *_COUNTED.get(found.part, ("unit",)))
+    count = counted(found.count or 0, *_COUNTED.get(found.part, ("unit",)))
     late, other = stores[found.store - 1], stores[2 - found.store]
     if found.what == "behind":
         return f"{part}: {late} is behind by {count}: it ends at {_offset(found)}"
@@ -119,14 +119,13 @@ def diff(
     from rocket_columnar.facts import as_store
     from rocket_columnar.store import read_broker_conf
 
+    stores = first.is_dir() and second.is_dir()
+    of_files = {"--kind": kind, "--geometry": geometry, "--broker-conf": broker_conf}
+    option.refuse(of_files if stores else {}, "requires two files", before=f"{first}: is a directory; ")
     given = option.read_geometry(geometry)
     if given is None and broker_conf is not None:
         given = read_broker_conf(broker_conf).geometry
     count = 0
-    stores = first.is_dir() and second.is_dir()
-    for name, value in {"--kind": kind, "--geometry": given}.items():
-        if stores and value is not None:
-            raise UsageError(f"{first}: is a directory; {name} requires two files")
     with progress("comparing", unit="bytes") as step:
         differences: Iterable[ConfigDifference | FieldDifference | StoreDifference]
         if stores:
@@ -141,6 +140,6 @@ def diff(
             else:
                 say(_shown(found, (first, second)))
     if not as_json:
-        typer.echo(option.counted(count, "difference") if count else "no differences")
+        typer.echo(counted(count, "difference") if count else "no differences")
     if count:
         raise typer.Exit(option.FINDINGS)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from rocket_spec.printable import counted
 
 from rocketspec._options import AsJson, write_json
 from rocketspec._terminal import say_all
@@ -54,7 +55,7 @@ def verify_stores(json: AsJson = False) -> None:
         for problem in problems:
             typer.echo(problem)
         typer.echo(
-            f"{len(names)} golden stores, {f'{len(problems)} problems' if problems else 'all as recorded'}"
+            f"{len(names)} golden stores, {counted(len(problems), 'problem') if problems else 'all as recorded'}"
         )
     if problems:
         raise typer.Exit(1)

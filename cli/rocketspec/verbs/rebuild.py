@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rocket_spec.printable import counted
 
 from rocketspec import _options as option
 from rocketspec._settings import note_release, read_settings
@@ -106,6 +107,6 @@ def show_rebuilt(done: Rebuilt, output: str, *, store: str = "") -> None:
         note(f"{found.code} {store}{': ' * bool(store)}{place}: {found.message}")
     slots, entries = done.geometry
     say(
-        f"{output}: {len(done.files):,} files from {done.records:,} records; index files of {slots:,} slots and "
+        f"{output}: {counted(len(done.files), 'file')} from {counted(done.records, 'record')}; index files of {slots:,} slots and "
         f"{entries:,} entries, consume-queue files of {done.queue_file_size:,} bytes"
     )

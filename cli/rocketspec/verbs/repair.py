@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rocket_spec.errors import UsageError
-from rocket_spec.printable import printable
+from rocket_spec.printable import counted, printable
 
 from rocketspec import _options as option
 from rocketspec._settings import read_settings
@@ -88,7 +88,7 @@ def _show_plan(plan: RepairPlan, shell: Shell) -> None:
         if name not in plan.into:
             say(f"move {printable(name)} away")
     for topic, number in plan.topics.items():
-        say(f"list topic {printable(topic)} with {option.counted(number, 'queue')} in config/topics.json")
+        say(f"list topic {printable(topic)} with {counted(number, 'queue')} in config/topics.json")
     for one in plan.offsets:
         place = f"{printable(one.topic)} queue {one.queue_id}"
         say(f"set the offset of group {printable(one.group)} in {place} from {one.offset:,} to {one.end:,}")
@@ -108,8 +108,8 @@ def _show_done(done: Repaired, shell: Shell) -> None:
         say(f"everything was taken back: {done.worse}")
     elif done.folder:
         say(
-            f"{len(done.plan.into):,} files were put in place; the {len(done.plan.away):,} that they replaced, or that do not belong here, are "
-            f"in {shell.file(done.folder)}"
+            f"{counted(len(done.plan.into), 'file was', 'files were')} put in place; the files that this replaced, or that do not belong here, "
+            f"are in {shell.file(done.folder)} ({len(done.plan.away):,})"
         )
         say(f"to undo this: {shell.line('rocketspec', 'repair', shell.store, '--undo')}")
     else:
@@ -117,6 +117,6 @@ def _show_done(done: Repaired, shell: Shell) -> None:
 
 
 def _outlook(outlook: Outlook) -> str:
-    kept = "no broker starts" if outlook.refused else f"a start keeps {outlook.messages:,} messages"
+    kept = "no broker starts" if outlook.refused else f"a start keeps {counted(outlook.messages, 'message')}"
     kept = kept if outlook.predicted else "a start is not predicted"
-    return f"{kept}; an audit has {option.counted(outlook.found, 'error or warning', 'errors and warnings')}"
+    return f"{kept}; an audit has {counted(outlook.found, 'error or warning', 'errors and warnings')}"

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from rocket_spec.printable import counted
 
 from rocketspec._options import AsJson, JsonLines, write_json
 from rocketspec._tables import columns
@@ -52,7 +53,7 @@ def list_clauses(
     else:
         head = ("clause", "level", "evidence", "summary")
         rows = [(clause.id, clause.level, clause.evidence, clause.summary) for clause in chosen]
-        say_all([*columns([head, *rows]), "", f"{len(chosen)} clauses"])
+        say_all([*columns([head, *rows]), "", counted(len(chosen), "clause")])
     if not chosen:
         raise typer.Exit(1)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rocket_spec.printable import counted
 
 from rocketspec import _options as option
 from rocketspec._settings import StoreOptions, read_settings
@@ -82,16 +83,19 @@ def workload(
     from rocket_conformance.workload import Broker, Client, ClientError, require_name_server, run_workload
     from rocket_spec.errors import UsageError
     from rocket_spec.profiles import GROUND, profile
+    from rocket_spec.store_folders import refuse_store
 
     from rocketspec.verbs.conform import show_report
 
     if output.exists() and not force:
         raise UsageError(f"{output}: already exists; --force overwrites it")
-    of_start = (kills or None, report, baseline, broker_conf, rocketmq_profile)
-    if start is None and any(value is not None for value in of_start):
-        raise UsageError("--kills, --report, --baseline, --broker-conf and --rocketmq-profile need --start")
-    if start is not None and store is None:
-        raise UsageError("--start needs --store")
+    refuse_store(output, *filter(None, [store]))
+    of_start = {
+        "--kills": kills or None, "--report": report, "--baseline": baseline, "--broker-conf": broker_conf,
+        "--rocketmq-profile": rocketmq_profile, "--geometry": geometry,
+    }  # fmt: skip
+    option.refuse({} if start else of_start, "requires --start")
+    option.refuse({} if store else {"--start": start}, "requires --store")
     known = Baseline() if baseline is None else read_baseline(baseline)
 
     def open_client() -> Client:
@@ -103,7 +107,7 @@ def workload(
     def stepped(what: str, manifest: Manifest) -> None:
         manifest.write(output)
         so_far = "" if what == "workload" else " so far"
-        typer.echo(f"{what}: {len(manifest.sent):,} messages acknowledged{so_far}")
+        typer.echo(f"{what}: {counted(len(manifest.sent), 'message')} acknowledged{so_far}")
 
     try:
         if start is not None and store is not None:
@@ -139,7 +143,9 @@ def _show(manifest: Manifest, output: Path) -> None:
     """Prints what was acknowledged, and what was refused."""
     from rocket_spec.printable import printable
 
-    typer.echo(f"{len(manifest.sent):,} messages acknowledged, {len(manifest.refused)} actions refused")
+    typer.echo(
+        f"{counted(len(manifest.sent), 'message')} acknowledged, {counted(len(manifest.refused), 'action')} refused"
+    )
     for refused in manifest.refused[:5]:
         typer.echo(f"  {refused['do']} to {refused['topic']}: {printable(refused['error'])}")
     typer.echo(f"manifest: {output}")

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from rocket_spec.deviations import Deviation
 from rocket_spec.layout import CHECKPOINT, CHECKPOINT_SIZE
+from rocket_spec.printable import counted
 from rocket_spec.profiles import profile
 
 from rocket_columnar.facts import Store
@@ -171,7 +172,7 @@ def _plain_fault(store: Store, times: dict[str, int], name: str, newest: int) ->
     if name == _INDEX and time < max(ends, default=0):
         lost = sum(end > time for end in ends)
         text = f"found index_msg_timestamp {time:,}, but a full index file ends at {max(ends):,}: "
-        return "warning", text + f"after a crash a start deletes {lost:,} full index files"
+        return "warning", text + f"after a crash a start deletes {counted(lost, 'full index file')}"
     return None, ""
 
 

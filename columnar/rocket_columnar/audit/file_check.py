@@ -12,6 +12,7 @@ from rocket_spec.deviations import Deviation
 from rocket_spec.errors import FormatError, MalformedError
 from rocket_spec.later_layouts import BATCH_UNIT
 from rocket_spec.layout import EXT_END_MARK, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
+from rocket_spec.printable import counted
 
 from rocket_columnar.audit.checkpoint_check import ENTRIES_CUT_OFF
 from rocket_columnar.decode import Where, decode
@@ -387,7 +388,7 @@ def _missing(store: Store, known: Collection[int]) -> Iterator[Finding]:
             ):
                 lacking.setdefault((row["topic"], row["queue_id"]), []).append(at)
     for (topic, queue_id), places in sorted(lacking.items()):
-        text = f"{len(places):,} records have no unit, the first one at physical offset {places[0]:,}"
+        text = f"{counted(len(places), 'record has', 'records have')} no unit, the first one at physical offset {places[0]:,}"
         name = f"batchconsumequeue/{topic}/{queue_id}"
         yield finding("queue.missing_unit", name, None, text, clause="BCQ-3", cure=_NO_CURE)
 

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from rocket_spec.deviations import Deviation
 from rocket_spec.layout import BLANK, BLANK_MAGIC, RECORD, RECORD_FIXED_V4, RECORD_MAGICS
+from rocket_spec.printable import counted
 
 from rocket_columnar.audit.file_check import planned
 from rocket_columnar.audit.file_survey import QueueSurvey
@@ -145,8 +146,8 @@ def _check_owner(store: Store, number: int | None, parts: Sequence[RangeResult])
         return finding("queue.wrong_target", "consumequeue", None, text, foreign=True)
     else:
         text = (
-            f"no queue points to {lone:,} of the file's {records:,} records that belong in one, and {astray:,} units point to where "
-            "none begins: it is another store's, or older"
+            f"no queue points to {lone:,} of the file's {counted(records, 'record')} that belong in one, and "
+            f"{counted(astray, 'unit points', 'units point')} to where none begins: it is another store's, or older"
         )
     at, values = RECORD.offset_of("phy_offset"), Deviation("phy_offset", recorded, file.base_offset)
     return finding("log.position", file.name, at, text, foreign=True, own_name=own_name, deviation=values)
@@ -276,7 +277,7 @@ def torn_end(file: StoreFile, phy_offset: int, size: int, *, live: bool) -> Find
         "log.torn",
         file.name,
         at + whole,
-        f"the properties of the last record, at physical offset {phy_offset:,}, end in {size - whole:,} zeros: the last "
+        f"the properties of the last record, at physical offset {phy_offset:,}, end in {counted(size - whole, 'zero')}: the last "
         "write was incomplete, and the message has lost keys or tags",
         severity="note" if live else None,
         cure="send the message again: a start keeps the damaged record",
@@ -370,7 +371,7 @@ def check_begin(store: Store, queues: Sequence[QueueSurvey], report: Callable[[F
     if below:
         begin, size = store.begin, max(store.log_sizes)
         text = (
-            f"the log begins at physical offset {begin:,}, but {below:,} whole files of queues and index point below it, which a "
+            f"the log begins at physical offset {begin:,}, but {counted(below, 'whole file of queues and index points', 'whole files of queues and index point')} below it, which a "
             "broker deletes with the log's: log files are missing, unless it was stopped while it deleted expired ones"
         )
         name = store.logs[0].named(max(begin - size, 0))
@@ -402,7 +403,10 @@ def lag_finding(store: Store, late: Sequence[tuple[int, int]], suspects: Sequenc
     light = any(queue.light for queue in store.queues)
     again = store.dispatched_again_from is not None
     stop = next(((at, why) for at in suspects if (why := _stop_at(store, at, light=light))), None)
-    text = f"{sum(count for count, _ in late):,} records at the log's end are not in a queue or the index yet"
+    text = counted(
+        sum(count for count, _ in late), "record at the log's end is", "records at the log's end are"
+    )
+    text += " not in a queue or the index yet"
     if stop is None:
         return finding("store.lag", *store.at(late[0][1]), text) if late else None
     if again and not late:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
+from rocket_spec.printable import counted
 
 from rocket_columnar.audit.log_check import lag_finding
 from rocket_columnar.audit.ranges import (
@@ -102,11 +103,13 @@ def _missing_keys(
                 _glue_key(keys, replace(key, first=key.first + before, next=following))
         before += part.keys
     if later:
-        text = f"{sum(run.count for run in later):,} keys "
-        text += (
-            "of the newest records are not in an index file yet, but their units are in the queues"
+        count = sum(run.count for run in later)
+        text = (
+            counted(count, "key of the newest records is", "keys of the newest records are")
+            + " not in an index file yet, but their units are in the queues"
             if again is None
-            else "are in no index file; the next start dispatches the log again from before them"
+            else counted(count, "key is", "keys are")
+            + " in no index file; the next start dispatches the log again from before them"
         )
         report(finding("store.lag", *store.at(later[0].begin), text))
     return keys
@@ -445,8 +448,9 @@ def _findings(store: Store, queue: str, puts: _Puts) -> list[Finding]:
         some = ", ".join(f"{start:,} (offset {offset:,})" for start, offset in puts.repeats[:_SHOWN])
         more = f" and {len(puts.repeats) - _SHOWN:,} more" if len(puts.repeats) > _SHOWN else ""
         text = (
-            f"{len(puts.repeats):,} records of {queue} repeat a logical offset, and get no unit from a broker: "
-            f"physical offset {some}{more}; no consumer gets them"
+            f"{counted(len(puts.repeats), f'record of {queue} repeats', f'records of {queue} repeat')} a logical offset, and "
+            f"{'gets' if len(puts.repeats) == 1 else 'get'} no unit from a broker: physical offset {some}{more}; no consumer gets "
+            f"{'it' if len(puts.repeats) == 1 else 'them'}"
         )
         cure = "none in this store: send these messages again; `rocketspec decode --table commit_log` prints them"
         found.append(

@@ -9,6 +9,7 @@ from typing import Final
 
 from rocket_spec.deviations import Deviation
 from rocket_spec.layout import INDEX_HEADER, PRE_BLANK_SIZE, QUEUE_UNIT
+from rocket_spec.printable import counted
 
 from rocket_columnar.audit.checkpoint_check import LogTimes, check_checkpoint
 from rocket_columnar.audit.file_check import (
@@ -102,7 +103,7 @@ class _Report:
         for (code, file), count in self._counts.items():
             if count > MOST:
                 text, first = (
-                    f"{count - MOST:,} more findings of this kind in this file",
+                    f"{counted(count - MOST, 'more finding', 'more findings')} of this kind in this file",
                     self._first[code, file],
                 )
                 values = first.deviation and replace(first.deviation, count=count - MOST)
@@ -344,7 +345,7 @@ def _whole_folders(
         found[what] += sum(run.length for run in runs)
     addresses = found["unit.address"]
     if addresses and not store.exts:
-        text = f"there are no ext files, and {addresses:,} units point to ext units: consumers that filter by SQL or tags miss messages"
+        text = f"there are no ext files, and {counted(addresses, 'unit points', 'units point')} to ext units: consumers that filter by SQL or tags miss messages"
         report(finding("queue.tags_code", "consumequeue_ext", None, text, clause="CQ-EXT-2"))
     missing = sum(run.count for part in parts for run in part.key_runs)
     keys = sum(part.keys for part in parts)

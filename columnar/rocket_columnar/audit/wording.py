@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from rocket_spec.deviations import Deviation
 from rocket_spec.layout import QUEUE_UNIT
+from rocket_spec.printable import counted
 
 from rocket_columnar.audit.checkpoint_check import CUT_OFF, ENTRIES_CUT_OFF
 from rocket_columnar.audit.file_survey import IndexSurvey
@@ -307,10 +308,11 @@ def say_missing_keys(
     clauses = [_clause_of_missing(store, run, rolls) for run in runs]
     is_one = len({clause for clause, why in zip(clauses, allowed, strict=True) if not why}) == 1
     for run, why, of_run in zip(runs, allowed, clauses, strict=True):
+        are = "is" if run.count == 1 else "are"
         what = (
-            f"{run.count:,} keys of the records at physical offsets {run.begin:,} to {run.end:,} are"
+            f"{counted(run.count, 'key')} of the records at physical offsets {run.begin:,} to {run.end:,} {are}"
             if run.begin != run.end
-            else f"{run.count:,} of the keys of the record at physical offset {run.begin:,} {'is' if run.count == 1 else 'are'}"
+            else f"{run.count:,} of the keys of the record at physical offset {run.begin:,} {are}"
         )
         text = f"{what} not in the index: queries by key do not find them"
         values = Deviation("keys", "no entry", "an entry", run.begin, run.count, why)
@@ -336,8 +338,9 @@ def say_missing_units(
             usual = "LOG-DSP-7" if store.transaction_at(run.phy_offset) else None if known else "CQ-FILE-3"
             file, at = _unit_place(store, topic, queue_id, run.first) or store.at(run.phy_offset)
             text = (
-                f"{run.count:,} units of {topic} queue {queue_id} from logical offset {run.first:,} on are missing; the first record "
-                f"is at physical offset {run.phy_offset:,}: consumers do not get these messages"
+                f"{counted(run.count, 'unit')} of {topic} queue {queue_id} from logical offset {run.first:,} on "
+                f"{'is' if run.count == 1 else 'are'} missing; the first record is at physical offset {run.phy_offset:,}: "
+                "consumers do not get these messages"
             )
             lacking = "queue", "no files", "a unit"
             lacking = (f"unit {run.first}", "none", f"one for {run.phy_offset:,}") if known else lacking
@@ -381,5 +384,6 @@ def say_unreached(store: Store, survey: IndexSurvey) -> Iterator[Finding]:
             "index.missing_key",
             survey.file,
             entry_position(store.geometry, first, "key_hash"),
-            f"{length:,} entries from entry {first:,} on are not found by a query for their own key",
+            f"{counted(length, 'entry', 'entries')} from entry {first:,} on "
+            f"{'is not found by a query for its' if length == 1 else 'are not found by a query for their'} own key",
         )

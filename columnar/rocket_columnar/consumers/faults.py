@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from rocket_spec.errors import MalformedError
+from rocket_spec.printable import counted
 
 from rocket_columnar.config import ConfigFile, LoadedConfig, parse, spelling, table_rows
 from rocket_columnar.consumers.by_offset import real_tags, units
@@ -299,7 +300,7 @@ def _taken_instead(
         "config.unreadable",
         _name(config.main),
         offset,
-        f"{problem}; a start takes {backup.path.name}, last written {when}, with {len(backup.rows or ()):,} rows",
+        f"{problem}; a start takes {backup.path.name}, last written {when}, with {counted(len(backup.rows or ()), 'row')}",
         severity=severity,
         cure="none needed: a start takes the .bak, which may be older; compare its rows with `decode --table`",
     )
@@ -335,7 +336,7 @@ def _consumers(
             yield finding("consumer.offset_below_minimum", file, None, text, severity="note", cure=cure)
             continue
         lost = queue.min_offset - row["offset"]
-        text = f"{_standing(**row)}, and the queue begins at {queue.min_offset:,}: {lost:,} messages expired unread"
+        text = f"{_standing(**row)}, and the queue begins at {queue.min_offset:,}: {counted(lost, 'message')} expired unread"
         yield finding("consumer.offset_below_minimum", file, None, text)
 
 
@@ -365,7 +366,8 @@ def _delays(
             f"{queue.max_offset:,}"
         )
         if waiting:
-            text += f": {waiting:,} messages that are due after the offset was written are never delivered"
+            text += ": " + counted(waiting, "message that is", "messages that are")
+            text += f" due after the offset was written {'is' if waiting == 1 else 'are'} never delivered"
             yield finding("delay.offset_beyond_queue", _name(taken), None, text)
         else:
             none = "none needed: the broker goes on at the queue's end"
@@ -382,9 +384,9 @@ def _topics(store: Store, queues: Mapping[tuple[str, int], QueueView]) -> Iterat
             queue.messages for (name, queue_id), queue in queues.items() if name == topic and queue_id >= read
         )
         if read:
-            text = f"topic {topic} has queues 0 to {number - 1}, and {read} to read in the list of topics: consumers do not get the {messages:,} messages of the others"
+            text = f"topic {topic} has queues 0 to {number - 1}, and {read} to read in the list of topics: consumers do not get the {counted(messages, 'message')} of the others"
         else:
-            text = f"topic {topic} has queues 0 to {number - 1} with {messages:,} messages, and "
+            text = f"topic {topic} has queues 0 to {number - 1} with {counted(messages, 'message')}, and "
             text += "there is no list of topics" if config.taken is None else "is not in the list of topics"
         yield finding(
             "topic.missing",
@@ -400,8 +402,8 @@ def _transactions(seen: Progress, config: LoadedConfig) -> Iterator[Finding]:
     oldest, checks = seen.halves[0], max(half.checks for half in seen.halves)
     read = {row["topic"] for row in config.rows if row["group"] == CHECKER}
     text = (
-        f"{seen.open_halves:,} half messages are neither committed nor rolled back, the oldest for {oldest.topic}, "
-        f"checked {checks} times at most"
+        f"{counted(seen.open_halves, 'half message is', 'half messages are')} neither committed nor rolled back, the oldest for {oldest.topic}, "
+        f"checked {counted(checks, 'time')} at most"
     )
     unread = {HALF, OP} - read
     if unread:

@@ -24,6 +24,7 @@ from rocket_spec.layout import (
     Geometry,
     Layout,
 )
+from rocket_spec.printable import counted
 
 from rocket_columnar.decode import decode
 from rocket_columnar.formats import LONG_MIN, decode_utf8, host_text, is_blank, iso, to_i64
@@ -307,7 +308,7 @@ def _meaning(
         words = [word for bit, word in _FLAGS.items() if value & bit]
         return ", ".join([*words, _TRANSACTIONS[value & 12]])
     if name == "index_count":
-        return f"{max(value - 1, 0):,} entries"
+        return counted(max(value - 1, 0), "entry", "entries")
     if name == "entry":
         return "empty" if value == 0 else f"the chain begins with entry {value:,}"
     if name == "key_hash" and geometry is not None and value >= 0:

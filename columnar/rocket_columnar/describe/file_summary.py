@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import BLANK, CHECKPOINT, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT, Geometry
+from rocket_spec.printable import counted
 
 from rocket_columnar.decode import decode
 from rocket_columnar.formats import ENTRY_DTYPE, is_blank
@@ -340,7 +341,9 @@ def _of_header(header: IndexHeader, geometry: Geometry, entries: _Entries, used:
         )
         yield Oddity("IDX-HDR-3", text)
     if used != header.hash_slot_count:
-        text = f"{used:,} slots are used, the hash slot count is {header.hash_slot_count:,}"
+        text = (
+            f"{counted(used, 'slot is', 'slots are')} used, the hash slot count is {header.hash_slot_count:,}"
+        )
         yield Oddity("IDX-HDR-4", text)
 
 

@@ -128,7 +128,7 @@ def look_at(
     `on_progress` is called with the number of files that were read, and that of all; `known` is of a directory, as for `Store`.
 
     Raises:
-        UsageError: nothing found, or a geometry does not fit.
+        UsageError: nothing found, a geometry does not fit, or a directory such as `config`, whose rows are all there is to know.
         OSError: the directory cannot be read.
     """
     path = store.path or Path() if isinstance(store, Store) else Path(store)
@@ -144,7 +144,7 @@ def _overview(store: Store, path: Path, on_progress: Callable[[int, int], None] 
     whole = store.path is not None and (
         bool(store.commitlog) or any((path / name).exists() for name in _PARTS) or _is_dledger(path)
     )
-    return Overview(
+    seen = Overview(
         path=path,
         kind=_kind(path, store.of("log")),
         clean=store.clean if whole else None,
@@ -159,6 +159,9 @@ def _overview(store: Store, path: Path, on_progress: Callable[[int, int], None] 
         checkpoint=readable(store.checkpoints, lambda some: checkpoint_times(some[0])),
         problems=tuple(problems),
     )
+    if not (whole or log or indexes or seen.queues or seen.ext_files or seen.checkpoint or problems):
+        raise UsageError(f"{path}: a directory with tables; use `rocketspec decode`")
+    return seen
 
 
 class _Readable:

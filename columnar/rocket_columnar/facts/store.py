@@ -550,7 +550,10 @@ def any_store(store: Store | Path | str, **known: Any) -> Store:
         return Store(store, **known)
     except UsageError:
         skipped: list[tuple[str, str]] = []
-        files = find_files(
-            store, commitlog=known.get("commitlog", ()), on_skip=lambda *skip: skipped.append(skip)
-        )
+        try:
+            files = find_files(
+                store, commitlog=known.get("commitlog", ()), on_skip=lambda *skip: skipped.append(skip)
+            )
+        except UsageError as error:
+            raise UsageError(error.problem) from None  # the hint is about a kind, which cannot be given here
         return Store.of_files(files, name=str(store), geometry=known.get("geometry"), skipped=skipped)

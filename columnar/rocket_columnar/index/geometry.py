@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
+from rocket_spec.printable import counted
 
 from rocket_columnar.index.index_file import IndexHeader, read_header
 from rocket_columnar.index.raw_index import (
@@ -104,7 +105,7 @@ def _agreement(seen: Sequence[_Seen], geometry: Geometry, sample: int = SAMPLE) 
 def _guess(
     geometry: Geometry, found: Agreement, how: Literal["given", "inferred", "assumed"], candidates: int
 ) -> GeometryGuess:
-    reason = f"{found.agreed:,} of {found.checked:,} entries agree, in {found.chains:,} chains"
+    reason = f"{found.agreed:,} of {counted(found.checked, 'entry', 'entries')} agree, in {counted(found.chains, 'chain')}"
     return GeometryGuess(geometry, how, candidates, reason, found.checked, found.agreed, found.chains)
 
 

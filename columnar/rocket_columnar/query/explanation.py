@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Final, Literal
 
 from rocket_spec.errors import InvalidError
+from rocket_spec.printable import counted
 
 from rocket_columnar.formats import hash_key, index_key, iso
 from rocket_columnar.index import GeometryGuess, IndexFile, IndexHeader
@@ -23,7 +24,9 @@ from rocket_columnar.query.broker_query import (
 # Explains a query file by file: its steps in each index file, and the hits after the point where it stops.
 
 
-_SHOWN: Final = 1000  # entries with other hashes that are kept of one chain
+_SHOWN: Final = (
+    1000  # entries with other hashes that are kept of one chain, and records that are looked at in the log
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,12 +248,13 @@ def _of_log(store: OpenStore, files: Sequence[FileWalk], topic: str, key: str) -
     if not store.log.files:
         yield "The store has no commit log to search."
         return
-    found = list(islice(find_key(store.log, topic, key), 1000))
+    found = list(islice(find_key(store.log, topic, key), _SHOWN))
     exact = [record for record in found if record.how == "key"]
     for record in exact[:_REASONS_SHOWN]:
         yield f"The commit log holds it at physical offset {record.phy_offset:,}, stored at {iso(record.store_timestamp)}: {_not_indexed(record, files)}."
     if len(exact) > _REASONS_SHOWN:
-        yield f"The commit log holds {len(exact) - _SHOWN:,} more records with it."
+        least = "at least " if len(found) == _SHOWN else ""
+        yield f"The commit log holds {least}{counted(len(exact) - _REASONS_SHOWN, 'more record')} with it."
     if exact:
         return
     yield f"No record of topic {topic} in the commit log has this key."
@@ -262,7 +266,8 @@ def _of_log(store: OpenStore, files: Sequence[FileWalk], topic: str, key: str) -
         {record.topic for record in found if record.how == "other topic" and record.stands_for is None}
     )
     if others:
-        yield f"The key exists under other topics: {', '.join(others[:_SHOWN])}."
+        more = f" and {len(others) - _REASONS_SHOWN:,} more" if len(others) > _REASONS_SHOWN else ""
+        yield f"The key exists under other topics: {', '.join(others[:_REASONS_SHOWN])}{more}."
     parts = [record for record in found if record.how == "part"]
     if parts:
         yield f"The record at physical offset {parts[0].phy_offset:,} has it in KEYS, but keys are separated by one space, not by commas."

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT, Geometry
+from rocket_spec.printable import counted
 
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
@@ -112,22 +113,22 @@ class Outlook:
         """The reason that this is worse; empty if it is not. Without a prediction, it has to be better."""
         if not (self.predicted and other.predicted):
             fewer = self.found < other.found
-            return (
-                ""
-                if fewer
-                else f"an audit has {self.found:,} errors and warnings, and a start is not predicted"
-            )
+            return "" if fewer else f"an audit has {_faults(self.found)}, and a start is not predicted"
         if self.refused is not None and other.refused is None:
             return f"no broker would start: {self.refused}"
         if other.refused is None and self.messages < other.messages:
-            return f"a start would keep {self.messages:,} messages, not {other.messages:,}"
+            return f"a start would keep {counted(self.messages, 'message')}, not {other.messages:,}"
         if other.refused is None and self.log_end < other.log_end:
             return f"a start would end the log at {self.log_end:,}, not at {other.log_end:,}"
         if self.damage > other.damage:
-            return f"an audit has {self.damage:,} errors and warnings of files, not {other.damage:,}"
+            return f"an audit has {_faults(self.damage)} of files, not {other.damage:,}"
         if not other.damage and self.found > other.found:
-            return f"an audit has {self.found:,} errors and warnings, not {other.found:,}"
+            return f"an audit has {_faults(self.found)}, not {other.found:,}"
         return ""
+
+
+def _faults(count: int) -> str:
+    return counted(count, "error or warning", "errors and warnings")
 
 
 def _counts(report: AuditReport) -> tuple[int, int]:

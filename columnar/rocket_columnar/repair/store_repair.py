@@ -253,9 +253,9 @@ def _refuse_running(store: Path) -> None:
 
 @contextmanager
 def _opened(store: Path) -> Iterator[Root]:
-    if not store.is_dir():
-        raise UsageError(f"{store}: not a directory")
-    descriptor = os.open(store, os.O_RDONLY)
+    if store.is_file():
+        raise UsageError(f"{store}: a file; expected the directory of a store")
+    descriptor = os.open(store, os.O_RDONLY | os.O_DIRECTORY)
     try:
         yield Root(store, descriptor)
     finally:

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 from rocket_spec.layout import RECORD
-from rocket_spec.printable import shell_word
+from rocket_spec.printable import counted, shell_word
 
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
@@ -205,18 +205,16 @@ class LogChoices:
                 if not best.resized
                 else ", of which a consumer loses those that follow a lost one in the same pull"
             )
-            return (
-                f"{', '.join(steps)}: the log then holds {best.kept:,} messages{lost}; as they are {as_now}"
-            )
+            return f"{', '.join(steps)}: the log then holds {counted(best.kept, 'message')}{lost}; as they are {as_now}"
         if now.refused is not None:
             return f"nothing that is done to these files lets a broker start ({now.refused})"
         if not self.damaged:
-            return f"leave the store as it is: a start keeps {now.kept:,} messages; {skipped}"
+            return f"leave the store as it is: a start keeps {counted(now.kept, 'message')}; {skipped}"
         if not self.read:
-            return f"leave the files as they are: a start does not read them, and keeps {now.kept:,} messages; {skipped}"
+            return f"leave the files as they are: a start does not read them, and keeps {counted(now.kept, 'message')}; {skipped}"
         return (
             f"leave the files as they are, and decode what is left of them: a start ends the log at physical offset "
-            f"{now.log_end:,} and keeps {now.kept:,} messages, and no more if they are moved away"
+            f"{now.log_end:,} and keeps {counted(now.kept, 'message')}, and no more if they are moved away"
         )
 
 

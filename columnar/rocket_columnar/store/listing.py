@@ -14,6 +14,7 @@ from typing import Final, Literal, cast
 
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import ENTRY, RECORD_MAGICS
+from rocket_spec.printable import counted
 
 from rocket_columnar.formats import parse_int, parse_long
 from rocket_columnar.store.places import (
@@ -413,7 +414,7 @@ def find_files(
             refuse_parent(path)
         none = "file of a store" if is_store(path) else "store"
         what = none if kind is None and place is None else _NAMES[kind or cast("PathFacts", place).kind]
-        others = f" among {len(skipped):,} files" if skipped else ""
+        others = f" among {counted(len(skipped), 'file')}" if skipped else ""
         hint = "" if kind or place or is_store(path) else f"or use {_CHOICES}"
         raise UsageError(f"{path}: contains no {what}{others}", hint=hint)
     for name, reason in skipped:

@@ -11,14 +11,14 @@ from typing import Any, Final, Literal, NamedTuple, cast
 
 from rocket_spec.clauses import clauses
 from rocket_spec.errors import MalformedError
-from rocket_spec.printable import printable
+from rocket_spec.printable import counted, printable
 from rocket_spec.profiles import GROUND
 
 from rocket_conformance.comparison import describe_file
 from rocket_conformance.files import Allowance, image_from_base64
 from rocket_conformance.judging import FAILING, INTERRUPTED, VERDICTS
 from rocket_conformance.protocol import FAMILIES, OPERATIONS
-from rocket_conformance.report.lines import CaseLine, Report, counted, difference_text, operation_of
+from rocket_conformance.report.lines import CaseLine, Report, cases_by_verdict, difference_text, operation_of
 
 _MOST_OPS: Final = 40
 _LONGEST_VALUE: Final = 200
@@ -92,7 +92,7 @@ def describe_operations(document: Mapping[str, Any], *, most: int = _MOST_OPS) -
         fields = " ".join(f"{name}={json_text(value)}" for name, value in op.items() if name != "op")
         lines.append(f"{place:>3} {op['op']} {fields}".rstrip())
     if len(ops) > most:
-        lines.append(f"    and {len(ops) - most} more operations")
+        lines.append(f"    and {counted(len(ops) - most, 'more operation')}")
     return lines
 
 
@@ -155,26 +155,24 @@ def conclusion(report: Report, *, most_named: int = _ALL) -> str:
     applicable = sum(line.verdict != "not_applicable" for line in report.cases)
     share = f"({applicable} of {total} cases applicable{_without_case(report)})"
     if footer is None:
-        return f"cut off: no verdict ({total} cases ran)"
+        return f"cut off: no verdict ({counted(total, 'case')} ran)"
     code = int(footer["exit_code"])
     failed = [line for line in report.cases if line.verdict in FAILING and not line.baselined]
     if code == INTERRUPTED:
-        return f"{footer['cut_short']}: no verdict, {len(failed)} failures so far {share}"
+        return f"{footer['cut_short']}: no verdict, {counted(len(failed), 'failure')} so far {share}"
     if code == 7:
         disputed = sum(line.verdict == "disputed" for line in report.cases)
-        return (
-            f"no verdict: the suite's own error, reference and real jar disagree on {disputed} cases {share}"
-        )
+        return f"no verdict: the suite's own error, reference and real jar disagree on {counted(disputed, 'case')} {share}"
     if code == 1:
         broken = in_order({line.clauses[0] for line in failed})
         listed = (
-            f": {', '.join(broken)}" if len(broken) <= most_named else f" in {_clause_count(len(broken))}"
+            f": {', '.join(broken)}" if len(broken) <= most_named else f" in {counted(len(broken), 'clause')}"
         )
         cut_short = f"; cut short: {footer['cut_short']}" if footer["cut_short"] else ""
         cut_short += f"; {known} aside" if (known := known_text(report)) else ""
         return f"not conformant{release_text(report)}: {len(failed)} of {applicable} cases failed{listed} {share}{cut_short}{_untested(report)}"
     if code == 6:
-        return f"no verdict: the baseline is stale in {len(footer['stale'])} places {share}"
+        return f"no verdict: the baseline is stale in {counted(len(footer['stale']), 'place')} {share}"
     if code == 5:
         return f"no verdict: nothing ran {share}"
     if code == 4:
@@ -193,7 +191,7 @@ def _without_case(report: Report) -> str:
     tested = {line.clauses[0] for line in lines if line.verdict != "not_applicable"}
     untested = in_order({line.clauses[0] for line in lines} - tested)
     listed = f": {', '.join(untested)}" if len(untested) <= _MOST_NAMED else ""
-    return f"; {_clause_count(len(untested))} not tested{listed}" if untested else ""
+    return f"; {counted(len(untested), 'clause')} not tested{listed}" if untested else ""
 
 
 def partial_text(report: Report) -> str:
@@ -242,12 +240,8 @@ def known_text(report: Report) -> str:
     known = [line for line in report.cases if line.verdict in FAILING and line.baselined]
     if not known:
         return ""
-    broken = _clause_count(len({line.clauses[0] for line in known}))
+    broken = counted(len({line.clauses[0] for line in known}), "clause")
     return f"{len(known)} known {'failure' if len(known) == 1 else 'failures'} in {broken}"
-
-
-def _clause_count(count: int) -> str:
-    return f"{count} {'clause' if count == 1 else 'clauses'}"
 
 
 def tone_of(report: Report) -> str:
@@ -313,7 +307,7 @@ def _left_out(report: Report, footer: Mapping[str, Any]) -> str:
 
 def family_table(report: Report) -> tuple[list[str], dict[str, list[str]]]:
     """The verdicts that there are, and the numbers of cases by family of clauses (`IDX-PUT`) and verdict, as text."""
-    counts = dict(sorted(counted(report.cases, lambda clause: clause.rpartition("-")[0]).items()))
+    counts = dict(sorted(cases_by_verdict(report.cases, lambda clause: clause.rpartition("-")[0]).items()))
     shown = [verdict for verdict in VERDICTS if any(verdict in family for family in counts.values())]
     rows = {name: [str(family.get(verdict, "")) for verdict in shown] for name, family in counts.items()}
     return list(map(str, shown)), rows

@@ -124,7 +124,7 @@ def header_line(
     }
 
 
-def counted(
+def cases_by_verdict(
     lines: Iterable[CaseLine], group_of: Callable[[str], str] = lambda clause: clause
 ) -> dict[str, dict[str, int]]:
     """Cases by group and verdict; a case counts for the group of the clause it is named after, by default the clause itself."""
@@ -398,7 +398,7 @@ def footer_line(
     return {
         "type": "footer",
         "counts": counts,
-        "coverage": counted(lines),
+        "coverage": cases_by_verdict(lines),
         "stale": stale,
         "missing": missing,
         "cut_short": cut_short,

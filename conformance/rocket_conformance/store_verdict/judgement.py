@@ -13,6 +13,7 @@ from rocket_spec.clauses import clauses
 from rocket_spec.deviations import Audited, AuditFinding, Deviation, StorePart
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import CHECKPOINT_SIZE
+from rocket_spec.printable import counted
 from rocket_spec.profiles import later_profile
 
 from rocket_conformance.judging import Verdict
@@ -370,14 +371,14 @@ def _lines(judged: StoreVerdict, clause: str, level: str, excuses: Baseline) -> 
     for kind, count in seen.kinds[clause].items():
         name = f"{clause}/store-{kind}"
         places = [place for place in seen.broken[clause] if place.kind == kind]
-        others = f", and {count - 1:,} more places" if count > 1 else ""
+        others = f", and {counted(count - 1, 'more place')}" if count > 1 else ""
         line = CaseLine(
             id=name,
             clauses=(clause,),
             level=level,
             verdict=verdict,
             examples=held + count,
-            detail=f"{places[0]}{others}; held in {held:,} places",
+            detail=f"{places[0]}{others}; held in {counted(held, 'place')}",
             divergence=tuple(_divergence(clause, place) for place in places),
         )
         yield replace(line, baselined=excuses.excuses(line))
@@ -410,7 +411,7 @@ def verdict_lines(judged: StoreVerdict, report: Report) -> list[str]:
         known = ", known" if line.baselined else ""
         clause, kind = line.clauses[0], line.id.partition("/store-")[2]
         found.append(
-            f"broken {clause} ({line.level}{known}): {seen.kinds[clause][kind]:,} places, held in {seen.held[clause]:,}"
+            f"broken {clause} ({line.level}{known}): {counted(seen.kinds[clause][kind], 'place')}, held in {seen.held[clause]:,}"
         )
         places = (place for place in seen.broken[clause] if place.kind == kind)
         found += [f"  {place}" for place in islice(places, _SHOWN)]
@@ -425,7 +426,7 @@ def _conclusion(judged: StoreVerdict, report: Report) -> str:
     broken = [line for line in report.cases if line.verdict == "diverged"]
     rest = len(report.cases) - held - len(broken)
     number = len({line.clauses for line in broken})
-    counts = f"{held} clauses held, {number} broken, {rest} not exercised, by {judged.records:,} records"
+    counts = f"{counted(held, 'clause')} held, {number} broken, {rest} not exercised, by {counted(judged.records, 'record')}"
     if not held and not broken:
         return f"no verdict: the store exercises no clause ({counts})"
     failing = list(dict.fromkeys(line.clauses[0] for line in broken if not line.baselined))

@@ -86,7 +86,7 @@ def test_a_file_whose_backup_alone_is_there(mixed: Path) -> None:
     ("offset", "code", "said"),
     [
         (-1, "consumer.offset_below_minimum", "offset -1, which a broker takes for none"),
-        (69, "consumer.offset_below_minimum", "the queue begins at 70: 1 messages expired unread"),
+        (69, "consumer.offset_below_minimum", "the queue begins at 70: 1 message expired unread"),
         (70, None, ""),
         (110, None, ""),
         (

@@ -109,6 +109,14 @@ def test_a_record_without_an_entry(tmp_path: Path) -> None:
     assert "rolled-back" in third
 
 
+def test_seven_records_without_an_entry(tmp_path: Path) -> None:
+    write_log(tmp_path, *(message(number * SIZE) for number in range(7)), message(7 * SIZE, "z"))
+    write_index(tmp_path, [("T#z", 7 * SIZE, T)])
+    *five, rest = ask(tmp_path).reasons[-6:]
+    assert [f"physical offset {number * SIZE:,}," in text for number, text in enumerate(five)] == [True] * 5
+    assert rest == "The commit log holds 2 more records with it."
+
+
 def test_a_missing_entry_in_the_middle(tmp_path: Path) -> None:
     write_log(tmp_path, *(message(n * SIZE, "k" if n == 1 else "x") for n in range(3)))
     write_index(tmp_path, [("T#x", 0, T), ("T#x", 2 * SIZE, T)])

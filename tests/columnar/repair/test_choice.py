@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> Path:
         (Outlook("a file", 10, 100, 2, 0), "no broker would start: a file"),
         (Outlook(None, 9, 100, 2, 0), "a start would keep 9 messages, not 10"),
         (Outlook(None, 10, 99, 2, 0), "a start would end the log at 99, not at 100"),
-        (Outlook(None, 10, 100, 2, 1), "an audit has 1 errors and warnings of files, not 0"),
+        (Outlook(None, 10, 100, 2, 1), "an audit has 1 error or warning of files, not 0"),
         (Outlook(None, 10, 100, 3, 0), "an audit has 3 errors and warnings, not 2"),
     ],
 )

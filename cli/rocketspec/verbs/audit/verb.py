@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rocket_spec.errors import UsageError
 
 from rocketspec import _options as option
 from rocketspec._settings import StoreOptions, read_settings, warn
@@ -61,7 +60,9 @@ def audit(
     Example: `rocketspec audit ~/store --deep --json`
     """
     level = option.audit_level(quick=quick, deep=deep)
-    _check(level, restart=restart, prometheus=prometheus, report=report, without=bool(without))
+    option.refuse({} if restart else {"--without": without}, "requires --restart")
+    of_audit = {"--quick": quick, "--deep": deep, "--prometheus": prometheus, "--report": report}
+    option.refuse(of_audit if restart else {}, "cannot be combined with --restart")
 
     from rocket_columnar.report import audit as engine
     from rocket_columnar.store import later_line
@@ -98,16 +99,6 @@ def audit(
         say_all(ending)
     if counts["error"] or counts["warning"]:
         raise typer.Exit(option.FINDINGS)
-
-
-def _check(level: str, *, restart: bool, prometheus: Path | None, report: Path | None, without: bool) -> None:
-    """Raises UsageError for options that do not go together."""
-    if without and not restart:
-        raise UsageError("--without requires --restart")
-    others = {"--quick or --deep": level != "default", "--prometheus": prometheus, "--report": report}
-    for name, value in others.items() if restart else ():
-        if value:
-            raise UsageError(f"--restart cannot be combined with {name}")
 
 
 def _restart(settings: StoreOptions, whole: Store, without: Sequence[str], *, as_json: bool) -> None:

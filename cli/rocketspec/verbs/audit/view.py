@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import typer
+from rocket_spec.printable import counted
 
-from rocketspec._options import counted, write_json
+from rocketspec._options import write_json
 from rocketspec._terminal import fitted, one_line, say, say_all
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def show(
     if plan.refused is None and not plan.clean:
         which, without = ("without", "with") if index_safe else ("with", "without")
         say(
-            f"{which} messageIndexSafe: dispatch restarts at {other.dispatch_from:,}, {len(other.lost):,} keys lost "
+            f"{which} messageIndexSafe: dispatch restarts at {other.dispatch_from:,}, {counted(len(other.lost), 'key')} lost "
             f"({without}: {len(plan.lost):,})"
         )
         if len(plan.lost) and not index_safe and not len(other.lost):
@@ -154,8 +155,12 @@ def answer(plan: Restart) -> str:
     if plan.refused is not None:
         return "a broker does not start on this store"
     units = sum(unit.count for unit in plan.lost_units)
-    lost = [(units, "units of queues"), (len(plan.lost), "keys"), (plan.unread, "bytes of the log")]
-    text = ", ".join(f"{count:,} {what}" for count, what in lost if count)
+    lost = [
+        (units, "unit of queues", "units of queues"),
+        (len(plan.lost), "key", "keys"),
+        (plan.unread, "byte of the log", "bytes of the log"),
+    ]
+    text = ", ".join(counted(*one) for one in lost if one[0])
     text = text or ("nothing more" if plan.missing else "nothing")
     if plan.zeros:
         text += f"; pulls fail in {counted(len(plan.zeros), 'queue')}"
@@ -165,7 +170,7 @@ def answer(plan: Restart) -> str:
     if fewer:
         text += f"; the list of topics lacks queues of {counted(fewer, 'topic')}, whose messages cannot be consumed"
     if plan.missing:
-        text += f"; {plan.missing:,} bytes of the log are missing already, and a start does not notice"
+        text += f"; {counted(plan.missing, 'byte of the log is', 'bytes of the log are')} missing already, and a start does not notice"
     if plan.beyond is not None:
         text += f"; then no message is dispatched until the log is longer than {plan.beyond:,} (STORE-14)"
     if not plan.blocked:
@@ -202,11 +207,11 @@ def _show_text(plan: Restart) -> None:
     say_all((*starmap(_unlisted_line, plan.unlisted.items()), *plan.forgotten))
     for unit in plan.lost_units:
         say(
-            f"lost: {unit.count:,} units of {unit.topic} queue {unit.queue_id} from logical offset {unit.first:,}, starting with "
+            f"lost: {counted(unit.count, 'unit')} of {unit.topic} queue {unit.queue_id} from logical offset {unit.first:,}, starting with "
             f"the record at physical offset {unit.phy_offset:,}: {unit.reason}"
         )
     for key in islice(plan.lost, _SHOWN):
         text = f"key {key.key!r}" if key.key is not None else f"the key with hash {key.key_hash}"
         say(f"lost: {text} of {key.topic}, the record at physical offset {key.phy_offset:,}")
     if len(plan.lost) > _SHOWN:
-        say(f"lost: {len(plan.lost) - _SHOWN:,} more keys; --json lists them all")
+        say(f"lost: {counted(len(plan.lost) - _SHOWN, 'more key')}; --json lists them all")

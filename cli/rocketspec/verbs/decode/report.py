@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rocket_spec.errors import FormatError
+from rocket_spec.printable import counted
 
-from rocketspec._options import counted
 from rocketspec._terminal import note, skipped
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rocket_columnar.formats import iso
 from rocket_columnar.store import DELETE_WHEN, RESERVED_HOURS
-from rocket_spec.printable import printable, shell_word
+from rocket_spec.printable import counted, printable, shell_word
 
-from rocketspec._options import counted
 from rocketspec._tables import columns
 from rocketspec._terminal import say, say_all
 
@@ -145,6 +144,8 @@ def _queue_summary(seen: Overview) -> Iterator[str]:
     if not seen.queues:
         if seen.clean is not None:
             yield from _row("queues", "none")
+        elif seen.ext_files:
+            yield from _row("ext files", f"{seen.ext_files:,}; `rocketspec decode` prints their units")
         return
     topics = len({queue.topic for queue in seen.queues})
     files = sum(queue.files for queue in seen.queues)

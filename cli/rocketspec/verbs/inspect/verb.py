@@ -85,22 +85,21 @@ def inspect(
     offset = None if at is None else _parse_offset(at)
     settings = read_settings(path, commitlog, geometry, broker_conf)
     path, given = settings.store, settings.shape
+    of_groups = {"--group": group, "--topic": topic}
     note_release(path, settings.commitlog)
     if path.is_dir():
-        for name, value in {"--at": at, "--kind": kind, "--plot": plot}.items():
-            if value is not None:
-                raise UsageError(f"{path}: is a directory; {name} requires a file")
+        of_file = {"--at": at, "--kind": kind, "--plot": plot}
+        option.refuse(of_file, "requires a file", before=f"{path}: is a directory; ")
+        option.refuse(of_groups if space else {}, "cannot be combined with --space")
         if group is not None or topic is not None:
             _consumers(settings, group, topic, as_json=as_json)
         else:
             (_space if space else _overview)(settings, as_json=as_json)
         return
-    if group is not None or topic is not None:
-        raise UsageError(f"{path}: is a file; --group and --topic require a store")
-    if space:
-        raise UsageError(f"{path}: is a file; --space requires a store")
-    if commitlog:
-        raise UsageError(f"{path}: is a file; --commitlog requires a store")
+    path.stat()  # a missing one is an error of its own
+    of_store = of_groups | {"--space": space, "--commitlog": commitlog}
+    option.refuse(of_store, "requires a store", before=f"{path}: is a file; ")
+    option.refuse({"--plot": plot} if at is not None else {}, "cannot be combined with --at")
     (found,) = find_files(path, kind)
     guess = _geometry(found, given) if found.kind == "index" else None
     if plot is not None:

@@ -114,22 +114,21 @@ def query(
     Example: `rocketspec query ~/store --topic T --key K --body`
     Example: `rocketspec query store --topic T --queue 0 --offset 9`
     """
-    if body and (explain or as_json):
-        raise UsageError(
-            "--body cannot be combined with --explain, or with --json, which has the whole bodies"
-        )
+    alone = {"--explain": explain, "--json": as_json, "--group": group}
+    option.refuse(
+        alone if body else {}, "cannot be combined with --body, which prints bodies and nothing else"
+    )
     place = option.use_zone(time_zone)
     option.be_gentle(gentle=gentle, rate=rate)
     if (queue, at, offset) != (None, None, None):
         searches = {
             "--key": key, "--unique-key": unique_key, "--offset-id": offset_id, "--begin": begin, "--end": end, "--max": max_num,
-            "--exact": exact or None, "--all": every or None, "--scan": scan or None, "--explain": explain or None, "--group": group,
+            "--exact": exact, "--all": every, "--scan": scan, "--explain": explain, "--group": group, "--geometry": geometry,
         }  # fmt: skip
-        other = next((name for name, value in searches.items() if value is not None), None)
-        if other is not None:
-            raise UsageError(
-                f"{other} cannot be combined with --queue, --at and --offset: no message is searched for"
-            )
+        option.refuse(
+            searches, "cannot be combined with --queue, --at and --offset: no message is searched for"
+        )
+        option.refuse({"--body": body} if offset is None else {}, "requires --offset, or a search")
         facts = read_settings(store, commitlog, None, broker_conf).open()
         time = None if at is None else option.read_time(at, "--at", place)
         _in_queue(facts, (topic, queue), (time, offset), body=body, as_json=as_json)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rocket_columnar.formats import iso, make_offset_id, parse_offset_id
 from rocket_columnar.query import keys_of
+from rocket_spec.printable import counted
 
-from rocketspec._options import counted
 from rocketspec._search import client_of, plain
 from rocketspec._settings import listed
 from rocketspec._tables import columns
@@ -116,7 +116,7 @@ def nothing_found(
         return f"nothing found: no message has that ID{f'; it was {told}' if told else ''} (--scan reads the whole log)"
     if asked.scan:
         return "nothing found: no record in the log has that key"
-    what = f"{len(answer.offsets):,} hits without a record" if answer.offsets else "no hit"
+    what = f"{counted(len(answer.offsets), 'hit')} without a record" if answer.offsets else "no hit"
     return f"nothing found: {what} (--explain shows why)"
 
 

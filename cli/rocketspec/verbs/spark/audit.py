@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rocket_spec.errors import UsageError
+from rocket_spec.printable import counted
 
 from rocketspec import _options as option
 from rocketspec._terminal import note, say
@@ -35,8 +35,7 @@ def audit(
     Example: `rocketspec spark audit ~/store --master 'local[4]'`
     """
     level = option.audit_level(quick=quick, deep=deep)
-    if restart and (quick or deep):
-        raise UsageError("--restart cannot be combined with --quick or --deep")
+    option.refuse({"--quick": quick, "--deep": deep} if restart else {}, "cannot be combined with --restart")
     named, failed, options = job.each()
     if fail_fast:
         options["failed"] = None
@@ -61,7 +60,7 @@ def audit(
         counts += print_causes(found, as_json=as_json, most=None, store=store)
     jobs.report_failed(failed, as_json=as_json)
     if not as_json:
-        typer.echo(f"{option.counted(len(audited), 'store')} audited: {summary(counts)}")
+        typer.echo(f"{counted(len(audited), 'store')} audited: {summary(counts)}")
     if failed or counts["error"] or counts["warning"]:
         raise typer.Exit(option.FINDINGS)
 
@@ -80,15 +79,13 @@ def _print_restarts(predicted: dict[str, list[dict[str, Any]]], failed: Failures
         if "running" in whole:
             say(f"{store}: a broker is running ({whole['running']}); nothing is predicted")
             continue
-        lost = [
-            option.counted(whole[f"lost_{name}s"], name) for name in ("unit", "key") if whole[f"lost_{name}s"]
-        ]
+        lost = [counted(whole[f"lost_{name}s"], name) for name in ("unit", "key") if whole[f"lost_{name}s"]]
         told = f"refuses to start: {whole['refused']}" if whole["refused"] else ""
-        changes = f"{option.counted(len(deletions), 'file')} deleted or truncated" if deletions else ""
+        changes = f"{counted(len(deletions), 'file')} deleted or truncated" if deletions else ""
         losses = f"{' and '.join(lost)} lost" if lost else ""
-        fails = f"pulls fail in {option.counted(len(whole['zeros']), 'queue')}" if whole["zeros"] else ""
+        fails = f"pulls fail in {counted(len(whole['zeros']), 'queue')}" if whole["zeros"] else ""
         unlisted = whole["unlisted"]
-        lists = f"the list of topics lacks {option.counted(len(unlisted), 'topic')}" if unlisted else ""
+        lists = f"the list of topics lacks {counted(len(unlisted), 'topic')}" if unlisted else ""
         gap = f"{whole['missing']:,} bytes of the log are missing already" if whole["missing"] else ""
         waits = f"no message is dispatched before {whole['beyond']:,}" if whole["beyond"] else ""
         say(

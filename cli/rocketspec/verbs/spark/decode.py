@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rocket_spec.errors import UsageError
+from rocket_spec.printable import counted
 
 from rocketspec import _options as option
 from rocketspec._tables import columns
@@ -74,8 +75,8 @@ def decode(
     )
     described, settings = job.described()
     if increment is not None:
-        if overwrite or given is not None:
-            raise UsageError("--increment cannot be combined with --overwrite or --geometry")
+        whole = {"--overwrite": overwrite, "--geometry": given}
+        option.refuse(whole, "cannot be combined with --increment")
         if any(store.commitlog for store in described) and len(described) > 1:
             raise UsageError("--increment follows several stores only if each has its log in STORE/commitlog")
         # A glob is given as it is: the stream expands it in each run.
@@ -107,7 +108,7 @@ def decode(
     failed = {store.store: store.reason for store in summary.status if store.status == "failed"}
     jobs.report_failed(failed)
     if summary.nulled:
-        note(f"{option.counted(summary.nulled, 'time')} out of range written as null")
+        note(f"{counted(summary.nulled, 'time')} out of range written as null")
     if as_json:
         option.write_json(asdict(summary))
     else:
@@ -123,16 +124,16 @@ def _show_increment(done: Increment, out: str, *, as_json: bool) -> None:
         option.write_json(asdict(done))
     else:
         for table, count in done.rows.items():
-            say(f"{table}: {option.counted(count, 'row')} appended to {out}/{table}")
+            say(f"{table}: {counted(count, 'row')} appended to {out}/{table}")
     if done.unreadable:
         raise typer.Exit(option.FINDINGS)
 
 
 def _lines(summary: DecodeSummary, out: str) -> Iterator[str]:
     rows = [
-        (table.table, f"{table.rows:,} rows", option.counted(table.parts, "part"), f"{table.size:,} bytes")
+        (table.table, f"{table.rows:,} rows", counted(table.parts, "part"), f"{table.size:,} bytes")
         for table in summary.tables
     ]
     yield from columns(rows, right={1, 2, 3})
-    stores = "" if summary.stores == 1 else f"{option.counted(summary.stores, 'store')}, "
-    yield f"{stores}{option.counted(summary.files, 'file')}, {summary.size:,} bytes decoded to {out}"
+    stores = "" if summary.stores == 1 else f"{counted(summary.stores, 'store')}, "
+    yield f"{stores}{counted(summary.files, 'file')}, {summary.size:,} bytes decoded to {out}"

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from rocket_spec.printable import counted
 
 from rocketspec import _options as option
 from rocketspec._terminal import note, one_line, say
@@ -59,9 +60,9 @@ def query(
         )
     jobs.report_failed(failed)
     if not as_json:
-        where = option.counted(len({store for store, _ in found}), "store")
+        where = counted(len({store for store, _ in found}), "store")
         read = len(named) - len(failed)
-        typer.echo(f"{option.counted(len(found), 'message')} in {where} of {read:,} searched")
+        typer.echo(f"{counted(len(found), 'message')} in {where} of {read:,} searched")
     if not found:
         note(
             "nothing found"
@@ -100,16 +101,16 @@ def digest(
                 {"differ": [pair.one, pair.other], "files": [list(file) for file in pair.files]}
             )
             continue
-        say(f"{pair.one} and {pair.other} differ in {option.counted(len(pair.files), 'file')}:")
+        say(f"{pair.one} and {pair.other} differ in {counted(len(pair.files), 'file')}:")
         for kind, name, one, other in pair.files:
             lacks = "" if one and other else f", which {pair.one if other else pair.other} lacks"
             say(f"  {kind} {name}{lacks}")
     jobs.report_failed(failed)
     if not as_json:
-        typer.echo(f"{option.counted(len(found), 'store')}: {_replicas(len(pairs))}")
+        typer.echo(f"{counted(len(found), 'store')}: {_replicas(len(pairs))}")
     if pairs or failed:
         raise typer.Exit(option.FINDINGS)
 
 
 def _replicas(count: int) -> str:
-    return f"{option.counted(count, 'replica')} that {'differs' if count == 1 else 'differ'}"
+    return f"{counted(count, 'replica')} that {'differs' if count == 1 else 'differ'}"
