@@ -12,7 +12,7 @@ from rocket_spec.errors import FormatError, UsageError, error_line
 
 from rocketspec._extras import missing_extra
 from rocketspec._options import INTERRUPTED, UNREADABLE, USAGE
-from rocketspec._terminal import note, replace_unencodable
+from rocketspec._terminal import counted_skips, note, replace_unencodable
 from rocketspec.verbs import is_verb, register_all, register_one
 
 _HELP: Final = """Format specification and conformance suite for the store files of Apache RocketMQ 4.9.3.
@@ -66,7 +66,8 @@ def run_command(arguments: list[str]) -> int:
     """Runs a verb, and returns its exit code. Bad input prints one line on stderr; a closed pipe ends it silently."""
     replace_unencodable()
     try:
-        status = _app(arguments)(arguments, standalone_mode=False) or 0
+        with counted_skips():
+            status = _app(arguments)(arguments, standalone_mode=False) or 0
         sys.stdout.flush()
     except typer.TyperException as error:
         line = usage_line(error)

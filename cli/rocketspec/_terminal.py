@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from threading import Timer
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TextIO, cast
 
-from rocket_spec.printable import printable
+from rocket_spec.printable import counted, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -23,7 +23,10 @@ PATIENCE = 1.0  # seconds of work before its progress is shown
 _WORD: Final = re.compile(r" *(?:`[^`]*`[^ ]*|[^ ]+)")  # a command in backquotes is one
 _GAP: Final = re.compile("^ +|  +")  # before a line's text, or between its columns
 
+_MOST_SKIPS: Final = 10  # notes
+
 _bars: list[Progress] = []  # the one that is shown, if any
+_skips: list[str] = []  # files that the verb left out
 
 
 class ProgressStep(Protocol):
@@ -80,8 +83,21 @@ def note(text: str) -> None:
 
 
 def skipped(name: str, reason: str) -> None:
-    """Notes a file that is left out."""
-    note(f"{name}: skipped, {reason}")
+    """Notes a file that is left out, of many only the first ones."""
+    _skips.append(name)
+    if len(_skips) <= _MOST_SKIPS:
+        note(f"{name}: skipped, {reason}")
+
+
+@contextmanager
+def counted_skips() -> Iterator[None]:
+    """Ends with the number of files that were left out and not noted."""
+    _skips.clear()
+    try:
+        yield
+    finally:
+        if len(_skips) > _MOST_SKIPS:
+            note(f"{counted(len(_skips) - _MOST_SKIPS, 'more file')} skipped")
 
 
 def shown_json(text: str) -> str:

@@ -194,6 +194,16 @@ def test_a_folder_of_a_repair_with_its_journal_alone_is_removed(run: Run, store:
     assert not folder.exists()
 
 
+def test_a_queue_whose_name_is_not_utf_8_is_stated_as_left(run: Run, tmp_path: Path) -> None:
+    store = open_store("mixed", tmp_path)
+    shutil.copytree(
+        store / "consumequeue/AaTopic", os.fsdecode(os.fsencode(store / "consumequeue") + b"/Aa\xff")
+    )
+    done = run(store, "--plan")
+    assert done.code == 1
+    assert "not cured by a repair: queue.wrong_target consumequeue/Aa\\xff/0/" in done.out
+
+
 def test_a_thousand_folders_inside_one_another_are_one_line(run: Run, store: Path) -> None:
     first = path = plant(store, journal(), done=True) / "new" / "d"
     for _ in range(1100):

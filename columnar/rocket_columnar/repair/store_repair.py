@@ -170,8 +170,11 @@ def _outlook(target: Target, store: Store, report: AuditReport) -> Outlook:
 def _prepared(target: Target, survey: _Survey, new: Path) -> RepairPlan:
     """Builds all new files in a folder."""
     store, left = target.store, list(survey.left)
-    names = {root.file for root in survey.roots if is_aside(root)}
-    moved = sorted(name for name in names if (store / name).exists())
+    aside = [root for root in survey.roots if is_aside(root)]
+    left += [
+        root for root in aside if not (store / root.file).exists()
+    ]  # a name that is not UTF-8 is another there
+    moved = sorted({root.file for root in aside} - {root.file for root in left})
     try:
         files = rebuilt(target, survey.roots, moved, new)
         configured = _configured(target, survey.roots, new, left)

@@ -77,6 +77,8 @@ def _lines(seen: Overview) -> Iterator[str]:
         yield from _queue_table(seen.queues, by_topic=several)
     for file, reason in seen.problems[:_PROBLEMS]:
         yield f"not read: {file}: {reason}"
+    if len(seen.problems) > _PROBLEMS:
+        yield f"not read: {counted(len(seen.problems) - _PROBLEMS, 'more file')}"
 
 
 def _state(seen: Overview) -> str:
@@ -204,7 +206,7 @@ def _problems(findings: Sequence[Finding], audit: str, *, whole: bool) -> Iterat
     serious = [finding for finding in findings if finding.severity != "note"]
     checked = "quick check of names, sizes, headers and the checkpoint"
     if serious:
-        yield f"{checked}: {counted(len(serious), 'problem')}; `{audit}` explains them"
+        yield f"{checked}: {counted(len(serious), 'problem')}; `{audit}` explains {'it' if len(serious) == 1 else 'them'}"
     else:
         yield f"{checked}: {'nothing wrong' if whole else 'nothing wrong in the files that were read'}"
     for finding in serious[:_PROBLEMS]:
