@@ -10,13 +10,21 @@ from rocket_spec.errors import UsageError
 from store_bytes import BEGIN, Entry, blank, checkpoint, index_file, put, record, unit
 
 ENTRIES = [Entry(number * 37, 100 * number, number) for number in range(1, 9)]
-FIRST, SECOND = "a/index/20260101000000000", "b/index/20260101000000001"
+INDEX = "index/20260101000000000"
+LOG = f"commitlog/{0:020}"
 
 
 def changed(data: bytes, at: int, value: int = 0x01) -> bytes:
     copy = bytearray(data)
     copy[at] ^= value
     return bytes(copy)
+
+
+def differences(
+    folder: Path, name: str, one: bytes, other: bytes, other_name: str = ""
+) -> list[FieldDifference]:
+    """Of two files, by default of one name in folders `a` and `b`."""
+    return list(diff(put(folder, f"a/{name}", one), put(folder, f"b/{other_name or name}", other)))
 
 
 @pytest.mark.parametrize(
@@ -35,17 +43,12 @@ def changed(data: bytes, at: int, value: int = 0x01) -> bytes:
 )
 def test_index_fields(tmp_path: Path, at: int, expected: tuple[Any, ...]) -> None:
     data = index_file(16, 64, ENTRIES)
-    pair = put(tmp_path, FIRST, data), put(tmp_path, SECOND, changed(data, at))
-    (found,) = diff(*pair)
-    assert found == FieldDifference(*expected)
+    other = "index/20260101000000001"
+    assert differences(tmp_path, INDEX, data, changed(data, at), other) == [FieldDifference(*expected)]
 
 
 def test_entries_of_one_file_only(tmp_path: Path) -> None:
-    pair = (
-        put(tmp_path, FIRST, index_file(16, 64, ENTRIES)),
-        put(tmp_path, SECOND, index_file(16, 64, ENTRIES[:7])),
-    )
-    found = list(diff(*pair))
+    found = differences(tmp_path, INDEX, index_file(16, 64, ENTRIES), index_file(16, 64, ENTRIES[:7]))
     assert [difference.field for difference in found if difference.part == "header"] == [
         "end_timestamp",
         "end_phy_offset",
@@ -59,23 +62,17 @@ def test_entries_of_one_file_only(tmp_path: Path) -> None:
 
 def test_units(tmp_path: Path) -> None:
     data = (unit(0, 100, 5) + unit(100, 90, 6)).ljust(100, b"\0")
-    pair = (
-        put(tmp_path, f"a/consumequeue/T/0/{200:020}", data),
-        put(tmp_path, f"b/consumequeue/U/1/{200:020}", changed(data, 39)),
-    )
-    assert list(diff(*pair)) == [FieldDifference("unit", 11, "tags_code", 32, 6, 7)]
+    names = (f"consumequeue/{queue}/{200:020}" for queue in ("T/0", "U/1"))
+    found = differences(tmp_path, next(names), data, changed(data, 39), next(names))
+    assert found == [FieldDifference("unit", 11, "tags_code", 32, 6, 7)]
 
 
 def test_records(tmp_path: Path) -> None:
     records = record(0) + record(len(record(0)))
     data = records + blank(512 - len(records))
-    pair = (
-        put(tmp_path, f"a/commitlog/{0:020}", data),
-        put(tmp_path, f"b/commitlog/{0:020}", changed(data, len(record(0)) + 15)),
-    )
-    assert list(diff(*pair)) == [
-        FieldDifference("record", len(record(0)), "queue_id", len(record(0)) + 12, 0, 1 << 0)
-    ]
+    start = len(record(0))
+    expected = FieldDifference("record", start, "queue_id", start + 12, 0, 1 << 0)
+    assert differences(tmp_path, LOG, data, changed(data, start + 15)) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -98,16 +95,9 @@ def test_fields_of_a_record_that_have_no_fixed_place(tmp_path: Path, field: str,
     six = bytes(15) + b"\x01"
     second = record(start, sys_flag=16, born=six, properties=b"KEYS\x01k\x02", body=b"body")
     data = (first + second).ljust(512, b"\0")
-    last = (
-        start
-        + at
-        + (0 if field in ("born_host", "store_host", "body", "topic") else 5 if field == "properties" else 3)
-    )
-    pair = (
-        put(tmp_path, f"a/commitlog/{0:020}", data),
-        put(tmp_path, f"b/commitlog/{0:020}", changed(data, last)),
-    )
-    (found,) = diff(*pair)
+    within = {"properties": 5} | dict.fromkeys(("born_host", "store_host", "body", "topic"), 0)
+    last = start + at + within.get(field, 3)
+    (found,) = differences(tmp_path, LOG, data, changed(data, last))
     assert (found.part, found.number, found.field, found.offset) == ("record", start, field, start + at)
 
 
@@ -119,22 +109,15 @@ def test_a_topic_of_128_bytes_has_two_bytes_for_its_length(tmp_path: Path) -> No
             made = (len(made) + 1).to_bytes(4) + bytes.fromhex("daa320ab") + made[8:92] + b"\0" + made[92:]
         at = 88 + 4 + width + length + 2
         data = made.ljust(512, b"\0")
-        pair = (
-            put(tmp_path, f"{length}/a/commitlog/{0:020}", data),
-            put(tmp_path, f"{length}/b/commitlog/{0:020}", changed(data, at + 5)),
-        )
-        (found,) = diff(*pair)
+        (found,) = differences(tmp_path / str(length), LOG, data, changed(data, at + 5))
         assert (found.field, found.offset) == ("properties", at)
 
 
 def test_ext_units(tmp_path: Path) -> None:
     ext = struct.pack(">hqqh", 22, 7, 8, 2) + b"\xab\xcd"
     data = (ext + ext).ljust(60, b"\0")
-    name = f"consumequeue_ext/T/0/{120:020}"
-    pair = put(tmp_path, f"a/{name}", data), put(tmp_path, f"b/{name}", changed(data, 22 + 17))
-    assert list(diff(*pair)) == [
-        FieldDifference("unit", -(1 << 63) + 120 + 22, "store_timestamp", 22 + 10, 8, 9)
-    ]
+    found = differences(tmp_path, f"consumequeue_ext/T/0/{120:020}", data, changed(data, 22 + 17))
+    assert found == [FieldDifference("unit", -(1 << 63) + 120 + 22, "store_timestamp", 22 + 10, 8, 9)]
 
 
 @pytest.mark.parametrize("damaged", [0, 1])
@@ -143,12 +126,10 @@ def test_a_count_beyond_the_file_is_a_difference(tmp_path: Path, damaged: int) -
     data = index_file(16, 64, ENTRIES)
     both = [data, data]
     both[damaged] = changed(data, 36, 0x40)
-    found = list(diff(put(tmp_path, FIRST, both[0]), put(tmp_path, SECOND, both[1])))
-    assert found[0].field == "index_count"
-    assert found[0].offset == 36
-    assert {difference.part for difference in found[1:]} == {
-        "entry"
-    }  # those of zeros, which only the greater count takes in
+    found = differences(tmp_path, INDEX, both[0], both[1])
+    assert (found[0].field, found[0].offset) == ("index_count", 36)
+    # those of zeros, which only the greater count takes in
+    assert {difference.part for difference in found[1:]} == {"entry"}
 
 
 def test_checkpoints_and_sizes(tmp_path: Path) -> None:

@@ -48,42 +48,41 @@ def magics(size: int) -> bytes:
     return MAGIC * (size // 4)
 
 
+def records(size: int, change: Callable[[bytearray, int, int], None]) -> bytes:
+    """Records one after the other, of each of which its bytes, position and number are given to be changed."""
+    data = b""
+    while len(data) < size:
+        raw = bytearray(record(len(data), body=b"x"))
+        change(raw, len(data), len(data) // len(raw))
+        data += raw
+    return data
+
+
 def claims_of_one_byte_more(size: int) -> bytes:
     """Records that are sound but for a total size that is one too great."""
-    data = b""
-    parts = []
-    position = 0
-    while position < size:
-        raw = bytearray(record(position, body=b"x"))
+
+    def claim(raw: bytearray, _position: int, _number: int) -> None:
         raw[:4] = struct.pack(">i", len(raw) + 1)
-        parts.append(bytes(raw))
-        position += len(raw)
-    return data.join(parts)
+
+    return records(size, claim)
 
 
 def claims_to_the_end(size: int) -> bytes:
     """Records that each claim to reach the end of the file."""
-    parts = []
-    position = 0
-    while position < size:
-        raw = bytearray(record(position, body=b"x"))
+
+    def claim(raw: bytearray, position: int, _number: int) -> None:
         raw[:4] = struct.pack(">i", size + 200 - position)
-        parts.append(bytes(raw))
-        position += len(raw)
-    return b"".join(parts).ljust(size + 200, b"\1")
+
+    return records(size, claim).ljust(size + 200, b"\1")
 
 
 def every_other_one(size: int) -> bytes:
     """A sound record, a broken one, a sound one."""
-    parts = []
-    position = number = 0
-    while position < size:
-        raw = bytearray(record(position, body=b"x"))
+
+    def break_odd(raw: bytearray, _position: int, number: int) -> None:
         raw[4] ^= number & 1
-        parts.append(bytes(raw))
-        position += len(raw)
-        number += 1
-    return b"".join(parts)
+
+    return records(size, break_odd)
 
 
 def erased_storage(size: int) -> bytes:
