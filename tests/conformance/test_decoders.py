@@ -54,7 +54,7 @@ class Decoder:
 
 
 def verdicts(text: str, *, examples: int) -> dict[str, set[str]]:
-    options = Options(select=["LOG-*", "UTF8-*"], examples=examples, shrink_seconds=0, replays=False)
+    options = Options(select=["LOG-*", "UTF8-*"], examples=examples, shrink_seconds=0, explained=False)
     with open_handler(Decoder(text)) as transport:
         report = run(transport, options)
     found: dict[str, set[str]] = {}

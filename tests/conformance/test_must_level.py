@@ -24,7 +24,7 @@ ONE_A_MODULE = {item.module: item for item in OBSERVED}.values()
 
 def failing_at_must(mutant: Mutant, *, examples: int) -> list[str]:
     with mutant.open() as transport:
-        report = run(transport, Options(level="must", examples=examples, shrink_seconds=0, replays=False))
+        report = run(transport, Options(level="must", examples=examples, shrink_seconds=0, explained=False))
     assert Counter(line.verdict for line in report.cases)["pass"] > 500
     return [line.id for line in report.cases if line.verdict not in {"pass", "not_applicable"}]
 

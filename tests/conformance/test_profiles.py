@@ -35,7 +35,7 @@ def name(found: ReleaseDifference) -> str:
 def failing(rules: Rules, required: Profile, *select: str) -> set[str]:
     """The cases in which the reference with some rules differs from what a profile requires."""
     with open_handler(ReferenceAdapter(rules=rules)) as opened:
-        options = Options(select=select, examples=20, shrink_seconds=0.0, replays=False, profile=required)
+        options = Options(select=select, examples=20, shrink_seconds=0.0, explained=False, profile=required)
         report = run(opened, options)
     return {line.id for line in report.cases if line.verdict == "diverged"}
 
@@ -205,7 +205,7 @@ def test_a_store_without_the_entries_of_tags_does_not_conform_to_5_5_0(tmp_path:
 )
 def test_a_release_does_what_its_profile_says(version: str) -> None:
     with open_jar(version, case_timeout=30.0) as opened:
-        options = Options(examples=5, shrink_seconds=0.0, replays=False, profile=profile(version))
+        options = Options(examples=5, shrink_seconds=0.0, explained=False, profile=profile(version))
         report = run(opened, options)
     assert {
         line.id: line.detail for line in report.cases if line.verdict not in {"pass", "not_applicable"}

@@ -111,7 +111,7 @@ def test_a_panic_of_the_implementation_is_rejected(
 def test_it_passes_every_case_of_its_operations(command: list[str]) -> None:
     """With a list of each property; what is recorded of the real jar is among the cases."""
     with open_command(command, case_timeout=60.0) as transport:
-        report = run(transport, Options(examples=1, shrink_seconds=0, replays=False))
+        report = run(transport, Options(examples=1, shrink_seconds=0, explained=False))
     counts = Counter(line.verdict for line in report.cases)
     assert counts.keys() == {"pass", "not_applicable"}
     assert counts["pass"] > 600

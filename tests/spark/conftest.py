@@ -1,7 +1,5 @@
 """One Spark session for all tests here, and a small store packed by hand."""
 
-import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +9,7 @@ from in_process import InProcess
 from java_programs import SHORT_LIVED
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
+from spark_servers import quick_python
 from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, put, record, unit
 from verb_run import Run, runner
 
@@ -19,12 +18,6 @@ from verb_run import Run, runner
 def spark(java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session on two cores with every source registered; starting it takes seconds."""
     from rocket_spark import open_session, register
-
-    # Spark puts its own pyspark.zip on the path of its Python workers, of which each reading of a source starts two or three,
-    # and Python compiles what it imports from a zip each time. The same modules lie beside it, compiled.
-    python = tmp_path_factory.mktemp("python") / "python"
-    python.write_text(f'#!/bin/sh\nPYTHONPATH= exec {shlex.quote(sys.executable)} "$@"\n')
-    python.chmod(0o755)
 
     # A few rows each: compiled stages and many partitions cost more than they save, and so does a thorough JIT.
     small = {
@@ -35,7 +28,7 @@ def spark(java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA_TOOL_OPTIONS", SHORT_LIVED)
         session = open_session("local[2]", app_name="rocketspec tests", conf=small)
-    session.sparkContext.pythonExec = str(python)
+    session.sparkContext.pythonExec = quick_python(tmp_path_factory.mktemp("python"))
     register(session)
     yield session
     session.stop()

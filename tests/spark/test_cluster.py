@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from java_programs import SHORT_LIVED
 from rocket_columnar.rebuild import rebuild
 from rocket_golden import open_store
 from rocket_spark import SparkUnavailableError, open_session
-from spark_servers import Cluster, cluster, connect_server
+from spark_servers import Cluster, cluster, connect_server, quick_python
 from table_rows import engine_rows, part_rows, same
 
 pytestmark = pytest.mark.spark
@@ -48,6 +49,7 @@ def ran(java: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
+            env={**os.environ, "JAVA_TOOL_OPTIONS": SHORT_LIVED, "PYSPARK_PYTHON": quick_python(directory)},
         ) as driver,
     ):
         try:

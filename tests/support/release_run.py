@@ -179,7 +179,7 @@ def _offsets(store: Path) -> list[int]:
 def measure(version: str) -> dict[str, Any]:
     """The row of one release."""
     with open_jar(version, case_timeout=30.0) as opened:
-        options = Options(examples=EXAMPLES, shrink_seconds=0.0, replays=False, profile=profile(version))
+        options = Options(examples=EXAMPLES, shrink_seconds=0.0, explained=False, profile=profile(version))
         cases = run(opened, options).cases
     ran = [line for line in cases if line.verdict != "not_applicable"]
     differ = sorted(line.id for line in ran if line.verdict != "pass")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from java_programs import SHORT_LIVED
 from pyspark.sql import SparkSession
 from rocket_spark.reading import Offsets
 from rocket_spark.sources import SOURCES
@@ -83,7 +84,9 @@ def killed_increment(stores: str, out: Path, checkpoint: Path) -> None:
     before = planned()
     with (
         (out.parent / "stderr").open("w+") as log,
-        subprocess.Popen(words, start_new_session=True, stderr=log) as run,
+        subprocess.Popen(
+            words, start_new_session=True, stderr=log, env={**os.environ, "JAVA_TOOL_OPTIONS": SHORT_LIVED}
+        ) as run,
     ):
         until = time.monotonic() + _PATIENCE
         while planned() == before:

@@ -52,7 +52,7 @@ class Options:
         command: the adapter's command, for the report.
         scratch: the folder to make temporary folders in; None for the fastest there is.
         profile: of the release that is aimed at.
-        replays: whether replay files are made of what fails; they take longest where files are large.
+        explained: whether causes are looked for in what fails, and replay files are made; without it there are verdicts alone.
     """
 
     select: Sequence[str] = ()
@@ -66,7 +66,7 @@ class Options:
     shrink_seconds: float = 30.0
     command: Sequence[str] = ()
     scratch: Path | None = None
-    replays: bool = True
+    explained: bool = True
     profile: Profile = field(default_factory=Profile)
 
     @property

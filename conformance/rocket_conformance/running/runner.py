@@ -117,7 +117,8 @@ class Concluder:
         self.unexamined = [
             state.id for state in failures if not can_be_run(state.shown.case, state.shown.expected)
         ]
-        self.causes = self._causes(failures, passed) if failures and self._most_runs else []
+        explained = failures and self._most_runs and self._options.explained
+        self.causes = self._causes(failures, passed) if explained else []
         for state in states:
             yield self._failed_line(state)
 
@@ -179,7 +180,7 @@ class Concluder:
             for item in trial.found:
                 texts = hashed_texts(item, trial.case.ops)
                 divergence.append(item.to_json(state.clause) | ({"texts": texts} if texts else {}))
-            if self._options.replays:
+            if self._options.explained:
                 document = replay_of(trial, divergence)
         replay = None if document is None else f"replay/{replay_name(state.id)}"
         return self._line(state, divergence, replay), document
