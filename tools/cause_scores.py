@@ -41,25 +41,16 @@ _CHUNK: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Claims of a report about an implementation with planted misreadings.
-
-    Attributes:
-        shown: those of them that more than one failing case needs.
-        first: the clause of the first cause; empty without any.
-        named: all misreadings that a cause names, those aside that are possible causes alone.
-        others: the number of such causes of whose misreadings none is planted.
-        failing: the number of cases that fail.
-        claimed: the number of those that a cause claims.
-        false: claimed cases that still fail when the misreadings that the cause names are mended.
-    """
+    """Claims of a report about an implementation with planted misreadings."""
 
     planted: tuple[str, ...]
-    shown: frozenset[str]
-    first: str
-    named: frozenset[str]
-    others: int
-    failing: int
-    claimed: int
+    shown: frozenset[str]  # those of them that more than one failing case needs
+    first: str  # the clause of the first cause; empty without any
+    named: frozenset[str]  # all misreadings that a cause names, those aside that are possible causes alone
+    others: int  # the number of such causes of whose misreadings none is planted
+    failing: int  # the number of cases that fail
+    claimed: int  # the number of those that a cause claims
+    # claimed cases that still fail when the misreadings that the cause names are mended
     false: tuple[str, ...]
 
     @property

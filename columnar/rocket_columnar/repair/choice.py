@@ -35,20 +35,16 @@ _COMPARED: Final = ("consumer.", "delay.", "topic.", "transaction.")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A store to repair, and what its files look like; as for `audit`.
-
-    Attributes:
-        offsets: a `consumerOffset.json` of a replica, for offsets of groups that are beyond their queues.
-        to_end: set all offsets beyond their queues to the ends of these.
-    """
+    """A store to repair, and what its files look like; as for `audit`."""
 
     store: Path
     commitlog: tuple[Path, ...] = ()
     geometry: Geometry | None = None
     conf: BrokerConf | None = None
     release: str | None = None
+    # a `consumerOffset.json` of a replica, for offsets of groups that are beyond their queues
     offsets: Path | None = None
-    to_end: bool = False
+    to_end: bool = False  # set all offsets beyond their queues to the ends of these
 
     def look(self) -> Store:
         """The store as it is now."""
@@ -67,22 +63,16 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The messages that a start would keep, and the findings of an audit.
+    """The messages that a start would keep, and the findings of an audit."""
 
-    Attributes:
-        refused: why no broker would start, or None.
-        messages: those that a queue points to and whose log files are there after the start; 0 if it is refused.
-        log_end: physical offset at which the log ends after it.
-        found: number of errors and warnings.
-        damage: of them, those of its files; what queues are compared with, topics and offsets, is only found once these are whole.
-        predicted: whether a start is predicted, which is not known of every store of 5.x; else only `found` counts.
-    """
-
-    refused: str | None
+    refused: str | None  # why no broker would start, or None
+    # those that a queue points to and whose log files are there after the start; 0 if it is refused
     messages: int
-    log_end: int
-    found: int
+    log_end: int  # physical offset at which the log ends after it
+    found: int  # number of errors and warnings
+    # of them, those of its files; what queues are compared with, topics and offsets, is only found once these are whole
     damage: int
+    # whether a start is predicted, which is not known of every store of 5.x; else only `found` counts
     predicted: bool = True
 
     @classmethod

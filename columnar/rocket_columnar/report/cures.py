@@ -51,19 +51,12 @@ def chained(commands: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """Commands for one store.
+    """Commands for one store."""
 
-    Attributes:
-        store: the directory of the store, or its address.
-        options: those that `rebuild`, `decode` and `audit` need for this store.
-        conf: the broker's configuration file; None if it is not known.
-        stamp: the end of the names of folders that commands make.
-    """
-
-    store: str
-    options: tuple[str, ...] = ()
-    conf: str | None = None
-    stamp: str = field(default="", compare=False)
+    store: str  # the directory of the store, or its address
+    options: tuple[str, ...] = ()  # those that `rebuild`, `decode` and `audit` need for this store
+    conf: str | None = None  # the broker's configuration file; None if it is not known
+    stamp: str = field(default="", compare=False)  # the end of the names of folders that commands make
 
     @classmethod
     def of(cls, store: Path | str, options: Sequence[str] = (), conf: Path | str | None = None) -> Shell:
@@ -103,41 +96,26 @@ class Shell:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One way to treat the damaged files, and the messages that a start then keeps.
+    """One way to treat the damaged files, and the messages that a start then keeps."""
 
-    Attributes:
-        resized: files that get their usual length, with it; bytes that are added are zeros.
-        kept: messages that the log still holds after the start; 0 if it is refused.
-        refused: why no broker would start, or None.
-        walk_from: physical offset from which the start reads the log.
-        log_end: physical offset at which the log ends after it.
-    """
-
+    # files that get their usual length, with it; bytes that are added are zeros
     resized: tuple[tuple[str, int], ...]
     moved: tuple[str, ...]
-    kept: int
-    refused: str | None
-    walk_from: int
-    log_end: int
+    kept: int  # messages that the log still holds after the start; 0 if it is refused
+    refused: str | None  # why no broker would start, or None
+    walk_from: int  # physical offset from which the start reads the log
+    log_end: int  # physical offset at which the log ends after it
 
 
 @dataclass(frozen=True, slots=True)
 class LogChoices:
-    """All choices for the damaged files of one store.
+    """All choices for the damaged files of one store."""
 
-    Attributes:
-        as_it_is: nothing is done.
-        best: the choice after which a start keeps the most messages.
-        damaged: whether any of the files is damaged, and not only missing.
-        read: whether a start reads any of the damaged files as they are.
-        only_end: whether nothing but the log's end is damaged, missing or moved away.
-    """
-
-    as_it_is: Choice
-    best: Choice
-    damaged: bool
-    read: bool
-    only_end: bool
+    as_it_is: Choice  # nothing is done
+    best: Choice  # the choice after which a start keeps the most messages
+    damaged: bool  # whether any of the files is damaged, and not only missing
+    read: bool  # whether a start reads any of the damaged files as they are
+    only_end: bool  # whether nothing but the log's end is damaged, missing or moved away
 
     @classmethod
     def of(cls, store: Store, found: Sequence[Finding]) -> LogChoices:
