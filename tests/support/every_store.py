@@ -40,17 +40,11 @@ _DRAWN: Final = 150
 
 
 class Left(NamedTuple):
-    """What the reference's start leaves of a plain store.
+    """What the reference's start leaves of a plain store."""
 
-    Attributes:
-        starts: whether it comes to an end.
-        entries: physical offset and key hash of each index entry.
-        units: topic, queue and physical offset of each unit.
-    """
-
-    starts: bool
-    entries: frozenset[tuple[int, int]] = frozenset()
-    units: frozenset[tuple[str, int, int]] = frozenset()
+    starts: bool  # whether it comes to an end
+    entries: frozenset[tuple[int, int]] = frozenset()  # physical offset and key hash of each index entry
+    units: frozenset[tuple[str, int, int]] = frozenset()  # topic, queue and physical offset of each unit
 
 
 class Mended(NamedTuple):
@@ -70,16 +64,11 @@ class Mended(NamedTuple):
 
 @dataclass(frozen=True)
 class StoreKind:
-    """A kind of store.
+    """A kind of store."""
 
-    Attributes:
-        name: unique.
-        base: the golden store that it was made of; empty for one of 5.x.
-        make: makes one in a new folder, and returns its directory, beside which may be a `broker.conf`.
-    """
-
-    name: str
-    base: str
+    name: str  # unique
+    base: str  # the golden store that it was made of; empty for one of 5.x
+    # makes one in a new folder, and returns its directory, beside which may be a `broker.conf`
     make: Callable[[Path], Path]
 
 

@@ -205,20 +205,14 @@ def _with_number(draw: DrawFn, data: bytes, place: int, width: int) -> bytes:
 
 
 class Damage(NamedTuple):
-    """One change to one file of a store.
+    """One change to one file of a store."""
 
-    Attributes:
-        action: "write" bytes at a place, "truncate" to a length (longer files end in a hole), "put" the whole content, "delete",
-            "fifo" for a FIFO in its place, "copy" the file that `data` names over it, or "rename" it to `data`.
-        file: relative to the store.
-        at: byte, or the new length.
-        data: hexadecimal, or a name.
-    """
-
+    # "write" bytes at a place, "truncate" to a length (longer files end in a hole), "put" the whole content, "delete", "fifo" for
+    # a FIFO in its place, "copy" the file that `data` names over it, or "rename" it to `data`
     action: str
-    file: str
-    at: int = 0
-    data: str = ""
+    file: str  # relative to the store
+    at: int = 0  # byte, or the new length
+    data: str = ""  # hexadecimal, or a name
 
 
 class Damaged(NamedTuple):
@@ -229,17 +223,12 @@ class Damaged(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A function that takes what comes from elsewhere.
+    """A function that takes what comes from elsewhere."""
 
-    Attributes:
-        inputs: what it is given.
-        run: takes an input, and a folder of its own; AssertionError if two ways to answer differ.
-        errors: documented errors.
-    """
-
-    inputs: SearchStrategy[Any]
+    inputs: SearchStrategy[Any]  # what it is given
+    # takes an input, and a folder of its own; AssertionError if two ways to answer differ
     run: Callable[[Any, Path], Any]
-    errors: tuple[type[BaseException], ...] = (FormatError, UsageError)
+    errors: tuple[type[BaseException], ...] = (FormatError, UsageError)  # documented errors
 
 
 def recorded(value: bytes | Damaged) -> dict[str, Any]:

@@ -39,15 +39,10 @@ _FOLLOWED: Final = 40
 
 @dataclass(frozen=True)
 class Staged:
-    """A broken store in a folder of its own, as `store` beside `broker.conf` and perhaps `REPLICA`.
+    """A broken store in a folder of its own, as `store` beside `broker.conf` and perhaps `REPLICA`."""
 
-    Attributes:
-        incident: what happened.
-        folder: of the store.
-    """
-
-    incident: Incident
-    folder: Path
+    incident: Incident  # what happened
+    folder: Path  # of the store
 
     @property
     def store(self) -> Path:

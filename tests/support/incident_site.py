@@ -96,19 +96,12 @@ def sound(base: str, place: Path) -> Path:
 
 @dataclass(frozen=True)
 class Measured:
-    """Counts of what clients got from a real broker.
+    """Counts of what clients got from a real broker."""
 
-    Attributes:
-        started: whether the broker started.
-        every: what a new group got.
-        rest: what the group got that had consumed half of each queue.
-        by_key: how many of the messages that a sound store delivers the tools found by unique key.
-    """
-
-    started: bool
-    every: tuple[Message, ...] = ()
-    rest: tuple[Message, ...] = ()
-    by_key: int = 0
+    started: bool  # whether the broker started
+    every: tuple[Message, ...] = ()  # what a new group got
+    rest: tuple[Message, ...] = ()  # what the group got that had consumed half of each queue
+    by_key: int = 0  # how many of the messages that a sound store delivers the tools found by unique key
 
     def row(self, before: Measured) -> list[int] | None:
         """Messages that were delivered and found by key, and those that the old group got twice and missed; None without a start."""

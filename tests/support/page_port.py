@@ -35,8 +35,7 @@ def _no_slots() -> Iterator[None]:
 class OpenFile:
     """An index file as the blocks see it: IDX-FILE-1 to IDX-FILE-5, IDX-LOAD and IDX-FLUSH.
 
-    Raises:
-        JavaError, IndexError: rejected: a name or a size that no file has, a header outside the mapping.
+    Raises JavaError, IndexError: rejected: a name or a size that no file has, a header outside the mapping.
     """
 
     begin_timestamp: int

@@ -110,11 +110,6 @@ class RealBroker:
         java: path of `java`.
         config: settings of every start of the broker.
         jars: a folder of another release's jars, for the broker alone.
-
-    Attributes:
-        store: the store directory of the next start.
-        config: settings of every start of the broker.
-        overlay: a folder of classes that goes before the broker's jars from the next start on.
     """
 
     def __init__(
@@ -126,9 +121,10 @@ class RealBroker:
         jars: Path | None = None,
     ) -> None:
         self.folder = folder
-        self.store = folder / "store"
+        self.store = folder / "store"  # the store directory of the next start
         self.log = folder / "home" / "rocketmq.log"
-        self.config = dict(config)
+        self.config = dict(config)  # settings of every start of the broker
+        # a folder of classes that goes before the broker's jars from the next start on
         self.overlay: Path | None = None
         class_path, flags = generator_jars()
         folder.mkdir(parents=True, exist_ok=True)
