@@ -237,11 +237,7 @@ def open_inside(directory: Path, path: str) -> BinaryIO | None:
 
 
 def read_image(file: BinaryIO, *, most: int | None = None) -> FileImage:
-    """The image of an open file; holes are skipped if the system reports them.
-
-    Args:
-        file: opened for reading.
-        most: the length, bytes, beyond which it is not read; None reads it whatever its length.
+    """The image of an open file, which is not read if it is longer than `most` bytes; holes are skipped if the system reports them.
 
     Raises:
         ValueError: when more than 256 MiB of it are not zero.

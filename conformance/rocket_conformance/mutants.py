@@ -283,14 +283,7 @@ def _run(transport: Transport, item: Planned, options: Options) -> CaseLine:
 def hunt(
     mutant: Mutant | Impostor, *, seed: int = 0, examples: int = 100, among: Sequence[Planned] | None = None
 ) -> Outcome:
-    """Runs the suite on a mutant, the directed cases of its clause first, up to the first that notices.
-
-    Args:
-        mutant: any of the catalogue.
-        seed: of the properties' lists.
-        examples: lists per property.
-        among: run these alone.
-    """
+    """Runs the suite, or `among` alone, on a mutant, the directed cases of its clause first, up to the first that notices."""
     own = own_cases(mutant.clause)
     planned = among if among is not None else (*own, *(item for item in _everything() if item not in own))
     options = Options(seed=seed, examples=examples, shrink_seconds=0)

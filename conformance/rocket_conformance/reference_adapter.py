@@ -373,12 +373,6 @@ def run_operations(
 ) -> tuple[list[Result], list[tuple[str, str]]]:
     """Runs a case in `directory`, and returns its results, and role and path of its files.
 
-    Args:
-        ops: the operations.
-        directory: fresh, or with the case's files in it.
-        library: the reference, or a mutant of it.
-        rules: of the release that the reference does as.
-
     Raises:
         UnspecifiedOperationError: at an operation on which 4.9.3 would never return.
     """

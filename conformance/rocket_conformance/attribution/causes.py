@@ -177,12 +177,7 @@ class Cause:
 
 
 def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Cause, ...]:
-    """The causes that are proved, those first that no failing case speaks against; a failure may belong to several.
-
-    Args:
-        evidence: of the run.
-        most_runs: how often the reference may run a case to find the set, to prove it, and to look for what it hides.
-    """
+    """The causes that are proved, those first that no failing case speaks against; a failure may belong to several."""
     found: list[Cause] = []
     for parts in _SEARCHED:
         shown = [mutant for cause in found for mutant in cause.misreadings[:1]]

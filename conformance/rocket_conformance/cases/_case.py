@@ -128,10 +128,6 @@ _MOST_FILES: Final = 1_000
 def case_from_json(value: Any, *, file: str | None = None) -> Case:
     """The case that this JSON describes.
 
-    Args:
-        value: as `json.load` gave it.
-        file: what to call it in errors.
-
     Raises:
         MalformedError: when it is not a case: a field is missing or of another type, an operation is unknown, a path leads
             outside the case's directory, or the files unpack to more than 2 GiB.

@@ -68,13 +68,7 @@ class Counterexample:
 
 
 def counterexample_of(line: CaseLine, folder: Path | None, command: Sequence[str]) -> Counterexample:
-    """The counterexample of a failed case.
-
-    Args:
-        line: of the report.
-        folder: the report's folder, which holds the replay files; None shows what the line holds alone.
-        command: of the adapter, as the report's header has it.
-    """
+    """The counterexample of a failed case: without the report's folder, which holds the replay files, what the line holds alone."""
     detail = happened(line)[0]
     differences = describe_divergence(line.divergence[:_MOST_DIFFERENCES])
     path = folder / line.replay if folder is not None and line.replay is not None else None
@@ -178,12 +172,7 @@ def write_renderings(report: Report, folder: Path) -> None:
 
 
 def render_report(report: Report, folder: Path | None = None) -> str:
-    """The page.
-
-    Args:
-        report: what to show.
-        folder: the report's folder, whose replay files hold the counterexamples; None leaves them out.
-    """
+    """The page; the counterexamples are in the replay files of the report's folder, without which they are left out."""
     implementation = report.header["implementation"]
     geometry = implementation["geometry"]
     families = family_verdicts(report)

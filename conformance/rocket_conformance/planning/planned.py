@@ -83,13 +83,7 @@ def shown_by(ops: frozenset[str]) -> tuple[Mutant, ...]:
 
 
 def beyond_must(case: Case, expected: Observation, directory: Path) -> Mutant | None:
-    """The first misreading of an OBSERVED clause that answers the case differently; None if none does.
-
-    Args:
-        case: without operations that are never sent.
-        expected: the reference's own answer.
-        directory: made for each misreading, and removed again.
-    """
+    """The first misreading of an OBSERVED clause that answers a case otherwise than the reference; None if none does."""
     differing = (
         item for item in shown_by(case.op_names) if _differs(case, expected, directory, item.library())
     )

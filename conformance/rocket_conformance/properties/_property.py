@@ -140,12 +140,7 @@ def list_length(rng: Random, mean: int) -> int:
 
 
 class ListBuilder:
-    """Grows one list of a family of operations; a move is a method, or else the operation of its name.
-
-    Args:
-        rng: what is drawn from.
-        family: `queue`.
-    """
+    """Grows one list of a family of operations; a move is a method, or else the operation of its name."""
 
     def __init__(self, rng: Random, family: str) -> None:
         self.rng = rng

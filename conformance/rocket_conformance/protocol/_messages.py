@@ -256,12 +256,7 @@ def _sizes(value: object) -> tuple[tuple[int], ...] | None:
 
 
 def parse_answer(message: Mapping[str, Any], ops: Sequence[Op], *, start: int = 0) -> Answer:
-    """The answer to a case with these operations; fields that the protocol does not know are dropped.
-
-    Args:
-        message: the answer.
-        ops: the operations.
-        start: the number of the first one in its case.
+    """The answer to a case with these operations, the first of number `start`; fields that the protocol does not know are dropped.
 
     Raises:
         ProtocolError: naming the first result that is missing or of the wrong form.

@@ -65,13 +65,7 @@ class Reading:
 def reading_that_builds(
     files: Sequence[StoredIndex], log: StoredLog, broken: Collection[str]
 ) -> Reading | None:
-    """The reading of a clause with which the reference makes the same index files of the log, from its beginning on.
-
-    Args:
-        files: the index files of a store.
-        log: what was stored.
-        broken: clauses that seem to be broken, whose readings are tried first.
-    """
+    """The reading of a clause with which the reference makes the same index files of the log; readings of the broken clauses are tried first."""
     compared = _Compared(files, log)
     rules = log.records.rules
     if not files or compared.is_made_by(REFERENCE, rules):
@@ -84,13 +78,7 @@ def reading_that_builds(
 
 
 def wrong_key(found: AuditFinding, files: Sequence[StoredIndex], log: StoredLog) -> tuple[str, Place]:
-    """The clause that an entry with a wrong hash breaks, and its place, with the wrong reading in words if there is one.
-
-    Args:
-        found: the finding on the entry.
-        files: the index files.
-        log: what was stored.
-    """
+    """The clause that an entry with a wrong hash breaks, and its place, with the wrong reading in words if there is one."""
     deviation = found.deviation
     assert deviation is not None
     stored = None if deviation.record is None else log.at(deviation.record)
@@ -140,12 +128,7 @@ def _after(files: Sequence[StoredIndex], first: int) -> Iterator[Entry]:
 
 @cache
 def readings(about: tuple[str, ...], rules: Rules) -> list[Reading]:
-    """The readings of some clauses, those of other releases first.
-
-    Args:
-        about: the clauses, or their beginnings, which end in a hyphen.
-        rules: of the release that is judged by.
-    """
+    """The readings of clauses, named whole or by a beginning that ends in a hyphen; those of other releases come first."""
     found: list[Reading] = []
     for difference in differences():
         clause, others = difference.clauses[0], replace(rules, **difference.rules)

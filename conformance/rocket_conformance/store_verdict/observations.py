@@ -101,12 +101,7 @@ class Observations:
         return False
 
     def explain(self, clause: str, reading: str) -> None:
-        """Counts every broken place as one of the clause whose wrong reading makes them all.
-
-        Args:
-            clause: the clause.
-            reading: in words, what it is read as.
-        """
+        """Counts every broken place as one of the clause whose wrong reading, given in words, makes them all."""
         places = self.broken.get(clause) or next(iter(self.broken.values()))
         self.broken = {clause: [replace(place, rule=reading) for place in places]}
         count = sum(kinds.total() for kinds in self.kinds.values())

@@ -277,13 +277,7 @@ def _judge_queues(after: _Side, expected: _Side, seen: Observations) -> bool:
 
 
 def judge_continuation(facts: Any, starts: Sequence[int], seen: Observations) -> None:
-    """Judges that queues went on where they were: the logical offsets, and the places of the units.
-
-    Args:
-        facts: of the store after all starts.
-        starts: where the log ended at each start, bytes.
-        seen: takes what is observed.
-    """
+    """Judges that queues went on where they were when the log ended at these starts: the logical offsets, and the places of the units."""
     store = store_of(facts)
     log = read_log(facts, Observations())
     last: dict[tuple[str, int], tuple[int, int]] = {}

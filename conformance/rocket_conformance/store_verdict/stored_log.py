@@ -101,11 +101,7 @@ class StoredRecord:
         return (self.request.topic, self.request.queue_id) if has_unit else None
 
     def further_queues(self, *, light: bool) -> Iterator[tuple[Queue, int]]:
-        """Further queues that it is put into, and the logical offsets that it asks for there (CQ-LMQ-1, CQ-LMQ-2).
-
-        Args:
-            light: whether light queues have the number 0.
-        """
+        """Further queues that it is put into, and the logical offsets that it asks for there (CQ-LMQ-1, CQ-LMQ-2)."""
         properties = self.request.properties or {}
         if "INNER_MULTI_DISPATCH" not in properties or self.queue is None:
             return

@@ -372,15 +372,7 @@ def judge_workload(
     *,
     enabled: bool = True,
 ) -> None:
-    """Judges that each acknowledged message is there once, as it was sent, and each answer.
-
-    Args:
-        manifest: of the workload that was sent to this store's broker.
-        log: what was stored.
-        indexes: its index files.
-        seen: takes what is observed.
-        enabled: whether the broker makes an index.
-    """
+    """Judges that each acknowledged message is there once, as it was sent, and each answer; `enabled` if the broker makes an index."""
     asked = AskedRecords(manifest, log)
     by_id = asked.by_id
     for sent in manifest.sent:

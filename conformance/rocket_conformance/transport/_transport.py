@@ -181,11 +181,7 @@ class _Worker:
 
 
 class PoolTransport:
-    """Runs trials on whichever of several transports has room; all are started, and of one adapter.
-
-    Args:
-        transports: at least one.
-    """
+    """Runs trials on whichever of several transports has room; all are started, and of one adapter."""
 
     def __init__(self, transports: Sequence[OneProcess]) -> None:
         self._transports = transports

@@ -107,10 +107,6 @@ def send_for_the_bound(client: Client, manifest: Manifest) -> None:
     The checkpoint of the stop is then more than three seconds after log files that begin within the last index file, and less
     than that after another one, if the broker flushed its whole log meanwhile (`flushPhysicQueueThoroughInterval` at 1000). The
     start after the next kill deletes that index file, and recovery goes back to the former, but not to its first key (CKP-3).
-
-    Args:
-        client: of the running broker.
-        manifest: takes what was acknowledged; its seed decides the bodies.
     """
     rng = random.Random(manifest.seed)
     before, after = ([large_message(rng) for _ in range(count)] for count in (_LARGE, _LARGE // 2))

@@ -48,12 +48,7 @@ def topics() -> list[str]:
 
 
 def make_actions(seed: int, count: int) -> list[Action]:
-    """The actions that send, in their order.
-
-    Args:
-        seed: of everything that is drawn.
-        count: number of plain messages that follow the directed ones, to roll index and queue files.
-    """
+    """The actions that send, in their order: the directed ones, and `count` plain messages to roll index and queue files."""
     rng = random.Random(seed)
     actions = [
         *_keys(rng),
