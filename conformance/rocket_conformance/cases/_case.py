@@ -25,14 +25,10 @@ SHAPE: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The observation of a case: a result per operation, and the files afterwards.
+    """The observation of a case: a result per operation, and the files afterwards."""
 
-    Attributes:
-        results: in the order of the operations.
-        files: by path, relative to the case's directory.
-    """
-
-    results: tuple[Result, ...]
+    results: tuple[Result, ...]  # in the order of the operations
+    # by path, relative to the case's directory
     files: Mapping[str, FileImage] = field(default_factory=dict[str, FileImage])
 
     @property
@@ -48,29 +44,18 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A little program on one index file, one index service and one queue at a time.
+    """A little program on one index file, one index service and one queue at a time."""
 
-    Attributes:
-        id: `CLAUSE/slug`, never reused.
-        clauses: the clauses that it is evidence of, the one it is named after first.
-        ops: its operations.
-        files: files that its directory has at the start.
-        expected: what the real jar gave; None if only the reference decides.
-        producer: where `expected` comes from.
-        features: what an adapter must have declared.
-        seed: of the generator that made it; None for a case written by hand.
-        description: what it catches, and what that costs; empty where nobody wrote it.
-    """
-
-    id: str
-    clauses: tuple[str, ...]
-    ops: tuple[Op, ...]
+    id: str  # `CLAUSE/slug`, never reused
+    clauses: tuple[str, ...]  # the clauses that it is evidence of, the one it is named after first
+    ops: tuple[Op, ...]  # its operations
+    # files that its directory has at the start
     files: Mapping[str, FileImage] = field(default_factory=dict[str, FileImage])
-    expected: Observation | None = None
-    producer: str = "reference"
-    features: frozenset[str] = frozenset()
-    seed: int | None = None
-    description: str = ""
+    expected: Observation | None = None  # what the real jar gave; None if only the reference decides
+    producer: str = "reference"  # where `expected` comes from
+    features: frozenset[str] = frozenset()  # what an adapter must have declared
+    seed: int | None = None  # of the generator that made it; None for a case written by hand
+    description: str = ""  # what it catches, and what that costs; empty where nobody wrote it
 
     @property
     def op_names(self) -> frozenset[str]:

@@ -144,24 +144,15 @@ _ENDLESS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A wrong implementation: one clause, read wrongly.
+    """A wrong implementation: one clause, read wrongly."""
 
-    Attributes:
-        name: what it does wrong, in words joined by hyphens; unique.
-        clause: the clause that it misreads.
-        module: the module of `rocket_reference` that is changed.
-        old: text that occurs once in it.
-        new: what it becomes.
-        also: further changes of that module that the same misreading makes.
-        cause_only: whether reports look for it although its clause's own cases do not all notice it alone.
-    """
-
-    name: str
-    clause: str
-    module: str
-    old: str
-    new: str
-    also: tuple[tuple[str, str], ...] = ()
+    name: str  # what it does wrong, in words joined by hyphens; unique
+    clause: str  # the clause that it misreads
+    module: str  # the module of `rocket_reference` that is changed
+    old: str  # text that occurs once in it
+    new: str  # what it becomes
+    also: tuple[tuple[str, str], ...] = ()  # further changes of that module that the same misreading makes
+    # whether reports look for it although its clause's own cases do not all notice it alone
     cause_only: bool = False
 
     @property

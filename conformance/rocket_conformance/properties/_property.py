@@ -172,26 +172,17 @@ Geometry = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A property.
+    """A property."""
 
-    Attributes:
-        id: `CLAUSE/prop-slug`.
-        clauses: the clauses it bears on, the one it is named after first.
-        ops: the operations that its lists use.
-        needs: those of them that an adapter must have declared; its lists go without the others.
-        draw: makes the list of a number, of the given geometry where there is one.
-        features: what an adapter must have declared.
-        any_geometry: whether it needs an adapter that takes any geometry.
-        beyond: the limit of an adapter that it is all about, if any: it does not apply to one that has it.
-    """
-
-    id: str
-    clauses: tuple[str, ...]
-    ops: frozenset[str]
-    needs: frozenset[str]
+    id: str  # `CLAUSE/prop-slug`
+    clauses: tuple[str, ...]  # the clauses it bears on, the one it is named after first
+    ops: frozenset[str]  # the operations that its lists use
+    needs: frozenset[str]  # those of them that an adapter must have declared; its lists go without the others
+    # makes the list of a number, of the given geometry where there is one
     draw: Callable[[Random, Geometry | None, int], Drawn]
-    features: frozenset[str] = frozenset()
-    any_geometry: bool = False
+    features: frozenset[str] = frozenset()  # what an adapter must have declared
+    any_geometry: bool = False  # whether it needs an adapter that takes any geometry
+    # the limit of an adapter that it is all about, if any: it does not apply to one that has it
     beyond: str | None = None
 
 

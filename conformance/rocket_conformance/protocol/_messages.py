@@ -110,26 +110,17 @@ def suite_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """An adapter's declaration about itself.
+    """An adapter's declaration about itself."""
 
-    Attributes:
-        name: name of the implementation under test.
-        version: its version, as it writes it.
-        language: what it is written in.
-        ops: the operations that it can do.
-        geometries: the (hash_slot_num, index_num) that it can do; None for any.
-        queue_file_sizes: the lengths of queue files that it can do, each in a tuple of its own; None for any.
-        features: optional abilities, such as lone_surrogates.
-        max_in_flight: how many cases it takes before it has answered the first.
-    """
-
-    name: str
-    version: str
-    language: str
-    ops: frozenset[str]
+    name: str  # name of the implementation under test
+    version: str  # its version, as it writes it
+    language: str  # what it is written in
+    ops: frozenset[str]  # the operations that it can do
+    # the (hash_slot_num, index_num) that it can do; None for any
     geometries: tuple[tuple[int, int], ...] | None
-    features: frozenset[str]
-    max_in_flight: int
+    features: frozenset[str]  # optional abilities, such as lone_surrogates
+    max_in_flight: int  # how many cases it takes before it has answered the first
+    # the lengths of queue files that it can do, each in a tuple of its own; None for any
     queue_file_sizes: tuple[tuple[int], ...] | None = None
 
     def unknown(self) -> list[str]:

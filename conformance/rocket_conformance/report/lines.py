@@ -41,33 +41,19 @@ _USUAL: Final[Mapping[str, dict[str, Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class CaseLine:
-    """The line of one case.
+    """The line of one case."""
 
-    Attributes:
-        id: `CLAUSE/slug`.
-        clauses: what it is evidence of, the clause it is named after first.
-        level: of that clause, MUST or OBSERVED.
-        verdict: what came of it.
-        baselined: whether the baseline excuses it.
-        examples: how many lists ran: 1, or those of a property.
-        millis: time between sending and judging, all examples together.
-        detail: why it did not run or what happened, in words.
-        divergence: the differences with their clauses, the first one first.
-        replay: path of the replay file in the report's folder.
-        description: what the case catches, and what that costs; of a case that failed.
-    """
-
-    id: str
-    clauses: tuple[str, ...]
-    level: str
-    verdict: Verdict
-    baselined: bool = False
-    examples: int = 0
-    millis: int = 0
-    detail: str = ""
-    divergence: tuple[Mapping[str, Any], ...] = ()
-    replay: str | None = None
-    description: str = ""
+    id: str  # `CLAUSE/slug`
+    clauses: tuple[str, ...]  # what it is evidence of, the clause it is named after first
+    level: str  # of that clause, MUST or OBSERVED
+    verdict: Verdict  # what came of it
+    baselined: bool = False  # whether the baseline excuses it
+    examples: int = 0  # how many lists ran: 1, or those of a property
+    millis: int = 0  # time between sending and judging, all examples together
+    detail: str = ""  # why it did not run or what happened, in words
+    divergence: tuple[Mapping[str, Any], ...] = ()  # the differences with their clauses, the first one first
+    replay: str | None = None  # path of the replay file in the report's folder
+    description: str = ""  # what the case catches, and what that costs; of a case that failed
 
     def to_json(self) -> dict[str, Any]:
         """As the report holds it."""

@@ -37,37 +37,25 @@ DEFAULT_RESTARTS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of a run.
+    """Options of a run."""
 
-    Attributes:
-        select: globs on case ids; none for all.
-        level: `must` leaves out what only OBSERVED clauses ask for.
-        examples: lists per property.
-        seed: of the generator.
-        require: families whose operations must all be declared.
-        baseline: what is known to fail.
-        restarts: crashes and hangs of a family of clauses (`IDX-SEL`) after which the rest of that family is skipped.
-        fail_fast: whether the run ends at the first failure that the baseline does not excuse.
-        shrink_seconds: longest time to spend on making failing lists smaller, all of them together.
-        command: the adapter's command, for the report.
-        scratch: the folder to make temporary folders in; None for the fastest there is.
-        profile: of the release that is aimed at.
-        explained: whether causes are looked for in what fails, and replay files are made; without it there are verdicts alone.
-    """
-
-    select: Sequence[str] = ()
-    level: Level = "observed"
-    examples: int = DEFAULT_EXAMPLES
-    seed: int = 0
-    require: Sequence[str] = ()
-    baseline: Baseline = field(default_factory=Baseline)
+    select: Sequence[str] = ()  # globs on case ids; none for all
+    level: Level = "observed"  # `must` leaves out what only OBSERVED clauses ask for
+    examples: int = DEFAULT_EXAMPLES  # lists per property
+    seed: int = 0  # of the generator
+    require: Sequence[str] = ()  # families whose operations must all be declared
+    baseline: Baseline = field(default_factory=Baseline)  # what is known to fail
+    # crashes and hangs of a family of clauses (`IDX-SEL`) after which the rest of that family is skipped
     restarts: int = DEFAULT_RESTARTS
-    fail_fast: bool = False
+    fail_fast: bool = False  # whether the run ends at the first failure that the baseline does not excuse
+    # longest time to spend on making failing lists smaller, all of them together
     shrink_seconds: float = 30.0
-    command: Sequence[str] = ()
-    scratch: Path | None = None
+    command: Sequence[str] = ()  # the adapter's command, for the report
+    scratch: Path | None = None  # the folder to make temporary folders in; None for the fastest there is
+    # whether causes are looked for in what fails, and replay files are made; without it there are verdicts
+    # alone
     explained: bool = True
-    profile: Profile = field(default_factory=Profile)
+    profile: Profile = field(default_factory=Profile)  # of the release that is aimed at
 
     @property
     def narrowed(self) -> list[str]:

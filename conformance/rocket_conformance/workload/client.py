@@ -120,59 +120,38 @@ _SHOWN: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A message that the broker acknowledged.
+    """A message that the broker acknowledged."""
 
-    Attributes:
-        topic: it is stored under; a half message is under another one at first.
-        queue: queue number.
-        queue_offset: logical offset.
-        phy_offset: physical offset, bytes; None where the broker gave no offset id.
-        unique_key: the client's id of it.
-        keys: as sent.
-        body_size: of the body as sent, bytes.
-        kind: send, batch, raw_batch or transaction.
-        body_crc: CRC-32 of the body as sent; None where it is not compared.
-        properties: those that the record must have, whatever others it has.
-        batch: number of the batch that it was sent in.
-        store_host: the broker's address as the offset id has it, `HOST:PORT`.
-        raw: the properties as sent, in Base64, of a message of a raw batch.
-        shows: the clause that decides under which key a message of a raw batch is found, and that key.
-    """
-
-    topic: str
-    queue: int
-    queue_offset: int
-    phy_offset: int | None
-    unique_key: str
-    keys: str
-    body_size: int
-    kind: str
-    body_crc: int | None = None
+    topic: str  # it is stored under; a half message is under another one at first
+    queue: int  # queue number
+    queue_offset: int  # logical offset
+    phy_offset: int | None  # physical offset, bytes; None where the broker gave no offset id
+    unique_key: str  # the client's id of it
+    keys: str  # as sent
+    body_size: int  # of the body as sent, bytes
+    kind: str  # send, batch, raw_batch or transaction
+    body_crc: int | None = None  # CRC-32 of the body as sent; None where it is not compared
+    # those that the record must have, whatever others it has
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
-    batch: int | None = None
-    store_host: str | None = None
-    raw: str | None = None
+    batch: int | None = None  # number of the batch that it was sent in
+    store_host: str | None = None  # the broker's address as the offset id has it, `HOST:PORT`
+    raw: str | None = None  # the properties as sent, in Base64, of a message of a raw batch
+    # the clause that decides under which key a message of a raw batch is found, and that key
     shows: tuple[str, str] | None = None
 
 
 @dataclass
 class Manifest:
-    """The record of a workload.
+    """The record of a workload."""
 
-    Attributes:
-        seed: of the actions.
-        client: version of the real client.
-        kills: number of times that the broker was killed meanwhile.
-        sent: acknowledged messages, in the order of their acknowledgements.
-        refused: actions that the broker refused, each with its reason.
-        answers: questions with their answers, each a mapping with `do`.
-    """
-
-    seed: int
-    client: str
-    kills: int = 0
+    seed: int  # of the actions
+    client: str  # version of the real client
+    kills: int = 0  # number of times that the broker was killed meanwhile
+    # acknowledged messages, in the order of their acknowledgements
     sent: list[Sent] = field(default_factory=list[Sent])
+    # actions that the broker refused, each with its reason
     refused: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    # questions with their answers, each a mapping with `do`
     answers: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
     def write(self, path: Path) -> None:
