@@ -152,8 +152,7 @@ def check_adapter(command: Sequence[str], *, case_timeout: float = 10.0) -> Gene
 
     A process that dies is started again, five times.
 
-    Raises:
-        AdapterError: when the command cannot be started, or not again.
+    Raises AdapterError: when the command cannot be started, or not again.
     """
     with no_orphans(), scratch() as root, ExitStack() as stack:
         try:

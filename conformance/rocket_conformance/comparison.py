@@ -41,9 +41,8 @@ _MOST_UNEXPECTED: Final = 64 << 20
 def fill_directory(directory: Path, files: Mapping[str, FileImage]) -> None:
     """Makes the case's directory and the files that it has at the start.
 
-    Raises:
-        ValueError: when a path leads outside the directory.
-        OSError: when a file cannot be written.
+    Raises ValueError: when a path leads outside the directory.
+    Raises OSError: when a file cannot be written.
     """
     directory.mkdir(parents=True)
     for path, image in files.items():
@@ -87,9 +86,8 @@ def collect_files(
         listed: the files that the adapter lists.
         expected: what the files should be; None for the reference's own.
 
-    Raises:
-        ValueError: when one is a symbolic link, or holds too much.
-        OSError: when one cannot be read.
+    Raises ValueError: when one is a symbolic link, or holds too much.
+    Raises OSError: when one cannot be read.
     """
     names = dict.fromkeys(case.files)
     names.update(dict.fromkeys(op["file"] for op in case.ops if op["op"] == "index.open"))
@@ -173,8 +171,7 @@ def expect(
 
     Of a mutant that is taken for an implementation `wanted` are the right results: files are looked at as in a run.
 
-    Raises:
-        UnspecifiedOperationError: when an operation is one that is never sent.
+    Raises UnspecifiedOperationError: when an operation is one that is never sent.
     """
     fill_directory(directory, case.files)
     try:

@@ -79,9 +79,8 @@ def write_replay(path: Path, document: Mapping[str, Any]) -> None:
 def read_replay(path: Path) -> Case:
     """The case of a replay file, a vector or a case file.
 
-    Raises:
-        MalformedError: when it is not one.
-        OSError: when it cannot be read.
+    Raises MalformedError: when it is not one.
+    Raises OSError: when it cannot be read.
     """
     data = read_input(path, limit=_LARGEST, expected=_EXPECTED)
     offset = None

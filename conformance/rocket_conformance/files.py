@@ -163,8 +163,7 @@ class Allowance:
     def take(self, chunk: bytes, *, zeros: bool) -> None:
         """Subtracts a chunk.
 
-        Raises:
-            MalformedError: when that is more than is left.
+        Raises MalformedError: when that is more than is left.
         """
         self._size -= len(chunk)
         self._held -= 0 if zeros else len(chunk)
@@ -178,8 +177,7 @@ class Allowance:
 def image_from_base64(text: str, allowance: Allowance) -> FileImage:
     """The image of a file as case files hold it.
 
-    Raises:
-        MalformedError: when it is not Base64 of a Zstandard frame, or unpacks to more than is allowed.
+    Raises MalformedError: when it is not Base64 of a Zstandard frame, or unpacks to more than is allowed.
     """
     from rocket_golden import zstd  # noqa: PLC0415 - only where case files are read
 
@@ -212,9 +210,8 @@ def _read_fully(reader: BinaryIO | io.BufferedIOBase, length: int) -> bytes:
 def open_inside(directory: Path, path: str) -> BinaryIO | None:
     """A file in a case's directory, opened for reading; None when it is missing or not a regular file.
 
-    Raises:
-        ValueError: when a part of the path is a symbolic link.
-        OSError: when it cannot be read.
+    Raises ValueError: when a part of the path is a symbolic link.
+    Raises OSError: when it cannot be read.
     """
     *folders, _ = path.split("/")
     here = directory
@@ -239,9 +236,8 @@ def open_inside(directory: Path, path: str) -> BinaryIO | None:
 def read_image(file: BinaryIO, *, most: int | None = None) -> FileImage:
     """The image of an open file, which is not read if it is longer than `most` bytes; holes are skipped if the system reports them.
 
-    Raises:
-        ValueError: when more than 256 MiB of it are not zero.
-        OSError: when it cannot be read.
+    Raises ValueError: when more than 256 MiB of it are not zero.
+    Raises OSError: when it cannot be read.
     """
     size = os.fstat(file.fileno()).st_size
     if most is not None and size > most:
@@ -335,9 +331,8 @@ def read_input(path: Path, *, limit: int, expected: str) -> bytes:
         limit: greatest length, bytes.
         expected: what the file should be, for errors.
 
-    Raises:
-        MalformedError: when it is not a regular file, or longer than the limit.
-        OSError: when it cannot be read.
+    Raises MalformedError: when it is not a regular file, or longer than the limit.
+    Raises OSError: when it cannot be read.
     """
     descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
     about = os.fstat(descriptor)
@@ -374,8 +369,7 @@ def scratch_root(given: Path | None = None) -> Path:
     It is the given one; else the system's, if the environment names one (TMPDIR); else a memory-backed one with
     2 GiB of room; else the system's.
 
-    Raises:
-        UsageError: when the given one is not a folder.
+    Raises UsageError: when the given one is not a folder.
     """
     if given is not None:
         if not given.is_dir():
@@ -400,7 +394,6 @@ def scratch_root(given: Path | None = None) -> Path:
 def scratch(given: Path | None = None) -> contextlib.AbstractContextManager[Path]:
     """A private temporary folder, removed at the end; those of killed runs are removed first.
 
-    Raises:
-        UsageError: as `scratch_root`.
+    Raises UsageError: as `scratch_root`.
     """
     return owned_folder(scratch_root(given), prefix=_PREFIX)

@@ -111,8 +111,7 @@ class Trial:
     def prepare(self) -> dict[str, Any]:
         """Makes the directory afresh with the files that are in it, and returns the message.
 
-        Raises:
-            OSError: when the directory cannot be made.
+        Raises OSError: when the directory cannot be made.
         """
         remove_tree(self.directory)
         fill_directory(self.directory, self.case.files)

@@ -150,8 +150,7 @@ def find(select: Sequence[str] = (), families: Sequence[str] = ()) -> list[Mutan
         select: globs on the whole name (`hash-*`) or the whole clause (`IDX-PUT-*`); none selects all.
         families: beginnings of clause ids, `IDX-SVC`; what misreads no clause is of the family `none`.
 
-    Raises:
-        UsageError: when nothing is left.
+    Raises UsageError: when nothing is left.
     """
     chosen = [
         item

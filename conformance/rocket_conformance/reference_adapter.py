@@ -373,8 +373,7 @@ def run_operations(
 ) -> tuple[list[Result], list[tuple[str, str]]]:
     """Runs a case in `directory`, and returns its results, and role and path of its files.
 
-    Raises:
-        UnspecifiedOperationError: at an operation on which 4.9.3 would never return.
+    Raises UnspecifiedOperationError: at an operation on which 4.9.3 would never return.
     """
     session = Session(directory, library, rules)
     results: list[Result] = []
@@ -407,8 +406,7 @@ class ReferenceAdapter:
     def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
         """The answer to a message of protocol 1; None for bye.
 
-        Raises:
-            ValueError: if a case breaks the protocol: a file of it would be outside its directory.
+        Raises ValueError: if a case breaks the protocol: a file of it would be outside its directory.
         """
         if message["cmd"] == "hello":
             return self._hello()

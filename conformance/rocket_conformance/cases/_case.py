@@ -113,9 +113,8 @@ _MOST_FILES: Final = 1_000
 def case_from_json(value: Any, *, file: str | None = None) -> Case:
     """The case that this JSON describes.
 
-    Raises:
-        MalformedError: when it is not a case: a field is missing or of another type, an operation is unknown, a path leads
-            outside the case's directory, or the files unpack to more than 2 GiB.
+    Raises MalformedError: when it is not a case: a field is missing or of another type, an operation is unknown, a path
+    leads outside the case's directory, or the files unpack to more than 2 GiB.
     """
     document = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     shape = document.get("rocketspec_case")
@@ -543,9 +542,8 @@ def _index() -> Mapping[str, Callable[[], Case]]:
 def directed_ids() -> tuple[str, ...]:
     """The id of every directed case.
 
-    Raises:
-        ValueError: when two cases share an id.
-        InvalidError: when a file of vectors is not the one that the manifest describes.
+    Raises ValueError: when two cases share an id.
+    Raises InvalidError: when a file of vectors is not the one that the manifest describes.
     """
     return tuple(_index())
 

@@ -24,8 +24,7 @@ _KEPT_LIBRARIES: Final = 160
 def mutated(changes: Mapping[str, Sequence[tuple[str, str]]]) -> Library:
     """The reference with changes in the texts of modules.
 
-    Raises:
-        ValueError: when a text to be changed does not occur exactly once.
+    Raises ValueError: when a text to be changed does not occur exactly once.
     """
     changed: dict[str, CodeType] = {}
     for module, pairs in changes.items():
@@ -42,8 +41,7 @@ def mutated(changes: Mapping[str, Sequence[tuple[str, str]]]) -> Library:
 def source_of(module: str) -> str:
     """The text of a module of the reference, `index_file`; the package's own for the empty string.
 
-    Raises:
-        ValueError: when there is no such module, or only compiled.
+    Raises ValueError: when there is no such module, or only compiled.
     """
     name = f"{_PACKAGE}.{module}" if module else _PACKAGE
     spec = find_spec(name)
@@ -163,8 +161,7 @@ class Mutant:
     def library(self) -> Library:
         """The reference with this mistake in it.
 
-        Raises:
-            ValueError: when a text to be changed does not occur exactly once.
+        Raises ValueError: when a text to be changed does not occur exactly once.
         """
         return library_of(frozenset((self,)))
 
@@ -181,8 +178,7 @@ class Mutant:
 def library_of(misreadings: frozenset[Mutant]) -> Library:
     """The reference with all these mistakes in it; the last ones that were asked for are kept.
 
-    Raises:
-        ValueError: when a text to be changed does not occur exactly once: two of them may change the same.
+    Raises ValueError: when a text to be changed does not occur exactly once: two of them may change the same.
     """
     changes: dict[str, list[tuple[str, str]]] = {_WATCH: [_ENDLESS]}
     for mutant in sorted(misreadings, key=lambda item: item.name):

@@ -233,8 +233,7 @@ def plan(*, select: Sequence[str] = (), level: Level = "observed") -> list[Plann
         select: globs on the whole id, `*` crosses `/`; none selects all.
         level: `must` leaves out what only OBSERVED clauses ask for.
 
-    Raises:
-        UsageError: when nothing is selected.
+    Raises UsageError: when nothing is selected.
     """
     properties = {item.id: item for item in PROPERTIES}
     planned = [
@@ -265,8 +264,7 @@ def _order(name: str) -> tuple[str, int, bool, str]:
 def planned_by_id(name: str) -> Planned:
     """The case or property with this id.
 
-    Raises:
-        UsageError: when there is none.
+    Raises UsageError: when there is none.
     """
     if any(char in name for char in "*?["):
         raise UsageError(f"{name!r:.200} is not the id of one case")

@@ -30,8 +30,7 @@ _KEYS: Final = frozenset({"key", "key?"})
 def check_operation(value: object) -> None:
     """Checks one operation: its name, that all its fields are there, and what each holds.
 
-    Raises:
-        ValueError: naming the first thing that is wrong.
+    Raises ValueError: naming the first thing that is wrong.
     """
     op = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     name = op.get("op")
@@ -154,8 +153,7 @@ def encode_line(message: Mapping[str, Any]) -> bytes:
 def decode_line(line: bytes) -> dict[str, Any]:
     """The object on a line; a carriage return at its end is accepted.
 
-    Raises:
-        ProtocolError: when it is not UTF-8, not JSON, or not an object.
+    Raises ProtocolError: when it is not UTF-8, not JSON, or not an object.
     """
     try:
         value: Any = json.loads(line.decode("utf-8"))
@@ -176,8 +174,7 @@ def _shown(line: bytes) -> str:
 def parse_hello(message: Mapping[str, Any]) -> Hello:
     """The adapter's answer to hello.
 
-    Raises:
-        ProtocolError: when a field is missing, of the wrong kind, or the protocol is another.
+    Raises ProtocolError: when a field is missing, of the wrong kind, or the protocol is another.
     """
     protocol = message.get("protocol")
     if protocol != PROTOCOL:
@@ -249,8 +246,7 @@ def _sizes(value: object) -> tuple[tuple[int], ...] | None:
 def parse_answer(message: Mapping[str, Any], ops: Sequence[Op], *, start: int = 0) -> Answer:
     """The answer to a case with these operations, the first of number `start`; fields that the protocol does not know are dropped.
 
-    Raises:
-        ProtocolError: naming the first result that is missing or of the wrong form.
+    Raises ProtocolError: naming the first result that is missing or of the wrong form.
     """
     listed = _list(message.get("results"), "results of the answer", "rule 4")
     if len(listed) != len(ops):

@@ -24,8 +24,7 @@ class NumberError(ValueError):
 def to_i64(text: object) -> int:
     """The integer that a decimal string stands for.
 
-    Raises:
-        NumberError: when it is not a string, not canonical (`+5`, `007`, `-0`), or beyond 64 bits.
+    Raises NumberError: when it is not a string, not canonical (`+5`, `007`, `-0`), or beyond 64 bits.
     """
     if not isinstance(text, str):
         raise NumberError(f"{text!r:.80} is not a string; 64-bit integers travel as decimal strings")
@@ -40,8 +39,7 @@ def to_i64(text: object) -> int:
 def from_i64(value: int) -> str:
     """The decimal string of a 64-bit integer.
 
-    Raises:
-        NumberError: when it does not fit 64 bits.
+    Raises NumberError: when it does not fit 64 bits.
     """
     if not _I64_MIN <= value <= _I64_MAX:
         raise NumberError(f"{value} does not fit 64 bits")
@@ -67,8 +65,7 @@ def key_fields(key: str, name: str = "key") -> dict[str, str]:
 def key_of(op: Op, name: str = "key") -> str:
     """The key of an operation, from either field; pairs of surrogates are joined.
 
-    Raises:
-        ValueError: when neither field is there, or the hex is malformed.
+    Raises ValueError: when neither field is there, or the hex is malformed.
     """
     units = op.get(f"{name}_utf16")
     if units is not None:
@@ -82,8 +79,7 @@ def key_of(op: Op, name: str = "key") -> str:
 def key_or_none(op: Op, name: str) -> str | None:
     """The key of an operation that may have none, from either field; None for null.
 
-    Raises:
-        ValueError: as `key_of`.
+    Raises ValueError: as `key_of`.
     """
     return None if op.get(name, "") is None else key_of(op, name)
 
@@ -103,8 +99,7 @@ def check_path(value: object) -> str:
     Parts are separated by `/`; none is empty, `.` or `..`, none holds a character of `\\:*?"<>` or one that cannot be
     printed; at most 16 parts of at most 255 bytes.
 
-    Raises:
-        ValueError: when it is anything else.
+    Raises ValueError: when it is anything else.
     """
     if not isinstance(value, str):
         raise ValueError(f"{value!r:.80} is not a path")
@@ -119,8 +114,7 @@ def check_path(value: object) -> str:
 def check_folder(value: object) -> str:
     """The value, when it is the name of one folder: a path of one part.
 
-    Raises:
-        ValueError: when it is anything else.
+    Raises ValueError: when it is anything else.
     """
     if isinstance(value, str) and "/" in value:
         raise ValueError(f"{value!r:.80} is not the name of one folder")
@@ -366,8 +360,7 @@ _LONGEST_TEXT: Final = 1 << 20
 def checked(kind: Kind, value: Any) -> Any:
     """The value of a result field, of objects only the fields that the protocol knows.
 
-    Raises:
-        ValueError: when it is not of that kind; NumberError of an integer.
+    Raises ValueError: when it is not of that kind; NumberError of an integer.
     """
     if kind in OBJECTS:
         if kind.endswith("?") and value is None:

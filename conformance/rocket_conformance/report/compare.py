@@ -78,9 +78,8 @@ def read_whole_report(path: Path) -> Report:
     Args:
         path: report.jsonl, or the folder that holds it.
 
-    Raises:
-        MalformedError: when it is none, or was cut off: what is missing in it would look removed.
-        OSError: when it cannot be read.
+    Raises MalformedError: when it is none, or was cut off: what is missing in it would look removed.
+    Raises OSError: when it cannot be read.
     """
     file = path / "report.jsonl" if path.is_dir() else path
     report = read_report(file)

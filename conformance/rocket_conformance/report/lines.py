@@ -171,9 +171,8 @@ class ReportWriter:
 def read_report(path: Path) -> Report:
     """Reads report.jsonl; a report that was cut off has no footer.
 
-    Raises:
-        MalformedError: naming the line that is none of a report.
-        OSError: when it cannot be read.
+    Raises MalformedError: naming the line that is none of a report.
+    Raises OSError: when it cannot be read.
     """
     header: Mapping[str, Any] | None = None
     footer: Mapping[str, Any] | None = None
@@ -335,10 +334,9 @@ def _reason(case: CaseLine) -> str:
 def read_baseline(path: Path) -> Baseline:
     """Reads `CASE-OR-GLOB  verdict[:first-difference]  reason-or-url` lines; empty ones and those that start with # are skipped.
 
-    Raises:
-        UsageError: naming the line that is not one, or the byte that is not UTF-8.
-        MalformedError: when it is not a regular file, or over 16 MiB.
-        OSError: when the file cannot be read.
+    Raises UsageError: naming the line that is not one, or the byte that is not UTF-8.
+    Raises MalformedError: when it is not a regular file, or over 16 MiB.
+    Raises OSError: when the file cannot be read.
     """
     found: list[Excuse] = []
     data = read_input(path, limit=_LARGEST_BASELINE, expected="a baseline")

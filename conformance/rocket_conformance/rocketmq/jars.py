@@ -92,9 +92,8 @@ def resolve(version: str, jars: Path | None = None, *, program: Program = STORE_
         jars: a folder that holds `rocketmq-store-VERSION.jar` and what it needs (the `lib` of a release).
         program: what runs on them.
 
-    Raises:
-        UsageError: for a version that is none, or a folder that holds another one.
-        JarUnavailableError: when the jars are not to be had.
+    Raises UsageError: for a version that is none, or a folder that holds another one.
+    Raises JarUnavailableError: when the jars are not to be had.
     """
     if not _VERSION.fullmatch(version):
         raise UsageError(f"{version!r} is no RocketMQ version; expected one such as {ORACLE_VERSION}")
@@ -118,9 +117,8 @@ def resolve(version: str, jars: Path | None = None, *, program: Program = STORE_
 def command(version: str, jars: Path | None = None, *, program: Program = STORE_ADAPTER) -> list[str]:
     """The command that starts a program on the real jars of `version`; compiles it where needed.
 
-    Raises:
-        UsageError: as `resolve`.
-        JarUnavailableError: as `resolve`, and when there is no Java 17.
+    Raises UsageError: as `resolve`.
+    Raises JarUnavailableError: as `resolve`, and when there is no Java 17.
     """
     java = _java()
     jar_set = resolve(version, jars, program=program)
@@ -182,8 +180,7 @@ def _copy_dependencies(target: Path, pom: Path, *properties: str, what: str) -> 
 def _check_sums(folder: Path) -> None:
     """Compares each fetched jar with the SHA-256 that its name has in `jars.sha256`; one of no known name passes.
 
-    Raises:
-        JarUnavailableError: for a jar with another content than the one that the clauses were tried on.
+    Raises JarUnavailableError: for a jar with another content than the one that the clauses were tried on.
     """
     known = dict(
         line.split()[::-1] for line in (Path(__file__).parent / "jars.sha256").read_text().splitlines()
@@ -350,8 +347,7 @@ def short_value(value: object) -> str:
 def read_survey() -> Survey:
     """The survey beside SPEC.md.
 
-    Raises:
-        FileNotFoundError: when there is none.
+    Raises FileNotFoundError: when there is none.
     """
     value: dict[str, Any] = json.loads(find_data("spec/versions.json").read_bytes())
     return Survey(value["inputs"], tuple(_release(item) for item in value["releases"]))

@@ -298,8 +298,7 @@ def run(
         report: a folder for report.jsonl and replay/, made if it does not exist.
         on_case: called with each line as it is known, and the number of lines there will be.
 
-    Raises:
-        UsageError: when nothing is selected.
+    Raises UsageError: when nothing is selected.
     """
     planned = plan(select=options.select, level=options.level)
     header = header_line(

@@ -21,8 +21,7 @@ class _Validator(Protocol):
 def load_schema(name: str) -> dict[str, Any]:
     """One of the schemas, draft 2020-12.
 
-    Raises:
-        FileNotFoundError: when there is none of that name.
+    Raises FileNotFoundError: when there is none of that name.
     """
     text = files("rocket_conformance").joinpath("schema", f"{name}.json").read_text(encoding="utf-8")
     return cast("dict[str, Any]", json.loads(text))
@@ -90,8 +89,7 @@ def _problems_of_case(message: dict[str, Any], ops: list[object]) -> list[str]:
 def check_message(direction: str, message: Any) -> None:
     """Checks a message of `suite` or `adapter`, as `--check-schema` does.
 
-    Raises:
-        ProtocolError: with the first thing that the schema finds.
+    Raises ProtocolError: with the first thing that the schema finds.
     """
     found = problems(f"{direction}_message", message)
     if found:

@@ -261,10 +261,9 @@ def judge_store(
         seen: earlier observations, such as those of starts after crashes; it is added to, and gets the release that the files
             show, if none is known.
 
-    Raises:
-        UsageError: a geometry that cannot be inferred, or several DLedger members.
-        MalformedError: no commit log to judge by, or one beyond 64 bits.
-        OSError: when a file cannot be read, or the disk has no room for temporary files.
+    Raises UsageError: a geometry that cannot be inferred, or several DLedger members.
+    Raises MalformedError: no commit log to judge by, or one beyond 64 bits.
+    Raises OSError: when a file cannot be read, or the disk has no room for temporary files.
     """
     store = store_of(facts)
     if not facts.logs and not (store / "commitlog").is_dir():

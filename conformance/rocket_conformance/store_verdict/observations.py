@@ -189,9 +189,8 @@ class StoredIndex:
 def read_index(path: Path, name: str, geometry: Geometry) -> StoredIndex:
     """An index file of a known geometry.
 
-    Raises:
-        MalformedError: when it is shorter than a header and its slots.
-        OSError: when it cannot be read.
+    Raises MalformedError: when it is shorter than a header and its slots.
+    Raises OSError: when it cannot be read.
     """
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -236,10 +235,9 @@ def known_geometry(facts: Any) -> Geometry:
 def read_indexes(facts: Any, store: Path) -> list[StoredIndex]:
     """The files of `index/`, in the order of their names.
 
-    Raises:
-        UsageError: their geometry cannot be inferred.
-        MalformedError: a file is shorter than its slots.
-        OSError: a file cannot be read.
+    Raises UsageError: their geometry cannot be inferred.
+    Raises MalformedError: a file is shorter than its slots.
+    Raises OSError: a file cannot be read.
     """
     paths = [path for _, path in numbered_files(store / "index")]
     geometry = known_geometry(facts) if paths else DEFAULT_GEOMETRY

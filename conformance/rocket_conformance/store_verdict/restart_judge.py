@@ -55,8 +55,7 @@ def judge_restart(before: Path, after: Path, seen: Observations, look: Look) -> 
         seen: takes what is observed.
         look: looks at a store.
 
-    Raises:
-        UsageError: the geometry cannot be inferred.
+    Raises UsageError: the geometry cannot be inferred.
     """
     facts = look(before)
     log, log_after = read_log(facts, Observations()), read_log(look(after), Observations())
@@ -333,8 +332,7 @@ def judge_crashes(
         profile: of the release that the broker is judged by.
         on_step: called after the workload, and after each restart, with what was done and all that was acknowledged.
 
-    Raises:
-        ClientError: when the client ends, or the broker does not stop.
+    Raises ClientError: when the client ends, or the broker does not stop.
     """
     seen = Observations(profile=profile)
     starts: list[int] = []

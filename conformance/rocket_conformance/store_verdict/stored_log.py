@@ -148,8 +148,7 @@ class RecordTable:
     def add(self, stored: StoredRecord) -> None:
         """Adds a record.
 
-        Raises:
-            OSError: the disk has no room for it.
+        Raises OSError: the disk has no room for it.
         """
         number = bisect_left(self._positions, stored.position)
         if number < len(self) and self._positions[number] == stored.position:
@@ -305,9 +304,8 @@ def read_log(facts: Any, seen: Observations) -> StoredLog:
         facts: of the store.
         seen: takes what is observed.
 
-    Raises:
-        MalformedError: a file is not a regular file, or ends beyond 64 bits.
-        OSError: a file cannot be read.
+    Raises MalformedError: a file is not a regular file, or ends beyond 64 bits.
+    Raises OSError: a file cannot be read.
     """
     store = store_of(facts)
     member = next((file.path.parents[1] for file in facts.logs if file.framed), None)

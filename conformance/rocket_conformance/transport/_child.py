@@ -89,8 +89,7 @@ class ChildTransport:
         notice: called with a sentence when the process has been silent for five seconds and may go on.
         lenient: whether a line of the wrong form costs its case alone and not the process.
 
-    Raises:
-        AdapterError: when it does not start, or does not answer hello as it should within 60 s.
+    Raises AdapterError: when it does not start, or does not answer hello as it should within 60 s.
     """
 
     def __init__(
@@ -255,9 +254,8 @@ class ChildTransport:
     def _send(self, trial: Trial) -> None:
         """Sends a trial.
 
-        Raises:
-            _BrokenError: when the process cannot be started again.
-            OSError: when the directory of the case cannot be made.
+        Raises _BrokenError: when the process cannot be started again.
+        Raises OSError: when the directory of the case cannot be made.
         """
         message = trial.prepare()
         if self._process is None:
@@ -327,8 +325,7 @@ class ChildTransport:
     def _receive(self, waiting: dict[str, Trial]) -> Trial:
         """The next trial that is answered.
 
-        Raises:
-            _BrokenError: when the process is of no more use; it has been ended.
+        Raises _BrokenError: when the process is of no more use; it has been ended.
         """
         assert self._process is not None
         oldest = next(iter(waiting.values()))
@@ -422,8 +419,7 @@ def open_command(
         jobs: number of processes to run in parallel.
         notice: called with a sentence when a process has been silent for five seconds.
 
-    Raises:
-        AdapterError: when it does not start or does not answer hello.
+    Raises AdapterError: when it does not start or does not answer hello.
     """
     with no_orphans(), ExitStack() as stack:
         transports: list[ChildTransport] = []
@@ -439,8 +435,7 @@ def open_command(
 def open_handler(handler: Handler, *, check_schema: bool = False) -> Generator[Transport]:
     """An object of this process as adapter.
 
-    Raises:
-        AdapterError: when it does not answer hello.
+    Raises AdapterError: when it does not answer hello.
     """
     transport = InProcessTransport(handler, check=check_message if check_schema else None)
     try:
@@ -452,8 +447,7 @@ def open_handler(handler: Handler, *, check_schema: bool = False) -> Generator[T
 def open_jar(version: str, *, jars: Path | None = None, **limits: Any) -> AbstractContextManager[Transport]:
     """The real RocketMQ of a version as adapter; `limits` are those of `open_command`.
 
-    Raises:
-        JarUnavailableError: when there is no Java, no Maven or no such version.
-        AdapterError: when it does not start.
+    Raises JarUnavailableError: when there is no Java, no Maven or no such version.
+    Raises AdapterError: when it does not start.
     """
     return open_command(command(version, jars), **limits)

@@ -160,8 +160,7 @@ class Event(Enum):
 class Process:
     """One run of an adapter's command.
 
-    Raises:
-        AdapterError: when the command cannot be started.
+    Raises AdapterError: when the command cannot be started.
     """
 
     def __init__(self, command: Sequence[str]) -> None:

@@ -77,8 +77,7 @@ class InProcessTransport:
         handler: the implementation.
         check: called with each message and its direction (`suite` or `adapter`); raises ProtocolError.
 
-    Raises:
-        AdapterError: when its answer to hello is not one.
+    Raises AdapterError: when its answer to hello is not one.
     """
 
     def __init__(self, handler: Handler, *, check: Callable[[str, Any], None] | None = None) -> None:

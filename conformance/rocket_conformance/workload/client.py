@@ -36,9 +36,8 @@ class Client:
         version: of the client's jars.
         jars: a folder that holds them; None fetches them by Maven.
 
-    Raises:
-        JarUnavailableError: when Java or the jars cannot be had.
-        ClientError: when the client does not start.
+    Raises JarUnavailableError: when Java or the jars cannot be had.
+    Raises ClientError: when the client does not start.
     """
 
     def __init__(self, namesrv: str, *, version: str, jars: Path | None = None) -> None:
@@ -66,8 +65,7 @@ class Client:
     def ask(self, action: Action) -> dict[str, Any]:
         """The answer to one action; `error` in it where the broker refused.
 
-        Raises:
-            ClientError: when the client ended.
+        Raises ClientError: when the client ended.
         """
         assert self._process.stdin is not None
         try:
@@ -95,9 +93,8 @@ def require_name_server(addresses: str) -> None:
     Args:
         addresses: `HOST:PORT`, several with `;`.
 
-    Raises:
-        UsageError: one that is not `HOST:PORT`.
-        ClientError: none of them can be reached.
+    Raises UsageError: one that is not `HOST:PORT`.
+    Raises ClientError: none of them can be reached.
     """
     reason = ""
     for address in addresses.split(";"):
@@ -171,9 +168,8 @@ class Manifest:
 def read_manifest(path: Path) -> Manifest:
     """Reads a manifest.
 
-    Raises:
-        MalformedError: when the file is none, or too large.
-        OSError: when it cannot be read.
+    Raises MalformedError: when the file is none, or too large.
+    Raises OSError: when it cannot be read.
     """
     expected = "the manifest of a workload"
     data = read_input(path, limit=_LARGEST, expected=expected)

@@ -66,8 +66,7 @@ class Broker:
     def stop(self) -> None:
         """Asks it to stop, and waits.
 
-        Raises:
-            ClientError: when it does not stop in two minutes; it is killed then.
+        Raises ClientError: when it does not stop in two minutes; it is killed then.
         """
         process = self._process
         self._signal(signal.SIGTERM, wait=False)
@@ -137,8 +136,7 @@ def run_crashes(
             last kill's for the store as the last stop left it.
         on_restart: called with the same number after the broker started over the store and stopped.
 
-    Raises:
-        ClientError: when the client ends, the broker does not take a topic, or does not stop.
+    Raises ClientError: when the client ends, the broker does not take a topic, or does not stop.
     """
     rng = random.Random(manifest.seed)
     try:

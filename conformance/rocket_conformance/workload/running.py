@@ -283,8 +283,7 @@ def run_workload(
         version: of the client, for the manifest.
         store: the broker's store directory where it is at hand: it decides when the last index file is full.
 
-    Raises:
-        ClientError: when the client ended, or a topic cannot be made.
+    Raises ClientError: when the client ended, or a topic cannot be made.
     """
     manifest = Manifest(seed, version)
     make_topics(client)
@@ -322,8 +321,7 @@ def carry_out(client: Client, manifest: Manifest, action: Action, number: int = 
 def make_topics(client: Client) -> None:
     """Makes the workload's topics; waits for a broker that is starting.
 
-    Raises:
-        ClientError: when the broker refuses one, or there is none.
+    Raises ClientError: when the broker refuses one, or there is none.
     """
     for topic in topics():
         answer = client.ask({"do": "topic", "topic": topic, "queues": QUEUES})
