@@ -14,7 +14,7 @@ from rocket_spec.later_layouts import BATCH_UNIT
 from rocket_spec.layout import EXT_END_MARK, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
 from rocket_spec.printable import counted
 
-from rocket_columnar.audit.checkpoint_check import ENTRIES_CUT_OFF
+from rocket_columnar.audit.ranges import ENTRIES_CUT_OFF
 from rocket_columnar.decode import Where, decode
 from rocket_columnar.facts import BLOCKED, Store
 from rocket_columnar.findings import Finding, Remedy, check_names, finding, strange, unread_findings

@@ -14,11 +14,20 @@ from numpy.typing import NDArray
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.audit import matching
-from rocket_columnar.audit.checkpoint_check import LogTimes
 from rocket_columnar.audit.file_survey import Rows, Surveys, Targets
 from rocket_columnar.audit.log_check import steps_of
 from rocket_columnar.audit.missing import check_missing, files_now
-from rocket_columnar.audit.ranges import MOST, Frames, Marks, Plan, Range, RangeResult, ReadAhead, values_at
+from rocket_columnar.audit.ranges import (
+    MOST,
+    Frames,
+    LogTimes,
+    Marks,
+    Plan,
+    Range,
+    RangeResult,
+    ReadAhead,
+    values_at,
+)
 from rocket_columnar.facts import Store
 from rocket_columnar.formats import LAST_ADDRESS, LONG_MIN, SCHEDULE_TOPIC, tags_code
 from rocket_columnar.log import ROLLBACK, Requests, RequestScan, StoredRecords, TopicNames

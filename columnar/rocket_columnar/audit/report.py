@@ -11,7 +11,6 @@ from rocket_spec.deviations import Deviation
 from rocket_spec.layout import INDEX_HEADER, PRE_BLANK_SIZE, QUEUE_UNIT
 from rocket_spec.printable import counted
 
-from rocket_columnar.audit.checkpoint_check import LogTimes, check_checkpoint
 from rocket_columnar.audit.file_check import (
     check_ext_files,
     check_index_files,
@@ -24,7 +23,16 @@ from rocket_columnar.audit.log_check import QueueCounts, check_begin, check_log,
 from rocket_columnar.audit.matching import UNJUDGED
 from rocket_columnar.audit.missing import take_own_puts, what_is_missing
 from rocket_columnar.audit.range_check import check_range
-from rocket_columnar.audit.ranges import MOST, Mark, Marks, Plan, RangeResult, UnitRun
+from rocket_columnar.audit.ranges import (
+    MOST,
+    LogTimes,
+    Mark,
+    Marks,
+    Plan,
+    RangeResult,
+    UnitRun,
+    check_checkpoint,
+)
 from rocket_columnar.audit.wording import (
     say_entry,
     say_missing_keys,

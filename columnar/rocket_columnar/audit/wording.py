@@ -10,9 +10,8 @@ from rocket_spec.deviations import Deviation
 from rocket_spec.layout import QUEUE_UNIT
 from rocket_spec.printable import counted
 
-from rocket_columnar.audit.checkpoint_check import CUT_OFF, ENTRIES_CUT_OFF
 from rocket_columnar.audit.file_survey import IndexSurvey
-from rocket_columnar.audit.ranges import KeyRun, Mark, Marks, UnitRun
+from rocket_columnar.audit.ranges import CUT_OFF, ENTRIES_CUT_OFF, KeyRun, Mark, Marks, UnitRun
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, Severity, finding
 from rocket_columnar.formats import DELAYS, SCHEDULE_TOPIC, tags_code

@@ -15,8 +15,15 @@ from numpy.typing import NDArray
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import LONG_TOPIC_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
-from rocket_columnar.fast.choice import SETTINGS, cache_folder, report_once, settings_in_the_way
-from rocket_columnar.fast.plain_log import LogRange, PlainLog, PlainNumbers
+from rocket_columnar.fast.plain_log import (
+    SETTINGS,
+    LogRange,
+    PlainLog,
+    PlainNumbers,
+    cache_folder,
+    report_once,
+    settings_in_the_way,
+)
 
 if settings_in_the_way():  # Numba would read them when it is imported
     raise UsageError(f"{SETTINGS}: in the working folder, found settings for Numba, expected none")

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocket_columnar import formats
-from rocket_columnar.fast.choice import pays
-from rocket_columnar.fast.plain_log import PlainLog
+from rocket_columnar.fast.plain_log import PlainLog, pays
 
 _WORTH: Final = 16  # bytes that cost about as much as a key
 

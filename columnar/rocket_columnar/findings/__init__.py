@@ -1,13 +1,18 @@
 """Findings: their form and codes, and those on files."""
 
-from rocket_columnar.findings.files import (
+from rocket_columnar.findings.forms import (
+    CODES,
+    Finding,
+    Remedy,
+    Severity,
     check_log_files,
     check_names,
+    finding,
     gap_findings,
     hidden_codes,
     is_cut,
     is_usual_end,
     lacks_zeros,
+    strange,
     unread_findings,
 )
-from rocket_columnar.findings.forms import CODES, Finding, Remedy, Severity, finding, strange

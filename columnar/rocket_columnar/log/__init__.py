@@ -28,16 +28,18 @@ from rocket_columnar.log.queues import (
     of_earlier_life,
     queue_starts,
 )
-from rocket_columnar.log.requests import (
+from rocket_columnar.log.scan import (
     COMMIT,
     NOT,
     ROLLBACK,
     RULES_4_9_3,
     Dispatch,
     KeyRules,
+    Records,
     Requests,
     RequestScan,
     RowTopics,
+    Scan,
     TopicNames,
     bodies_match,
     property_crc_matches,
@@ -46,4 +48,3 @@ from rocket_columnar.log.requests import (
     tags_codes,
     units_taken,
 )
-from rocket_columnar.log.scan import Records, Scan

@@ -143,7 +143,7 @@ def _refused(store: Store, found: list[Finding]) -> list[Finding]:
 
 def _entry_index(store: Store) -> list[Finding]:
     """The findings on DLedger's own index of entries, with which it does not start; it makes a new one from its log."""
-    fault = entry_index_fault(store)
+    fault = entry_index_fault(store) if store.framed else None
     if fault is None:
         return []
     text = f"the broker does not start: {fault[0]}"

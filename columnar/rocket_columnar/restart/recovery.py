@@ -204,9 +204,7 @@ def entry_log(files: Sequence[StoreFile], size: int) -> EntryLog:
 
 
 def entry_index_fault(store: Store) -> tuple[str, list[str]] | None:
-    """Why DLedger does not start on its own index of entries, and the names of its files; None if it does."""
-    if not store.framed:
-        return None
+    """Why DLedger does not start on its own index of entries beside a store's log, and the names of its files; None if it does."""
     member = store.logs[-1].path.parent.parent
     fault = EntryIndex(member).unfit
     if fault is None:
