@@ -10,8 +10,7 @@ from golden_truth import lines
 from rocket_columnar.formats import iso
 from rocket_columnar.index import IndexFile
 from rocket_spec.errors import UsageError
-from rocketspec._options import be_gentle, read_time
-from rocketspec._settings import listed
+from rocketspec._options import be_gentle, listed, read_time
 from store_bytes import BEGIN as T
 from store_bytes import put, record
 from verb_run import Run

@@ -11,7 +11,7 @@ import typer
 from rocket_spec.printable import counted
 
 from rocketspec import _options as option
-from rocketspec._settings import StoreOptions, read_settings, warn
+from rocketspec._options import StoreOptions, read_settings, warn
 from rocketspec._terminal import note, progress, say
 
 if TYPE_CHECKING:

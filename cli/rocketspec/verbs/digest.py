@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from rocketspec import _options as option
-from rocketspec._settings import read_settings, warn
+from rocketspec._options import read_settings, warn
 from rocketspec._terminal import progress, say, skipped
 
 

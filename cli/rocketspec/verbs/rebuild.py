@@ -9,7 +9,7 @@ import typer
 from rocket_spec.printable import counted
 
 from rocketspec import _options as option
-from rocketspec._settings import note_release, read_settings
+from rocketspec._options import note_release, read_settings
 from rocketspec._terminal import note, progress, say, skipped
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from rocket_spec.errors import UsageError
 from rocket_spec.printable import counted, printable
 
 from rocketspec import _options as option
-from rocketspec._settings import read_settings
+from rocketspec._options import read_settings
 from rocketspec._terminal import progress, say
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ def of(code: str, file: str = LOG, **known: Any) -> Finding:
 
 
 EMPTY = of("log.length", remedy="aside", length=4096)
-LONG = of("log.length", remedy="trim", length=4096)
+LONG = of("log.length", remedy="trim", length=4096, offset=4096)
+SHORT = of("log.length", remedy="trim", length=4096, offset=100)
 FOREIGN = of("log.position", foreign=True)
 MISPLACED = of("log.position", remedy="position", deviation=Deviation("record", 7, 500, 500))
 AHEAD, TORN, LATE = of("index.ahead_of_log", "index/1"), of("log.torn"), of("checkpoint.ahead", "checkpoint")
@@ -39,7 +40,16 @@ CASES: dict[str, tuple[list[Finding], list[tuple[str, list[Finding], list[Findin
     "an empty log file and units ahead": ([EMPTY, LOST], [("part of", [EMPTY], [LOST])]),
     "a longer log file, a longer ext file": (
         [LONG, size := of("queue.size", "consumequeue_ext/T/0/0", remedy="trim", length=100)],
-        [("log files are longer", [LONG], []), ("ext files have", [size], [])],
+        [("log files have another length", [LONG], []), ("ext files have", [size], [])],
+    ),
+    "a log file that lacks zeros": ([SHORT], [("no message is lost", [SHORT], [])]),
+    "a log file that lacks what an index and units point to": (
+        [SHORT, AHEAD, LOST],
+        [("part of", [SHORT], [AHEAD, LOST])],
+    ),
+    "a longer log file, an index and units ahead": (
+        [LONG, AHEAD, LOST],
+        [("log files have another length", [LONG], []), ("is missing", [AHEAD], [LOST])],
     ),
     "a leftover .bak": (
         [note := of("config.unreadable", "config/topics.json.bak", severity="note")],

@@ -12,7 +12,7 @@ from rocket_spec.outputs import write_whole
 from rocket_spec.printable import printable
 from rocket_spec.store_folders import refuse_store
 
-from rocketspec._settings import StoreOptions
+from rocketspec._options import StoreOptions
 
 _NAME: Final = "rocketspec_audit"
 _SEVERITIES: Final = ("error", "warning", "note")

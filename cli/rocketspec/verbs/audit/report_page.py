@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rocket_columnar.report import AuditReport
     from rocket_columnar.store import StoreFile
 
-    from rocketspec._settings import StoreOptions
+    from rocketspec._options import StoreOptions
 
 
 _STATES: Final = {

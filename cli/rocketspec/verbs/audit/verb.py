@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rocketspec import _options as option
-from rocketspec._settings import StoreOptions, read_settings, warn
+from rocketspec._options import StoreOptions, read_settings, warn
 from rocketspec._terminal import note, progress, say_all
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from rocket_spec.store_folders import refuse_store
 from rocket_spec.tables import TABLES
 
 from rocketspec import _options as option
-from rocketspec._settings import listed, read_settings, warn
+from rocketspec._options import listed, read_settings, warn
 from rocketspec._terminal import binary_stdout, note, progress, say
 from rocketspec.verbs.decode.report import DecodeReport
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rocket_columnar.facts import Store
     from rocket_columnar.store import Kind, StoreFile
 
-    from rocketspec._settings import StoreOptions
+    from rocketspec._options import StoreOptions
 
 
 _FIRST, _LAST = -(1 << 63), (1 << 63) - 1  # of a Java long

@@ -11,7 +11,7 @@ from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.store_folders import refuse_store
 
 from rocketspec import _options as option
-from rocketspec._settings import StoreOptions, note_release, read_settings
+from rocketspec._options import StoreOptions, note_release, read_settings
 from rocketspec._terminal import progress, say_all, skipped
 
 if TYPE_CHECKING:

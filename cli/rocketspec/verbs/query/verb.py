@@ -9,7 +9,7 @@ import typer
 from rocket_spec.errors import UsageError
 
 from rocketspec import _options as option
-from rocketspec._settings import read_settings, warn
+from rocketspec._options import read_settings, warn
 from rocketspec._terminal import note, progress, say, say_all, skipped
 
 if TYPE_CHECKING:

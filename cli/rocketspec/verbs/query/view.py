@@ -14,8 +14,8 @@ from rocket_columnar.formats import iso, make_offset_id, parse_offset_id
 from rocket_columnar.query import keys_of
 from rocket_spec.printable import counted
 
+from rocketspec._options import listed
 from rocketspec._search import client_of, plain
-from rocketspec._settings import listed
 from rocketspec._tables import columns
 from rocketspec._terminal import binary_stdout, one_line, say_all
 

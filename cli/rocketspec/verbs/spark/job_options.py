@@ -260,7 +260,7 @@ def _configured(store: FoundStore, folders: list[str] | None, conf: BrokerConf |
         return replace(store, commitlog=tuple(folders or ()))
     if is_remote(store.path):
         return replace(store, commitlog=tuple(folders or _far_folders(store.path, conf)), conf=conf)
-    from rocketspec._settings import read_settings, warn
+    from rocketspec._options import read_settings, warn
 
     settings = read_settings(Path(store.path), folders, None, conf.path)
     warn(settings)
