@@ -23,19 +23,10 @@ NODE_TOOLS = Path(__file__).parent / "project" / "run_pyright.py"
 SPARK = "tests/spark/"
 PYRIGHT = Path(__file__).parent / "project" / "test_pyright.py"
 WITHOUT_SESSION = tuple(
-    f"{SPARK}test_{name}.py"
-    for name in (
-        "cluster",
-        "output",
-        "sources_parts",
-        "streaming",
-    )
+    f"{SPARK}test_{name}.py" for name in ("cluster", "output", "sources_parts", "streaming")
 )
 """Files of Spark's folder that take nothing of the session that the others share."""
-UNITS = {
-    "spark": (SPARK,),
-    "site": ("tests/website/test_site.py", "tests/website/test_in_a_browser.py"),
-}
+UNITS = {"spark": (SPARK,), "site": ("tests/website/test_site.py", "tests/website/test_in_a_browser.py")}
 SPLIT = (
     *(f"tests/conformance/test_{name}.py" for name in ("mutants", "properties_store")),
     "tests/cli/test_transcripts.py",

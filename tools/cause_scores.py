@@ -11,14 +11,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from rocket_conformance.attribution import (
-    MOST_RUNS,
-    Evidence,
-    Simulation,
-    find_causes,
-    is_same,
-    part_of,
-)
+from rocket_conformance.attribution import MOST_RUNS, Evidence, Simulation, find_causes, is_same, part_of
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import specified
 from rocket_conformance.files import scratch_root

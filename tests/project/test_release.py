@@ -62,10 +62,7 @@ def test_a_file_for_the_host_fits_its_schema(schema: str) -> None:
 
 
 CONTAINER_FILES = [str(ROOT / "release" / "Dockerfile"), str(ROOT / "docs" / "ci" / "broker" / "Dockerfile")]
-SCRIPTS = [
-    *(str(path) for path in (ROOT / "docs" / "ci").rglob("*.sh")),
-    str(ROOT / ".ci" / "run"),
-]
+SCRIPTS = [*(str(path) for path in (ROOT / "docs" / "ci").rglob("*.sh")), str(ROOT / ".ci" / "run")]
 
 
 @pytest.mark.parametrize(("linter", "files"), [("hadolint", CONTAINER_FILES), ("shellcheck", SCRIPTS)])

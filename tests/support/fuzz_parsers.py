@@ -16,14 +16,7 @@ from rocket_columnar import adapter as engine_adapter
 from rocket_columnar import config
 from rocket_columnar.store import read_broker_conf
 from rocket_conformance.counterexamples import read_replay
-from rocket_conformance.protocol import (
-    Op,
-    ProtocolError,
-    check_path,
-    decode_line,
-    parse_answer,
-    parse_hello,
-)
+from rocket_conformance.protocol import Op, ProtocolError, check_path, decode_line, parse_answer, parse_hello
 from rocket_conformance.reference_adapter import ReferenceAdapter, UnspecifiedOperationError
 from rocket_conformance.report import (
     compare_implementations,

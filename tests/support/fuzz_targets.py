@@ -27,11 +27,7 @@ import psutil
 from fuzz_inputs import Target
 from time_limit import TooLongError, limited
 
-TARGETS: Final[dict[str, Target]] = {
-    **fuzz_agreement.TARGETS,
-    **fuzz_parsers.TARGETS,
-    **fuzz_verbs.TARGETS,
-}
+TARGETS: Final[dict[str, Target]] = {**fuzz_agreement.TARGETS, **fuzz_parsers.TARGETS, **fuzz_verbs.TARGETS}
 SECONDS: Final = 20
 """Processor time for one input."""
 _SECONDS_AGAIN: Final = 2

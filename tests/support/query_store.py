@@ -12,21 +12,11 @@ FOREVER = (1 << 63) - 1
 
 
 def message(
-    offset: int,
-    keys: str = "k",
-    topic: str = "T",
-    time: int = BEGIN,
-    *,
-    unique: str = "u",
-    sys_flag: int = 0,
+    offset: int, keys: str = "k", topic: str = "T", time: int = BEGIN, *, unique: str = "u", sys_flag: int = 0
 ) -> bytes:
     properties = f"KEYS\1{keys}\2UNIQ_KEY\1{unique}\2"
     return record(
-        offset,
-        topic=topic.encode(),
-        properties=properties.encode(),
-        store_timestamp=time,
-        sys_flag=sys_flag,
+        offset, topic=topic.encode(), properties=properties.encode(), store_timestamp=time, sys_flag=sys_flag
     )
 
 
@@ -34,11 +24,7 @@ SIZE = len(message(0))
 
 
 def write_index(
-    root: Path,
-    puts: list[tuple[str, int, int]],
-    name: str = FIRST,
-    *,
-    seed: tuple[int, int] = (0, 0),
+    root: Path, puts: list[tuple[str, int, int]], name: str = FIRST, *, seed: tuple[int, int] = (0, 0)
 ) -> None:
     """An index file of `puts`: index key, physical offset, store timestamp."""
     path = root / "index" / name

@@ -113,12 +113,7 @@ class RealBroker:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        java: str,
-        config: Mapping[str, str],
-        *,
-        jars: Path | None = None,
+        self, folder: Path, java: str, config: Mapping[str, str], *, jars: Path | None = None
     ) -> None:
         self.folder = folder
         self.store = folder / "store"  # the store directory of the next start

@@ -90,10 +90,7 @@ def show_clause(
 
 
 @GROUP.command("coverage")
-def show_coverage(
-    family: Family = None,
-    json: JsonLines = False,
-) -> None:
+def show_coverage(family: Family = None, json: JsonLines = False) -> None:
     """Show the evidence of each clause: directed cases, properties, mutants. Exits with 1 if any is missing.
 
     Example: `rocketspec spec coverage --family IDX-SVC`

@@ -388,12 +388,7 @@ def _topics(store: Store, queues: Mapping[tuple[str, int], QueueView]) -> Iterat
         else:
             text = f"topic {topic} has queues 0 to {number - 1} with {counted(messages, 'message')}, and "
             text += "there is no list of topics" if config.taken is None else "is not in the list of topics"
-        yield finding(
-            "topic.missing",
-            _name(config.taken or config.main),
-            None,
-            text,
-        )
+        yield finding("topic.missing", _name(config.taken or config.main), None, text)
 
 
 def _transactions(seen: Progress, config: LoadedConfig) -> Iterator[Finding]:

@@ -72,11 +72,7 @@ def query(
         raise typer.Exit(option.FINDINGS)
 
 
-def digest(
-    job: jobs.Job,
-    *,
-    as_json: option.JsonLines = False,
-) -> None:
+def digest(job: jobs.Job, *, as_json: option.JsonLines = False) -> None:
     """Print the digest of each store, and the replicas that differ.
 
     Stores are replicas of each other if a file of their commit logs begins with the same record. Each one that differs is
