@@ -1,6 +1,7 @@
 """Misreadings planted together: what reports name of them, and what they claim."""
 
 import io
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -35,6 +36,14 @@ from tools.cause_scores import pairs, score, triples
 
 SMALL = tuple(mutant for mutant in MISREADINGS if mutant.clause.startswith(("CQ-", "LOG-", "CKP-", "UTF8-")))
 """Misreadings of queues, logs and checkpoints, whose cases run quickly."""
+
+
+def report_of(lines: Sequence[CaseLine], **more: object) -> Report:
+    footer = footer_line(
+        lines, Baseline(), missing=[], cut_short=None, more={"ops": [], "families": [], **more}
+    )
+    hello = Hello("port", "1", "", frozenset(), None, frozenset(), 1)
+    return Report(header_line(hello, [], 0, 1), tuple(lines), footer)
 
 
 def assert_claims_hold(sets: list[tuple[Mutant, ...]]) -> None:
@@ -206,11 +215,8 @@ def test_a_clause_may_follow(why: dict[str, Any]) -> None:
         "IDX-PUT-1/a", ("IDX-PUT-1",), "MUST", "crash", detail="operation 1 (index.put): it died"
     )
     lines = [crash, *lines]
-    more = {"ops": [], "families": [], **why}
-    footer = footer_line(lines, Baseline(), missing=[], cut_short=None, more=more)
-    hello = Hello("port", "1", "", frozenset(), None, frozenset(), 1)
     printed = io.StringIO()
-    report = Report(header_line(hello, [], 0, 1), tuple(lines), footer)
+    report = report_of(lines, **why)
     print_summary(report, Console(file=printed, width=40))
     shown = [line for line in printed.getvalue().splitlines() if "(MUST)" in line or "follow" in line]
     assert shown == [
@@ -218,7 +224,7 @@ def test_a_clause_may_follow(why: dict[str, Any]) -> None:
         "may follow from the above, by clause and cases: IDX-SEL-9 (1)",
     ]
     assert [item.kind for item in account_of(report).items] == ["stop", "clause", "follows"]
-    alone = Report(report.header, report.cases[2:], footer)
+    alone = Report(report.header, report.cases[2:], report.footer)
     assert [item.kind for item in account_of(alone).items] == ["clause"]
 
 
@@ -344,10 +350,7 @@ def test_hangs_that_follow_from_a_cause_come_with_it(first: str, *, sure: bool) 
         "clause": "IDX-SEL-3", "misreadings": ["dropped (IDX-SEL-3)"], "sure": sure, "shows": 1, "cases": ["IDX-SEL-3/a"],
         "properties": [], "together": [], "hidden": [], "example": "IDX-SEL-3/a", "hangs": hangs[:2],
     }  # fmt: skip
-    more = {"ops": [], "families": [], "causes": [cause]}
-    footer = footer_line(lines, Baseline(), missing=[], cut_short=None, more=more)
-    hello = Hello("port", "1", "", frozenset(), None, frozenset(), 1)
-    stop, found = account_of(Report(header_line(hello, [], 0, 1), tuple(lines), footer)).items
+    stop, found = account_of(report_of(lines, causes=[cause])).items
     assert (stop.kind, stop.title) == ("stop", f"{first} in index.select")
     assert [line.id for line in found.cases] == ["IDX-SEL-3/a", *(hangs[:2] if sure else ())]
     note = "Its 2 hanging cases follow from it: the reference with it never returns from index.select there, either."
@@ -383,10 +386,7 @@ def test_every_form_has_one_order() -> None:
         found_less,
         CaseLine("IDX-HDR-5/d", ("IDX-HDR-5",), "MUST", "not_applicable"),
     )
-    more = {"ops": [], "families": ["index"], "causes": [cause]}
-    footer = footer_line(lines, Baseline(), missing=[], cut_short=None, more=more)
-    hello = Hello("port", "1", "", frozenset(), None, frozenset(), 1)
-    report = Report(header_line(hello, [], 0, 1), lines, footer)
+    report = report_of(lines, families=["index"], causes=[cause])
     terminal = io.StringIO()
     print_summary(report, Console(file=terminal, width=200))
     order = [
@@ -409,7 +409,7 @@ def test_every_form_has_one_order() -> None:
         for name in ("full", "header")
     ]
     short = io.StringIO()  # of the fifth thing to mend what its case catches is printed, without the input
-    print_summary(Report(report.header, (*others, *lines), footer), Console(file=short, width=200))
+    print_summary(Report(report.header, (*others, *lines), report.footer), Console(file=short, width=200))
     assert "IDX-HDR-5 (MUST): 1 of 1 cases fail\n  Catches another.\n" in short.getvalue()
 
 
