@@ -99,7 +99,7 @@ class Subject:
 
     def copy(self, name: str) -> Path:
         """A copy of the store."""
-        return Path(shutil.copytree(self.root, self.scratch / name / self.root.name))
+        return Path(shutil.copytree(self.root, self.scratch / name / self.root.name, symlinks=True))
 
     @cached_property
     def store(self) -> Store:
@@ -171,7 +171,10 @@ class Subject:
     def has_reference(self) -> bool:
         """Whether the reference starts on such stores: plain ones of 4.9.3 with one folder for the log."""
         plain = self.base and self.base not in SEVERAL and not self.store.framed and not self.store.signs
-        return bool(plain and self.small and (self.conf is None or not self.conf.dledger))
+        links = any(
+            self.store.blocked.values()
+        )  # in the place of folders that lead to nothing, where Python makes none
+        return bool(plain and self.small and not links and (self.conf is None or not self.conf.dledger))
 
     def reference(self, root: Path) -> Started:
         """The reference on a copy."""
