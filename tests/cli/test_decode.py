@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
-from rocketspec.verbs.decode.report import DecodeReport
+from rocketspec.verbs.decode.verb import DecodeReport
 from store_bytes import BEGIN, Entry, checkpoint, ext_unit, index_file, put, record, unit
 from verb_run import Run, on_a_terminal
 

@@ -236,11 +236,12 @@ def _judge(
     manifest = None if workload is None else read_manifest(workload)
     judged = judge_store(facts, audited, manifest=manifest, seen=Observations(profile=options.profile))
     if facts.signs and release is None:
-        texts = ", ".join(sign.text for sign in facts.signs)
+        from rocket_columnar.store import written_later
+
         rules = (
             f"judged by the rules of {judged.observations.profile.version}; --rocketmq-profile names others"
         )
-        note(f"{settings.store}: written by 5.x: {texts}; {rules}")
+        note(f"{settings.store}: {written_later(facts.signs)}; {rules}")
     report = store_report(
         judged, level=options.level, require=options.require, baseline=options.baseline, folder=folder
     )

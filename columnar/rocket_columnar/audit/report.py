@@ -210,7 +210,7 @@ def findings(
     indexes: Sequence[IndexSurvey] = surveys.indexes.files
     counts = QueueCounts()
     parts = _joined_on(results, partial(check_range, plan, surveys), counts)
-    signs = _signs(store, parts)
+    signs = (*store.signs, *(sign for part in parts for sign in part.signs))
     on_signs(signs)
     report = _Report(store.once(planned), signs)
     _begin(store, report)
@@ -287,12 +287,6 @@ def _light_steps(store: Store, parts: Sequence[RangeResult]) -> dict[tuple[str, 
             if asked > wanted or (0 != asked < wanted and light):
                 found.setdefault(queue, (phy_offset, asked, wanted))
     return found
-
-
-def _signs(store: Store, parts: Sequence[RangeResult]) -> tuple[Sign, ...]:
-    """The signs of 5.x, one of each kind."""
-    every = [*store.signs, *(sign for part in parts for sign in part.signs)]
-    return tuple({sign.kind: sign for sign in reversed(every)}.values())[::-1]
 
 
 def _check_exactly(

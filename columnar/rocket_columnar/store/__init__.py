@@ -16,6 +16,7 @@ from rocket_columnar.store.broker import (
     same_place,
     signs_at,
     topics_in_rocksdb,
+    written_later,
 )
 from rocket_columnar.store.listing import (
     DIRECTORY,

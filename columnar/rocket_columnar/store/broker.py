@@ -318,10 +318,17 @@ class Sign(NamedTuple):
     since: str = ""  # the first release that writes it, where that is known and later than 5.0.0
 
 
+def written_later(signs: Iterable[Sign]) -> str:
+    """The signs in words, the first of each kind."""
+    first: dict[str, str] = {}
+    for sign in signs:
+        first.setdefault(sign.kind, sign.text)
+    return f"written by 5.x: {', '.join(first.values())}"
+
+
 def later_line(signs: Iterable[Sign]) -> str:
     """One line that states the signs, and what they mean for whatever is said about the store."""
-    known = ", ".join(sign.text for sign in signs)
-    return f"written by 5.x: {known}; judged by the rules of 4.9.3 where they still hold; only index files and queues are repaired"
+    return f"{written_later(signs)}; judged by the rules of 4.9.3 where they still hold; only index files and queues are repaired"
 
 
 def later_signs(files: Sequence[StoreFile]) -> tuple[Sign, ...]:

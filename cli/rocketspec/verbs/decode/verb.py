@@ -1,30 +1,106 @@
-"""The verb `decode`: files of a store to tables."""
+"""The verb `decode`: files of a store to tables, and what it reports on stderr of gaps and files that cannot be read."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rocket_spec.errors import UsageError
+from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.printable import counted
 from rocket_spec.store_folders import refuse_store
 from rocket_spec.tables import TABLES
 
 from rocketspec import _options as option
 from rocketspec._options import listed, read_settings, warn
-from rocketspec._terminal import binary_stdout, note, progress, say
-from rocketspec.verbs.decode.report import DecodeReport
+from rocketspec._terminal import binary_stdout, note, progress, say, skipped
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from rocket_columnar.decode import Where
     from rocket_columnar.facts import Store
+    from rocket_columnar.index import GeometryGuess
+    from rocket_columnar.log import Gap
     from rocket_columnar.store import Kind, StoreFile
+    from rocket_spec.layout import Geometry
 
     from rocketspec._options import StoreOptions
+    from rocketspec._terminal import ProgressStep
+
+
+class DecodeReport:
+    """Gaps, files that are left out, assumed geometries, and progress; `incomplete` if part of the input could not be decoded."""
+
+    def __init__(self, step: ProgressStep) -> None:
+        self.incomplete = False
+        self.rows = 0
+        self._step = step
+        self._table = "", 0
+        self._read = 0, 0
+        self._assumed: set[Geometry] = set()
+        self._told: set[str] = set()
+
+    def gap(self, gap: Gap) -> None:
+        """Reports a range of the log that cannot be decoded."""
+        self.incomplete = True
+        note(str(gap))
+
+    def error(self, file: StoreFile, error: FormatError | OSError) -> None:
+        """Reports once a file that cannot be decoded to its end; one that the broker deleted after the listing is no part of the store."""
+        if isinstance(error, FileNotFoundError) and not os.path.lexists(file.path):
+            return
+        self.incomplete = True
+        if isinstance(error, FormatError):
+            text = f"{error}; the rest of the file is left out"
+        else:
+            text = f"{file.path}: {(error.strerror or str(error)).lower()}; left out"
+        if text not in self._told:
+            self._told.add(text)
+            note(text)
+
+    def skipped(self, name: str, reason: str) -> None:
+        """Reports what the listing left out; a store without what cannot be read is not whole."""
+        from rocket_columnar.store import Unreadable
+
+        self.incomplete |= isinstance(reason, Unreadable)
+        skipped(name, reason)
+
+    def geometry(self, file: StoreFile, guess: GeometryGuess) -> None:
+        """Reports a geometry that is only assumed, once."""
+        if guess.how == "assumed" and guess.geometry not in self._assumed:
+            self._assumed.add(guess.geometry)
+            slots, entries = guess.geometry
+            note(f"{file.path}: geometry {slots},{entries} assumed: {guess.reason}")
+
+    def counted(self, batches: Iterator[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """The same batches, with their rows counted."""
+        for table, batch in batches:
+            name, rows = self._table
+            rows = batch.num_rows + (rows if name == table else 0)
+            self._table = table, rows
+            self.rows += batch.num_rows
+            self._step(*self._read, f"{table}: {rows:,} rows")
+            yield table, batch
+
+    def in_utc(self, batches: Iterator[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """The same batches with their times as timestamps; reports the number of those out of range, which become null."""
+        from rocket_columnar.arrow import in_utc
+
+        total = 0
+        for table, batch in batches:
+            converted, nulled = in_utc(batch)
+            total += nulled
+            yield table, converted
+        if total:
+            note(f"{counted(total, 'time')} out of range written as null")
+
+    def progress(self, done: int, total: int) -> None:
+        """Records the bytes read of a table's files, and their total size."""
+        self._read = done, total
 
 
 _FIRST, _LAST = -(1 << 63), (1 << 63) - 1  # of a Java long
