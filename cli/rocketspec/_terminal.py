@@ -40,6 +40,11 @@ def one_line(text: str) -> str:
     return printable(text, limit=None)
 
 
+def terminal_width() -> int | None:
+    """Columns of the terminal that stdout is; None in a pipe, where nothing is cut."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
 def fitted(line: str, stream: TextIO | None = None, *, hang: int | None = None) -> str:
     """A line as it is shown on a stream, by default stdout: on a terminal wrapped at blanks.
 

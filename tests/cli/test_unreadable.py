@@ -6,6 +6,7 @@ A stand-in for a failing disk: to open these paths ends in an input/output error
 import errno
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -118,3 +119,16 @@ def test_a_start_is_not_predicted_without_a_file(
     break_disk(monkeypatch, store / LOG)
     done = verb("audit", store, "--restart")
     assert (done.code, done.out) == (3, "")
+
+
+def test_what_groups_lack_and_how_stores_differ_is_not_stated_without_a_topic(
+    store: Path, verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its queues are not empty, and not missing."""
+    other = tmp_path / "other"
+    shutil.copytree(store, other)
+    break_disk(monkeypatch, store / "consumequeue/Orders")
+    told = f"{store}/consumequeue/Orders: input/output error"
+    assert verb("inspect", store, "--group", "*").is_one_line(3, told)
+    assert verb("diff", other, store).is_one_line(3, told)
+    assert "consumers" not in verb("inspect", store).out

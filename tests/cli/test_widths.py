@@ -18,6 +18,7 @@ INDEX = "index/20261121132607044"
 VERBS = (
     "inspect mixed",
     "inspect mixed --group *",
+    "inspect mixed --space",
     "inspect broken",
     "inspect mixed/index",
     f"inspect mixed/{INDEX}",

@@ -8,7 +8,6 @@ import os
 import random
 import shutil
 import struct
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,14 +15,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 from zlib import crc32
 
-from generator.damage.store import Kind
+from generator.damage.catalogue import DLEDGER, KINDS
+from generator.damage.store import DamagedCopy, Kind
 from rocket_golden import manifest, open_store
 from store_bytes import overwrite
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "golden"))
-
-from generator.damage.catalogue import DLEDGER, KINDS
-from generator.damage.store import DamagedCopy
 
 _SAME: Final = (
     "index_directory_removed",

@@ -3,13 +3,11 @@
 import ast
 import hashlib
 import json
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[2]
-sys.path.append(str(ROOT))  # a script of this folder finds `tools`, as pytest does
 
 
 def inputs_hash(patterns: Iterable[str]) -> str:

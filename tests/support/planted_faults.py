@@ -1,6 +1,7 @@
 """Wrong brokers: the real 4.9.3 with one class laid over it in which one place of the source was replaced."""
 
 import shutil
+import sys
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,6 +11,8 @@ from java_programs import EXPORTED, compile_java, jars_of
 from real_broker import run_program
 from rocket_spec.layout import CHECKPOINT
 from store_bytes import overwrite
+
+sys.path.append(str(Path(__file__).parents[2]))  # a script of this folder finds `tools`, as pytest does
 
 from tools.replacements import Replacement, replacements
 

@@ -107,10 +107,8 @@ def _show_done(done: Repaired, shell: Shell) -> None:
     if done.worse:
         say(f"everything was taken back: {done.worse}")
     elif done.folder:
-        say(
-            f"{counted(len(done.plan.into), 'file was', 'files were')} put in place; the files that this replaced, or that do not belong here, "
-            f"are in {shell.file(done.folder)} ({len(done.plan.away):,})"
-        )
+        into, away = (counted(len(names), "file") for names in (done.plan.into, done.plan.away))
+        say(f"put in place: {into}; moved away: {away}, to {shell.file(done.folder)}")
         say(f"to undo this: {shell.line('rocketspec', 'repair', shell.store, '--undo')}")
     else:
         say("there was nothing to repair")

@@ -274,6 +274,8 @@ def _problem(file: ConfigFile) -> str:
     error = file.problem
     if error is None:
         return "the file is empty"
+    if isinstance(error, OSError):
+        return f"cannot be read: {(error.strerror or str(error)).lower()}"
     found, expected = getattr(error, "found", error), getattr(error, "expected", None)
     return f"found {found}" + (f", expected {expected}" if expected else "")
 

@@ -127,7 +127,7 @@ def progress(store: Store, *, sizes: bool = False) -> Progress:
 
     With `sizes` the bytes of unread records are counted too, which reads a unit for each.
     """
-    return store.looked_at(lambda: _progress(store, sizes=sizes))
+    return store.looked_at(lambda: _progress(store, sizes=sizes), despite_unreadable=False)
 
 
 def _progress(store: Store, *, sizes: bool) -> Progress:

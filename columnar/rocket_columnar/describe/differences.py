@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from rocket_columnar.describe.overview import Overview, QueueView, look_at
 from rocket_columnar.facts import NOT_LISTED, Store, as_store
 from rocket_columnar.formats import LONG_MIN, body_begin
 from rocket_columnar.index import GeometryGuess, resolve_some
-from rocket_columnar.store import StoreFile, by_queue, find_files, is_gone, open_reader
+from rocket_columnar.store import StoreFile, Unreadable, by_queue, find_files, is_gone, open_reader
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -149,6 +150,9 @@ def compare_stores(
     views = tuple(map(look_at, stores))
     files = tuple(map(_by_part, stores))
     for store, view in zip(stores, views, strict=True):
+        for name, reason in view.problems:
+            if isinstance(reason, Unreadable):
+                raise OSError(errno.EACCES, reason, f"{store.name}/{name}")
         if view.log is None:
             raise UsageError(f"{store.name}: contains no commit log")
     yield from _logs(views, files, on_progress)

@@ -205,6 +205,10 @@ def _queues(
         elif not has_bytes_of(path, own[name]):
             into.append(name)
             away += [] if folder in unknown else [name]
+    for root in found:  # beyond what the log has of a queue
+        folder = root.file.rpartition("/")[0]
+        if root.code == "queue.size" and root.file in own and folder not in unknown:
+            away += [] if (new / root.file).exists() else [root.file]
     return Moves(tuple(away), tuple(into))
 
 

@@ -196,6 +196,8 @@ def _prepared(target: Target, survey: _Survey, new: Path) -> RepairPlan:
                 path.rmdir()
         elif path.relative_to(new).as_posix() not in into:
             path.unlink()
+    empty = not (into or away or any(configured))
+    left += [root for root in survey.roots if empty and root not in left]
     return RepairPlan(tuple(dict.fromkeys(away)), tuple(into), *configured, tuple(left), survey.outlook)
 
 

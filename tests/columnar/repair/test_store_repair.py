@@ -95,6 +95,19 @@ def test_what_a_rebuild_cures_is_cured_and_undone_to_the_byte(store: Path) -> No
     assert content(store) == before
 
 
+@pytest.mark.parametrize("size", [0, 1000])
+def test_a_file_of_another_length_after_a_queues_end_is_moved_away(tmp_path: Path, size: int) -> None:
+    """A broker refuses to start on it, and a rebuild makes none of that name."""
+    store = open_store("mixed", tmp_path)
+    before = content(store)
+    stray = store / "consumequeue/Orders/1" / f"{400:020}"
+    stray.write_bytes(bytes(size))
+    done = repair(Target(store))
+    assert (done.plan.away, done.plan.into) == ((stray.relative_to(store).as_posix(),), ())
+    assert not [found for found in audit(store) if found.severity != "note"]
+    assert {name: data for name, data in content(store).items() if "rocketspec-repair" not in name} == before
+
+
 def test_a_log_that_lacks_a_file_is_left_to_the_operator(tmp_path: Path) -> None:
     store = open_store("mixed", tmp_path)
     (store / "commitlog" / f"{32768:020}").unlink()

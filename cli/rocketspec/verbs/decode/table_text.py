@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
@@ -12,6 +11,7 @@ from rocket_columnar.formats import iso
 from rocket_spec.printable import printable
 
 from rocketspec._tables import aligned, block, columns, cut_widths, span
+from rocketspec._terminal import terminal_width
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +25,7 @@ def print_tables(batches: Iterable[tuple[str, pa.RecordBatch]], *, titles: bool)
 
     Only a terminal's width cuts wide texts; if the columns do not fit it even so, each value has a line of its own.
     """
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    width = terminal_width()
     before = None
     for table, batch in batches:
         if table != before:

@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from fnmatch import fnmatchcase
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rocket_columnar.formats import iso
@@ -14,7 +13,7 @@ from rocket_columnar.store import DELETE_WHEN, RESERVED_HOURS
 from rocket_spec.printable import counted, printable, shell_word
 
 from rocketspec._tables import columns
-from rocketspec._terminal import say, say_all
+from rocketspec._terminal import say, say_all, terminal_width
 
 if TYPE_CHECKING:
     from rocket_columnar.consumers import Progress
@@ -173,7 +172,7 @@ def _index_table(indexes: Sequence[IndexView]) -> Iterator[str]:
 def _numbers(rows: Sequence[Sequence[str]], texts: int) -> Iterator[str]:
     """Rows of texts, the first of which is cut on a narrow terminal, and then numbers."""
     count = len(rows[0])
-    return columns(rows, right=range(texts, count), whole=range(1, count), width=get_terminal_size().columns)
+    return columns(rows, right=range(texts, count), whole=range(1, count), width=terminal_width())
 
 
 def _queue_table(queues: Sequence[QueueView], *, by_topic: bool) -> Iterator[str]:
@@ -275,7 +274,7 @@ def totals(lags: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
 
 def show_consumers(row: dict[str, Any]) -> None:
     """Prints the tables of groups, delay levels, half messages and failed messages, and what a group lacks in all."""
-    width = get_terminal_size().columns
+    width = terminal_width()
     for table in (_groups(row), _delays(row), _halves(row), _failed(row)):
         if len(table.rows) > 1:
             whole = [place for place in range(len(table.rows[0])) if place not in table.cut]

@@ -115,6 +115,7 @@ def _overview(settings: StoreOptions, *, as_json: bool) -> None:
     from rocket_columnar.describe import look_at
     from rocket_columnar.facts import Store
     from rocket_columnar.report import audit
+    from rocket_columnar.store import Unreadable
 
     from rocketspec.verbs.inspect.store_view import show_overview
 
@@ -127,7 +128,9 @@ def _overview(settings: StoreOptions, *, as_json: bool) -> None:
         if not isinstance(store, Store) or seen.clean is None:
             findings = consumers = None
         else:
-            findings, consumers = list(audit(store, "quick")), how_far(store)
+            findings = list(audit(store, "quick"))
+            unread = any(isinstance(reason, Unreadable) for _, reason in seen.problems)
+            consumers = None if unread else how_far(store)
     if as_json:
         parts = {
             "consumers": None if consumers is None else consumers.row(),

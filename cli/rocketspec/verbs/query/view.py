@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_columnar.formats import iso, make_offset_id, parse_offset_id
@@ -17,7 +16,7 @@ from rocket_spec.printable import counted
 from rocketspec._options import listed
 from rocketspec._search import client_of, plain
 from rocketspec._tables import columns
-from rocketspec._terminal import binary_stdout, one_line, say_all
+from rocketspec._terminal import binary_stdout, one_line, say_all, terminal_width
 
 if TYPE_CHECKING:
     from rocket_columnar.consumers import Bounds, UnitAt
@@ -150,7 +149,7 @@ def _table(rows: Sequence[Row], marks: Sequence[str]) -> Iterator[str]:
     """Rows with their marks as a table of the terminal's width: numbers and times whole, texts cut."""
     head = ("offset", "queue", "logical", "stored", "tags", "keys", "body")
     cells = [_cells(row, mark=mark) for row, mark in zip(rows, marks, strict=True)]
-    yield from columns([head, *cells], right=range(3), whole=range(4), width=get_terminal_size().columns)
+    yield from columns([head, *cells], right=range(3), whole=range(4), width=terminal_width())
 
 
 def _cells(row: Row, *, mark: str) -> tuple[str, ...]:
