@@ -87,8 +87,3 @@ def test_index_files_that_can_go(run: Run, aged: Path) -> None:
     gone = [header["file"] for header in headers if header["end_phy_offset"] < LIVE]
     assert 0 < len(gone) < len(headers)
     assert run(aged, "--space", "--json").rows[0]["spare_indexes"] == gone
-
-
-def test_the_lines_fit_80_columns_but_for_the_last_three(run: Run, aged: Path) -> None:
-    shown = run(aged, "--space").out.splitlines()
-    assert max(map(len, shown[:-3])) <= 80
