@@ -242,6 +242,34 @@ def test_a_flush_of_the_queues_takes_ten_seconds_at_most(
     assert [clause for clause in verdict if clause.startswith("CQ-")] == broken
 
 
+def test_a_record_that_repeats_a_logical_offset_and_has_no_unit_holds_the_clause_of_the_put(
+    tmp_path: Path,
+) -> None:
+    """`ConsumeQueue.putMessagePositionInfo` 506-513 (4.9.3) leaves it out; that the record states it is another fault."""
+    size = len(record(0))
+    log = b"".join(record(size * number, queue_offset=at) for number, at in enumerate((0, 1, 2, 1, 3)))
+    put(tmp_path, f"commitlog/{0:020}", log.ljust(1024, b"\0"))
+    units = b"".join(unit(size * number, size) for number in (0, 1, 2, 4))
+    put(tmp_path, f"consumequeue/T/0/{0:020}", units.ljust(200, b"\0"))
+    verdict = judge_store(tmp_path)
+    assert (verdict.outcome("CQ-PUT-2"), verdict.outcome("LOG-REC-6")) == ("held", "broken")
+
+
+@pytest.mark.parametrize(
+    ("physic", "logics", "broken"),
+    [(1, 1, False), (1, 2, False), (1, 0, True)],
+    ids=["equal", "before", "after"],
+)
+def test_times_after_the_last_record_are_those_of_a_log_that_was_cut_off(
+    physic: int, logics: int, tmp_path: Path, *, broken: bool
+) -> None:
+    """A recovery truncates the log, not the checkpoint; the time of the log is never after that of the queues then (CKP-4)."""
+    put(tmp_path, f"commitlog/{0:020}", record(0).ljust(1024, b"\0"))
+    put(tmp_path, f"consumequeue/T/0/{0:020}", unit(0, len(record(0))).ljust(200, b"\0"))
+    put(tmp_path, "checkpoint", checkpoint(BEGIN + physic, BEGIN + logics, 0))
+    assert ("CKP-4" in judge_store(tmp_path).observations.broken) == broken
+
+
 @pytest.mark.parametrize("length", [0, 23, 100])
 def test_a_short_checkpoint_is_judged_and_not_extended(length: int, tmp_path: Path) -> None:
     store = open_store("transactions", tmp_path)

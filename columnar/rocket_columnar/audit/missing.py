@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -269,7 +269,11 @@ def _missing_units(
     files = by_queue(store.queues)
     for part in np.split(np.arange(lacking.size), changes):
         name, number = frames.names.names[topic[part[0]]], int(queue_id[part[0]])
-        taken = _taken(store, files.get((name, number), ()), name, number, offset[part])
+        taken, earlier = _taken(
+            store, files.get((name, number), ()), name, number, offset[part], every.phy_offset[lacking[part]]
+        )
+        if earlier:
+            result.repeating.add((name, number))
         chosen = part[~taken]
         for kind in (BEFORE, NEWEST, AFTER):
             some = chosen[where[lacking[chosen]] == kind]
@@ -297,10 +301,18 @@ def files_now(
 
 
 def _taken(
-    store: Store, files: Sequence[StoreFile], topic: str, queue_id: int, logical: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """A mask of the ascending logical offsets that have a unit now, sound or not; without expired ones and pre-blanks."""
-    taken = np.zeros(logical.size, np.bool_)
+    store: Store,
+    files: Sequence[StoreFile],
+    topic: str,
+    queue_id: int,
+    logical: NDArray[np.int64],
+    starts: NDArray[np.int64],
+) -> tuple[NDArray[np.bool_], bool]:
+    """A mask of the ascending logical offsets that have a unit now, sound or not; without expired ones and pre-blanks.
+
+    Also whether one of these units points to the log before the record that lacks it; these begin at `starts`.
+    """
+    taken, earlier = np.zeros(logical.size, np.bool_), False
     for file in files_now(store, files, topic, queue_id):
         try:
             with file.open() as reader:
@@ -320,10 +332,13 @@ def _taken(
                         & (raw["tags_code"] == 0)
                     )
                     expired = (offset >= 0) & (raw["size"] > 0) & (offset < store.begin)
-                    taken[places] = ~(empty | expired)[logical[places] - begin]
+                    numbers = logical[places] - begin
+                    taken[places] = ~(empty | expired)[numbers]
+                    known = (offset >= store.begin) & ~empty
+                    earlier |= bool((known[numbers] & (offset[numbers] < starts[places])).any())
         except FileNotFoundError:
             continue
-    return taken
+    return taken, earlier
 
 
 # Queues that differ from their records' logical offsets, yet are as a broker makes them of its log (CQ-PUT-2, CQ-PUT-3).
@@ -351,7 +366,6 @@ class _Puts:
         next: logical offset of the next unit.
         repeats: physical and logical offset of each record that gets none.
         skips: logical offsets of the units after which the records go on with a greater offset.
-        again: number of records with the logical offset 0 after others.
     """
 
     files: Sequence[StoreFile]
@@ -361,7 +375,6 @@ class _Puts:
     next: int = 0
     repeats: list[tuple[int, int]] = field(default_factory=list)
     skips: list[int] = field(default_factory=list)
-    again: int = 0
 
     def read(self, begin: int) -> None:
         """Reads the units from the first on whose record is in the log, which begins at `begin`; none of a queue with a hole, which no puts leave."""
@@ -402,16 +415,27 @@ def _units_before_holes(file: StoreFile) -> bytes:
         return reader.read(0, end // QUEUE_UNIT.size * QUEUE_UNIT.size).tobytes()
 
 
-def take_own_puts(store: Store, marks: Marks, report: Callable[[Finding], None], held: Counter[str]) -> None:
+def take_own_puts(
+    store: Store,
+    marks: Marks,
+    repeating: Collection[Queue],
+    report: Callable[[Finding], None],
+    held: Counter[str],
+) -> None:
     """Takes the marks off units that are where a broker's own puts place them, and reports the records without a unit.
 
-    `held` counts the clauses that the puts show. OSError if a file cannot be read.
+    `repeating` are queues with records whose place an earlier one has; `held` counts the clauses that the puts show.
+    OSError if a file cannot be read.
     """
     moved = {file for what, file in marks.runs if what == _MOVED}
-    if not moved:
-        return
     files = by_queue(store.queues)
-    puts = {key: _Puts(own) for key, own in files.items() if moved & {file.name for file in own}}
+    puts = {
+        key: _Puts(own)
+        for key, own in files.items()
+        if key in repeating or moved & {file.name for file in own}
+    }
+    if not puts:
+        return
     for one in puts.values():
         one.read(store.begin)
     if not _put_all(store, puts):
@@ -419,7 +443,7 @@ def take_own_puts(store: Store, marks: Marks, report: Callable[[Finding], None],
     for (topic, queue_id), one in puts.items():
         if not one.agrees:
             continue
-        held.update({"CQ-PUT-2": len(one.repeats), "CQ-PUT-3": len(one.skips), "CQ-PUT-4": one.again})
+        held.update({"CQ-PUT-2": len(one.repeats), "CQ-PUT-3": len(one.skips)})
         for file in one.files:
             marks.runs.pop((_MOVED, file.name), None)
             marks.more.pop((_MOVED, file.name), None)

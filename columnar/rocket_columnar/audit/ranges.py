@@ -541,6 +541,8 @@ class RangeResult:
     # physical offsets of records that name queues for multi-dispatch and get no copy
     uncopied: list[int] = field(default_factory=list)
     units: list[UnitRun] = field(default_factory=list)
+    # queues in which the place of a record without a unit has the unit of an earlier one
+    repeating: set[Queue] = field(default_factory=set)
     key_runs: list[KeyRun] = field(default_factory=list)
     hashes: frozenset[int] = frozenset()  # hashes of some missing keys
     dropped: int = 0  # number of runs of missing units or keys that are not listed

@@ -228,7 +228,8 @@ def findings(
     by_themselves = [*(survey.marks for survey in queues), *(survey.marks for survey in indexes)]
     marks = Marks.joined([*(part.marks for part in parts), *by_themselves])
     report.held.update(sum((part.held for part in parts), Counter[str]()))
-    take_own_puts(store, marks, report, report.held)
+    repeating = {queue for part in parts for queue in part.repeating}
+    take_own_puts(store, marks, repeating, report, report.held)
     _check_light_steps(store, parts, report)
     _whole_folders(store, parts, marks, report)
     hashes = frozenset[int]().union(*(part.hashes for part in parts))
