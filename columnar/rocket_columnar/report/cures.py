@@ -158,7 +158,7 @@ class LogChoices:
         best = max(choices, key=lambda choice: (choice.kept, gives_wrong_bytes(choice.moved)))
         ends = [end for file, end in zip(store.logs, store.log_ends, strict=True) if file.name in damaged]
         as_it_is = choices[0]
-        read = as_it_is.refused is None and any(end > as_it_is.walk_from for end in ends)
+        read = any(end > as_it_is.walk_from for end in ends)
         only_end = {finding.file for finding in found} == last or bool(after and best.moved == after)
         return cls(as_it_is, best, bool(damaged), read, only_end)
 
