@@ -165,17 +165,18 @@ def test_a_folder_of_the_mode_beside_a_plain_log_is_left_out_where_the_mode_is_o
 @pytest.mark.parametrize(
     ("field", "code", "place"),
     [
-        ("magic", "log.magic", 0),
-        ("size", "log.length", 4),
-        ("pos", "log.position", 24),
-        ("body_size", "log.length", 4),
+        ("magic+7", "log.magic", 0),
+        ("size+7", "log.length", 4),
+        ("pos+7", "log.position", 24),
+        ("body_size+7", "log.length", 4),
+        ("an entry that is only a header", "log.length", 44),
     ],
 )
 def test_a_damaged_header_is_named_and_placed(
     root: Path, tmp_path: Path, field: str, code: str, place: int
 ) -> None:
     store, position = tmp_path / "store", HIT["pos"]
-    VARIANTS[f"{field}+7"](Path(shutil.copytree(root / "dledger", store)))
+    VARIANTS[field](Path(shutil.copytree(root / "dledger", store)))
     (found,) = audit(store, "deep")
     assert (found.code, found.clause) == (code, "DLG-2")
     assert found.offset == position % 8192 + place

@@ -47,6 +47,9 @@ def test_a_store_that_has_just_begun(tmp_path: Path) -> None:
     log = put(tmp_path, f"commitlog/{0:020}", GROWN)
     put(tmp_path, "abort", b"")
     assert [finding.code for finding in audit(tmp_path)] == ["store.abort", "store.lag"]
+    (tmp_path / "abort").unlink()
+    assert [finding.code for finding in audit(tmp_path)] == ["queue.missing_unit"], "it is not in use"
+    put(tmp_path, "abort", b"")
     log.write_bytes(FULL)
     put(tmp_path, f"commitlog/{SIZE:020}", record(SIZE).ljust(SIZE, b"\0"))
     assert [finding.code for finding in audit(tmp_path)] == ["store.abort", "queue.missing_unit"]

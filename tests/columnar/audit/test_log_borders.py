@@ -108,6 +108,15 @@ def test_logical_offsets_of_a_transaction(tmp_path: Path) -> None:
     assert [one for one in findings(tmp_path, "queue.order") if one.clause == "LOG-REC-6"] == []
 
 
+@pytest.mark.parametrize("written", [4, 8, 20, 36, SIZE - 1])
+def test_a_record_of_which_only_the_first_bytes_reached_the_disk(written: int, tmp_path: Path) -> None:
+    """Its own physical offset is at bytes 28 to 35, and may be zeros."""
+    log = record(0) + record(SIZE, queue_offset=1, properties=b"KEYS\1k")[:written]
+    put(tmp_path, f"commitlog/{0:020}", log.ljust(1024, b"\0"))
+    found = [(one.code, one.severity, one.offset) for one in audit(tmp_path) if one.code.startswith("log.")]
+    assert found == [("log.torn", "warning", SIZE)]
+
+
 @pytest.mark.parametrize(
     ("properties", "zeros"),
     [
@@ -125,3 +134,23 @@ def test_zeros_at_the_end_of_the_last_record(
     found = findings(tmp_path, "log.torn")
     assert [one.offset for one in found] == ([zeros[0]] if zeros else [])
     assert all(zeros and f"end in {zeros[1]} zeros" in one.message for one in found)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "places"),
+    [((1000, 1024), [(0, 1000, 1024)]), ((1024, 1000), [(1, 1000, 1024)]), ((1024, 1100), [(1, 1024, 1024)])],
+)
+def test_of_files_that_all_have_other_lengths_the_names_show_the_usual_one(
+    lengths: tuple[int, int], places: list[tuple[int, int, int]], tmp_path: Path
+) -> None:
+    for number, length in enumerate(lengths):
+        base = 1024 * number
+        put(
+            tmp_path,
+            f"commitlog/{base:020}",
+            (record(base) + blank(1024 - SIZE))[:length].ljust(length, b"\0"),
+        )
+    found = [one for one in audit(tmp_path, "quick") if one.code == "log.length"]
+    assert [(one.file, one.offset, one.length) for one in found] == [
+        (f"commitlog/{1024 * number:020}", at, length) for number, at, length in places
+    ]

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from broken_stores import fewer_queues
 from rocket_columnar.consumers import completed_topics, config_findings, moved_offsets, progress
+from rocket_columnar.describe import queue_views
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.restart import restart
 from rocket_golden import open_store, truth
-from store_bytes import put, record
+from store_bytes import overwrite, put, record
 
 
 @pytest.fixture
@@ -108,9 +109,8 @@ def test_offsets_outside_a_queue(tmp_path: Path, offset: int, code: str | None, 
 
 def test_an_offset_of_a_queue_that_is_behind_the_log(mixed: Path) -> None:
     """The last units of a queue are zeros: the log has their records, and the next start dispatches them."""
-    file = mixed / "consumequeue" / "Orders" / "0" / f"{0:020}"
-    units = file.read_bytes()
-    file.write_bytes(units[: 30 * 20].ljust(len(units), b"\0"))
+    overwrite(mixed / f"consumequeue/Orders/0/{400:020}", 10 * 20, bytes(2 * 20))
+    assert Store(mixed).once(queue_views)["Orders", 0].max_offset == 30
     offsets = {"offsetTable": {"Orders@g": {"0": 32}}}
     (mixed / "config" / "consumerOffset.json").write_text(json.dumps(offsets), "ascii")
     assert codes(mixed) == []
@@ -145,6 +145,7 @@ def test_half_messages_without_offsets_of_the_checker(tmp_path: Path) -> None:
     assert progress(Store(store)).open_halves > 0
     (unresolved,) = found(store)
     assert (unresolved.code, unresolved.severity) == ("transaction.unresolved", "warning")
+    assert unresolved.file == "config/consumerOffset.json"
     assert (
         "CID_RMQ_SYS_TRANS has no offset in RMQ_SYS_TRANS_HALF_TOPIC and RMQ_SYS_TRANS_OP_HALF_TOPIC"
         in unresolved.message
@@ -165,6 +166,33 @@ def test_a_half_message_that_is_given_up(tmp_path: Path, checks: int, severity: 
     offsets = b'{"offsetTable":{"%s@CID_RMQ_SYS_TRANS":{0:0},"%s@CID_RMQ_SYS_TRANS":{0:0}}}' % (half, op)
     put(tmp_path, "store/config/consumerOffset.json", offsets)
     assert codes(tmp_path / "store") == [("transaction.unresolved", severity)]
+
+
+def test_an_op_message_of_5_000_digits_resolves_nothing(tmp_path: Path) -> None:
+    """Java reads a long (`TransactionalMessageServiceImpl.getLong`)."""
+    half, op = b"RMQ_SYS_TRANS_HALF_TOPIC", b"RMQ_SYS_TRANS_OP_HALF_TOPIC"
+    for body, left in ((b"0", 0), (b"9" * 5000, 1)):
+        store = tmp_path / str(left)
+        log = record(0, topic=half, properties=b"REAL_TOPIC\1T\2")
+        log += record(len(log), topic=op, body=body, properties=b"TAGS\1d\2")
+        put(store, f"commitlog/{0:020}", log.ljust(8192, b"\0"))
+        rebuild(store, tmp_path / f"out{left}")
+        (tmp_path / f"out{left}" / "consumequeue").rename(store / "consumequeue")
+        assert progress(Store(store)).open_halves == left
+
+
+def test_zeros_in_a_queue_hide_no_message_before_them(mixed: Path) -> None:
+    """Of the units that a group has not got, the first is that of the oldest message."""
+    overwrite(mixed / f"consumequeue/Orders/0/{0:020}", 100, bytes(20))
+    (mixed / "config" / "consumerOffset.json").write_text('{"offsetTable":{"Orders@g":{0:0}}}', "ascii")
+    (lag,) = progress(Store(mixed)).groups
+    stored = [
+        line["store_timestamp"]
+        for line in truth("mixed")
+        if line["type"] == "log_record"
+        and (line["topic"], line["queue_id"], line["queue_offset"]) == ("Orders", 0, 0)
+    ]
+    assert [lag.first_timestamp] == stored
 
 
 def test_what_expired_is_neither_behind_nor_waiting(tmp_path: Path) -> None:

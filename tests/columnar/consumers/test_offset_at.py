@@ -47,6 +47,15 @@ def test_as_the_reference(name: str, tmp_path: Path) -> None:
     assert len(compared) > 5
 
 
+def test_a_file_of_which_the_log_has_no_record(tmp_path: Path) -> None:
+    """Its position is -1: Java divides (0 - 1) / 20 and (160 - 1) / 20 toward zero (`ConsumeQueue.getOffsetInQueueByTime` 218)."""
+    store = open_store("expired", tmp_path)
+    assert offset_at(Store(store), "Rare", 0, 0).offset == 0
+    first = store / f"consumequeue/Rare/0/{0:020}"
+    first.rename(first.with_name(f"{160:020}"))
+    assert offset_at(Store(store), "Rare", 0, 0).offset == 7
+
+
 def test_a_queue_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no queue 9 of topic Orders"):
         offset_at(Store(open_store("mixed", tmp_path)), "Orders", 9, 0)

@@ -47,8 +47,13 @@ def test_bounds_of_a_queue_whose_records_are_all_deleted(tmp_path: Path) -> None
 
 
 def test_offsets_without_a_message(tmp_path: Path) -> None:
-    """Queue 0 of Orders has 32 units in two files of 20."""
-    store = Store(open_store("mixed", tmp_path))
+    """Queue 0 of Orders has 32 units in two files of 20; the second unit becomes a pre-blank one (CQ-UNIT-2)."""
+    root = open_store("mixed", tmp_path)
+    overwrite(root / f"consumequeue/Orders/0/{0:020}", 20, bytes(8) + b"\x7f\xff\xff\xff" + bytes(8))
+    store = Store(root)
+    assert unit_at(store, "Orders", 0, 1).problems == (
+        "the unit is a filler before the queue's first message",
+    )
     assert unit_at(store, "Orders", 0, 32).problems == ("no unit was written here",)
     assert unit_at(store, "Orders", 0, 40).problems == ("no file of the queue has this offset",)
     with pytest.raises(UsageError, match="no queue 9 of topic Orders"):

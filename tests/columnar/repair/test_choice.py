@@ -13,7 +13,7 @@ from rocket_columnar.rebuild import rebuild
 from rocket_columnar.repair import Outlook, RepairPlan, Target, plan_repair, repair, undo
 from rocket_columnar.report import audit
 from rocket_golden import open_store, truth
-from store_bytes import contents, overwrite, own_contents
+from store_bytes import contents, overwrite, own_contents, put, record, unit
 
 INDEXES = ("20261121132605989", "20261121132606316", "20261121132606390")
 LATER = Path(__file__).parents[2] / "acceptance" / "later"
@@ -107,6 +107,34 @@ def test_both_files_that_a_run_of_missing_units_touches(store: Path) -> None:
 def test_a_queue_that_is_gone_is_added_and_no_other(store: Path) -> None:
     shutil.rmtree(store / "consumequeue/Orders/1")
     assert applied(store).into == (f"consumequeue/Orders/1/{0:020}",)
+
+
+def test_queue_files_of_another_store_are_replaced_but_for_one_that_is_right(
+    store: Path, tmp_path: Path
+) -> None:
+    own = "consumequeue/Orders/1"
+    (store / own).rename(tmp_path / "own")
+    shutil.rmtree(store / "consumequeue")
+    shutil.copytree(open_store("replica", tmp_path) / "consumequeue", store / "consumequeue")
+    shutil.rmtree(store / own, ignore_errors=True)
+    shutil.copytree(tmp_path / "own", store / own)
+    plan = plan_repair(Target(store))
+    assert ORDERS in plan.into
+    assert not any(name.startswith(own) for name in (*plan.away, *plan.into))
+
+
+def test_messages_that_a_start_dispatches_again_count_once(tmp_path: Path) -> None:
+    size = len(record(0))
+    log = b"".join(record(size * number, queue_offset=number) for number in range(3))
+    put(tmp_path, f"commitlog/{0:020}", log.ljust(1024, b"\0"))
+    put(
+        tmp_path,
+        ORDERS.replace("Orders", "T"),
+        b"".join(unit(size * at, size) for at in range(3)).ljust(200, b"\0"),
+    )
+    for ended in ("stopped", "killed"):
+        assert plan_repair(Target(tmp_path)).outlook.messages == 3, ended
+        put(tmp_path, "abort", b"")
 
 
 def test_a_list_of_topics_with_a_number_beyond_those_of_json_is_left(store: Path) -> None:

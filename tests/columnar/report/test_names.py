@@ -107,6 +107,18 @@ def test_a_log_file_that_lacks_its_last_records(mixed: Path) -> None:
     assert not any("no message is lost" in cause.title for cause in audit(mixed).causes)
 
 
+def test_a_folder_beside_has_the_end_of_the_log_only_if_it_goes_on(mixed: Path, tmp_path: Path) -> None:
+    last = mixed / f"commitlog/{3 << 15:020}"
+    last.rename(tmp_path / "kept")
+    shutil.copytree(mixed / "commitlog", tmp_path / "copy")
+    assert not any("is in another folder" in cause.title for cause in audit(mixed).causes)
+    (tmp_path / "kept").rename(tmp_path / "copy" / last.name)
+    cause = first_cause(mixed)
+    assert "is in another folder" in cause.title
+    run(cause, tmp_path)
+    assert [one for one in audit(mixed) if one.severity != "note"] == []
+
+
 def test_a_log_file_of_zeros_far_after_the_end(mixed: Path) -> None:
     """A start deletes it (`MappedFileQueue.truncateDirtyFiles`), and the real broker delivers all (docs/broken-stores.md)."""
     name = f"commitlog/{10 << 15:020}"

@@ -9,10 +9,10 @@ import pytest
 import rocket_golden
 import rocketspec
 from rocket_columnar.facts import Store
-from rocket_columnar.report import LogChoices, audit
+from rocket_columnar.report import LogChoices, audit, gone_with
 from rocket_columnar.restart import restart
 from rocket_columnar.store import read_broker_conf
-from store_bytes import overwrite
+from store_bytes import BEGIN, overwrite, put, record, unit
 from verb_run import runner
 
 ROOT = Path(__file__).parents[3]
@@ -66,6 +66,45 @@ def test_the_choice_for_a_damaged_file_is_the_one_that_keeps_more(
     assert (choices.best.moved, choices.read) == (moved, read)
     assert choices.best.kept >= choices.as_it_is.kept
     assert (choices.best.kept == choices.as_it_is.kept) == (not moved)
+    assert (f"as they are it holds {choices.as_it_is.kept:,}" in choices.advice) == bool(moved)
+
+
+def test_a_file_of_another_store_is_moved_away_also_if_no_message_more_is_kept(tmp_path: Path) -> None:
+    """A clean start does not read the first of four files: consumers get the second one's bytes for its messages."""
+    store = rocket_golden.open_store("mixed", tmp_path)
+    first, second, *_ = sorted((store / "commitlog").iterdir())
+    shutil.copyfile(second, first)
+    found = [finding for finding in audit(store) if finding.code.startswith("log.")]
+    assert any(finding.foreign for finding in found)
+    choices = LogChoices.of(Store(store), found)
+    assert choices.best.moved == (f"commitlog/{first.name}",)
+    assert choices.best.kept == choices.as_it_is.kept > 0
+    assert "it holds as many, but gives consumers wrong bytes" in choices.advice
+
+
+def test_the_reason_that_no_start_succeeds_is_stated_with_the_damage_and_not_with_a_note(
+    tmp_path: Path,
+) -> None:
+    """The clock was set back by 100 s; after that a record claims more bytes than Java can allocate (STORE-16)."""
+    log = record(0, store_timestamp=BEGIN + 100_000)
+    log += record(len(log), store_timestamp=BEGIN, queue_offset=1)
+    log += bytes.fromhex("7fffffffdaa320a7")
+    put(tmp_path, f"commitlog/{0:020}", log.ljust(4096, b"\0"))
+    found = {one.code: one.message for one in audit(tmp_path) if one.code.startswith("log.")}
+    assert ["; the broker does not start: " in found[code] for code in ("log.clock", "log.length")] == [
+        False,
+        True,
+    ]
+
+
+def test_messages_that_go_with_a_queue_file(tmp_path: Path) -> None:
+    """Those of its units in the log from its first byte on, and before where a start without it dispatches."""
+    size = len(record(0))
+    log = b"".join(record(size * number, queue_offset=number) for number in range(3))
+    put(tmp_path, f"commitlog/{0:020}", log.ljust(4096, b"\0"))
+    name = f"consumequeue/T/0/{0:020}"
+    put(tmp_path, name, b"".join(unit(size * number, size) for number in range(3)).ljust(100, b"\0"))
+    assert [gone_with(Store(tmp_path), [name], size * number)[name] for number in range(4)] == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(("cut", "remedy"), [(100, "replica"), (0, "trim"), (None, "settings")])
@@ -105,6 +144,23 @@ def test_delay_levels_that_the_configuration_lacks(
         f"{sizes}\n" + "".join(f"{name}={value}\n" for one in faults for name, value in one.settings), "ascii"
     )
     assert Store(store, conf=read_broker_conf(conf)).undelivered == {}
+
+
+@pytest.mark.parametrize(("gone", "remedies"), [(False, []), (True, ["mount"])])
+def test_an_empty_directory_of_the_log_is_not_mounted_only_if_files_are_missing(
+    tmp_path: Path, remedies: list[str], *, gone: bool
+) -> None:
+    """A second disk that was added has none yet (STORE-17)."""
+    store = rocket_golden.open_store("mixed", tmp_path)
+    (tmp_path / "disk").mkdir()
+    if gone:
+        sorted((store / "commitlog").iterdir())[1].unlink()
+    conf = tmp_path / "broker.conf"
+    conf.write_text(
+        f"storePathRootDir={store}\nstorePathCommitLog={store}/commitlog,{tmp_path}/disk\nmappedFileSizeCommitLog=32768\n"
+    )
+    found = [one for one in audit(store, "quick", conf=conf) if one.file == f"{tmp_path}/disk"]
+    assert [one.remedy for one in found] == remedies
 
 
 def sentences_read(source: str) -> list[int]:
