@@ -374,9 +374,6 @@ def properties_match(records: Records) -> NDArray[np.bool_]:
 # The dispatch requests that a healthy broker makes from a range of one commit-log file.
 
 
-_ROWS: Final = 1 << 13
-
-
 class KeyRules(NamedTuple):
     """Rules by which a broker reads the properties of a record, by its release and configuration."""
 
