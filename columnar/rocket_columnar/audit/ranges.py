@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from time import time_ns
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -25,6 +26,9 @@ from rocket_columnar.store import Reader, Sign, StoreFile, size_of
 
 _PATIENCE: Final = 600_000
 """ms that a checkpoint may be older than the newest record: a broker flushes all three times at least each minute."""
+
+_FLUSHED: Final = 120 * 10**9
+"""ns in which a running broker writes the checkpoint once at least."""
 
 _LONGEST_FLUSH: Final = 10_000
 """ms that a flush of all queues takes at most."""
@@ -164,7 +168,7 @@ def _plain_fault(store: Store, times: dict[str, int], name: str, newest: int) ->
         text = f"found {name} {time:,}, but the newest record was stored at {newest:,}: "
         return "error", text + "a recovery begins too late and leaves queues and index short"
     begun = not times[_PHYSIC] and not times[_LOGICS]  # a broker that had just begun has flushed none
-    is_old = time < 0 or (name != _INDEX and 0 < time < newest - _PATIENCE)
+    is_old = time < 0 or (name != _INDEX and 0 < time < newest - _PATIENCE and not _flushes(store))
     if name == _PHYSIC if begun else is_old:
         text = f"found {name} {time:,}, while the newest record was stored at {newest:,}: "
         text += "after a crash a recovery goes a long way back, and indexes messages twice"
@@ -177,6 +181,19 @@ def _plain_fault(store: Store, times: dict[str, int], name: str, newest: int) ->
         text = f"found index_msg_timestamp {time:,}, but a full index file ends at {max(ends):,}: "
         return "warning", text + f"after a crash a start deletes {counted(lost, 'full index file')}"
     return None, ""
+
+
+def _flushes(store: Store) -> bool:
+    """Whether a running broker has just begun, or written the checkpoint: what was stored after its times is new, however old they are.
+
+    It writes the checkpoint each minute, with the times of the last records before, if no more came.
+    """
+    if not store.live or store.path is None:
+        return False
+    written = [
+        path.stat().st_mtime_ns for name in ("abort", "checkpoint") if (path := store.path / name).exists()
+    ]
+    return time_ns() - max(written, default=0) < _FLUSHED
 
 
 def _is_framed(store: Store, phy_offset: int) -> bool:

@@ -11,7 +11,7 @@ from rocket_columnar.audit import Surveys, audit, check_range, findings, plan_au
 from rocket_columnar.findings import Finding
 from rocket_golden import open_damaged
 from store_bytes import BEGIN as T
-from store_bytes import blank, ext_unit, put, record, unit
+from store_bytes import blank, checkpoint, ext_unit, put, record, unit
 
 pytestmark = pytest.mark.usefixtures("_broker_runs")
 
@@ -33,6 +33,20 @@ def test_a_checkpoint_of_zeros_is_that_of_a_broker_that_has_just_begun(
         put(tmp_path, "abort", b"")
     found = [(one.code, one.severity) for one in quick(tmp_path) if one.code.startswith("checkpoint.")]
     assert found == [("checkpoint.behind", severity)]
+
+
+@pytest.mark.parametrize(
+    ("age", "codes"), [(0, []), (300, ["checkpoint.behind"])], ids=["just written", "not written for long"]
+)
+def test_a_message_after_a_quiet_hour(age: int, codes: list[str], tmp_path: Path) -> None:
+    """Each minute a broker writes the checkpoint, with the times of the last message that it had flushed by then."""
+    later = record(len(FIRST), queue_offset=1, store_timestamp=T + 3_600_000)
+    put(tmp_path, f"commitlog/{0:020}", (FIRST + later).ljust(SIZE, b"\0"))
+    for name, content in (("checkpoint", checkpoint(T, T, 0)), ("abort", b"")):
+        path = put(tmp_path, name, content)
+        written = path.stat().st_mtime - age
+        os.utime(path, (written, written))
+    assert [one.code for one in quick(tmp_path) if one.code.startswith("checkpoint.")][:1] == codes
 
 
 def test_a_queue_whose_directory_is_made_and_its_first_file_not_yet(tmp_path: Path) -> None:
