@@ -111,3 +111,13 @@ def test_a_light_queue_counts_from_0(
     put(tmp_path, f"commitlog/{begin:020}", log.ljust(1024, b"\0"))
     found = [one.deviation for one in findings(tmp_path, "queue.order") if one.clause == "CQ-LMQ-4"]
     assert [one.found for one in found if one is not None] == ([] if wrong is None else [wrong])
+
+
+@pytest.mark.parametrize("offset", [-5, -(1 << 63)])
+def test_a_negative_offset_of_an_entry_leads_nowhere(offset: int, tmp_path: Path) -> None:
+    log = record(0, properties=KEYS)
+    put(tmp_path, f"commitlog/{0:020}", log.ljust(1024, b"\0"))
+    entries = [Entry(hash_key(f"T#{key}"), at, 0) for key, at in (("a", 0), ("b", 0), ("b", offset))]
+    put(tmp_path, FIRST, index_file(16, 10, entries))
+    (found,) = findings(tmp_path, "index.entry_dangling")
+    assert (found.offset, found.severity) == (40 + 4 * 16 + 20 * 3 + 4, "error")

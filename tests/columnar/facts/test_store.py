@@ -15,8 +15,9 @@ from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import audit
 from rocket_columnar.restart import restart
 from rocket_columnar.store import read_broker_conf
-from store_bytes import BEGIN, contents, put, record, unit
+from store_bytes import BEGIN, Entry, blank, checkpoint, contents, index_file, put, record, unit
 
+ON = "enableDLegerCommitLog=true\n"
 TOPICS = b'{"dataVersion":{"counter":1,"timestamp":1},"topicConfigTable":{"Kept":{"topicName":"Kept"}}}'
 
 
@@ -254,3 +255,69 @@ def test_names_of_sound_index_files_are_found_once(tmp_path: Path) -> None:
     store = Store(rocket_golden.open_store("mixed", tmp_path))
     assert store.sound_indexes is store.sound_indexes
     assert store.with_present_indexes().sound_indexes is not store.sound_indexes
+
+
+@pytest.mark.parametrize(
+    ("times", "physic", "walk_from"),
+    [
+        ((0, 1000, 2000), 5000, 2048),
+        ((0, 1000, 2000), 4999, 1024),
+        ((0, 1000, None), 5000, 1024),
+        ((0, 1000, 2000), 2999, 0),
+    ],
+)
+def test_the_log_file_from_which_a_start_recovers_after_a_kill(
+    times: tuple[int | None, ...], physic: int, walk_from: int, tmp_path: Path
+) -> None:
+    """The newest whose first record was stored 3 s before the checkpoint; one of time 0 is none (`CommitLog.isMappedFileMatchedRecover`)."""
+    for number, time in enumerate(times):
+        made = record(1024 * number, queue_offset=number, store_timestamp=0 if time is None else BEGIN + time)
+        put(tmp_path, f"commitlog/{1024 * number:020}", (made + blank(1024 - len(made))).ljust(1024, b"\0"))
+    put(tmp_path, "abort", b"")
+    put(tmp_path, "checkpoint", checkpoint(BEGIN + physic, BEGIN + physic, 0))
+    assert Store(tmp_path).dispatched_again_from == walk_from
+
+
+@pytest.mark.parametrize(
+    ("settings", "member"),
+    [
+        ("", "n0"),
+        ("dLegerSelfId=n0\n", "n0"),
+        (f"{ON}", None),
+        (f"{ON}dLegerSelfId=n0\n", None),
+        (f"{ON}dLegerSelfId=n1\n", "n0"),
+    ],
+)
+def test_the_member_whose_log_the_configured_broker_does_not_read(
+    settings: str, member: str | None, tmp_path: Path
+) -> None:
+    """Without dLegerSelfId it is not known to be another one."""
+    store = rocket_golden.open_store("dledger", tmp_path)
+    conf = read_broker_conf(put(tmp_path, "broker.conf", settings.encode() or b"\n"))
+    assert Store(store, conf=conf).unread_member == member
+
+
+@pytest.mark.parametrize(
+    ("entries", "foreign"),
+    [([0], False), ([1], True), ([0, 1], False), ([4096], False), ([4096, 1], True)],
+)
+def test_an_index_of_which_no_file_begins_with_its_record_is_another_stores(
+    entries: list[int], tmp_path: Path, *, foreign: bool
+) -> None:
+    """Files that begin after the log's end show nothing: the log may have lost it."""
+    put(tmp_path, f"commitlog/{0:020}", (record(0) + record(len(record(0)))).ljust(1024, b"\0"))
+    for number, at in enumerate(entries):
+        put(tmp_path, f"index/2023111422132000{number}", index_file(16, 10, [Entry(3, at, 0)]))
+    assert Store(tmp_path).foreign_index == foreign
+
+
+def test_a_topic_with_one_queue_more_than_are_read(tmp_path: Path) -> None:
+    """Of 0 to 3, say, queue 3, if 3 are read; of an unlisted topic queue 0 (`PullMessageProcessor` 144)."""
+    for topic, queue_id in ((b"Read", 1), (b"Lone", 0), (b"Kept", 0)):
+        put(tmp_path, f"consumequeue/{topic.decode()}/{queue_id}/{0:020}", unit(0, 96).ljust(200, b"\0"))
+    names = b",".join(
+        b'"%s":{"topicName":"%s","readQueueNums":1}' % (name, name) for name in (b"Read", b"Kept")
+    )
+    put(tmp_path, "config/topics.json", b'{"topicConfigTable":{%s}}' % names)
+    put(tmp_path, f"commitlog/{0:020}", record(0).ljust(1024, b"\0"))
+    assert Store(tmp_path).unlisted == {"Lone": 1, "Read": 2}
