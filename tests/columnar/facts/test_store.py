@@ -15,7 +15,7 @@ from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import audit
 from rocket_columnar.restart import restart
 from rocket_columnar.store import read_broker_conf
-from store_bytes import BEGIN, Entry, blank, checkpoint, contents, index_file, put, record, unit
+from store_bytes import BEGIN, Entry, blank, checkpoint, contents, index_file, overwrite, put, record, unit
 
 ON = "enableDLegerCommitLog=true\n"
 TOPICS = b'{"dataVersion":{"counter":1,"timestamp":1},"topicConfigTable":{"Kept":{"topicName":"Kept"}}}'
@@ -309,6 +309,9 @@ def test_an_index_of_which_no_file_begins_with_its_record_is_another_stores(
     for number, at in enumerate(entries):
         put(tmp_path, f"index/2023111422132000{number}", index_file(16, 10, [Entry(3, at, 0)]))
     assert Store(tmp_path).foreign_index == foreign
+    for path in (tmp_path / "index").iterdir():
+        overwrite(path, 0, (BEGIN + 1).to_bytes(8))
+    assert Store(tmp_path).foreign_index == (entries != [4096]), "no record was stored then"
 
 
 def test_a_topic_with_one_queue_more_than_are_read(tmp_path: Path) -> None:
