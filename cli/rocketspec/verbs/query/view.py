@@ -110,11 +110,12 @@ def nothing_found(
     if asked.offset_id is not None:
         parts = parse_offset_id(asked.offset_id)
         return f"nothing found: no record at physical offset {parts.phy_offset:,} (the ID is of broker {parts.store_host})"
+    if asked.scan:
+        return f"nothing found: no record in the log has that {'key' if asked.unique_key is None else 'ID'}"
     if asked.unique_key is not None:
         told = _made(client_of(asked.unique_key, None))
-        return f"nothing found: no message has that ID{f'; it was {told}' if told else ''} (--scan reads the whole log)"
-    if asked.scan:
-        return "nothing found: no record in the log has that key"
+        of = "a topic that has queues" if asked.topic is None else f"topic {asked.topic}"
+        return f"nothing found: no message of {of} has that ID{f'; it was {told}' if told else ''} (--scan reads the whole log)"
     what = f"{counted(len(answer.offsets), 'hit')} without a record" if answer.offsets else "no hit"
     return f"nothing found: {what} (--explain shows why)"
 
