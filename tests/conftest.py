@@ -29,11 +29,16 @@ WITHOUT_SESSION = tuple(
 UNITS = {"spark": (SPARK,), "site": ("tests/website/test_site.py", "tests/website/test_in_a_browser.py")}
 SPLIT = (
     *(f"tests/conformance/test_{name}.py" for name in ("mutants", "properties_store")),
+    "tests/cli/test_broken_stores.py",
     "tests/cli/test_transcripts.py",
+    "tests/relations/test_relations.py",
 )
 """Long files whose tests share nothing: any worker takes any of them."""
 TOOLS = {"java", "maven", "node", "chromium", "network"}
 """Fixtures and marks of tests that start other programs, and take longest."""
+IN_MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes folders in it that are its own
+ROOM = 8 << 30
+"""Bytes in memory that the tests of `make test` do not fill; those of a soak are on a disk."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,8 +46,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="run the tests marked soak, and only those")
 
 
-def pytest_configure() -> None:
-    """Maven runs as briefly as it can; signals reach what a test starts; cycles are seldom looked for.
+def pytest_configure(config: pytest.Config) -> None:
+    """Maven runs as briefly as it can; signals reach what a test starts; cycles are seldom looked for; files are kept in memory.
 
     Under nohup, or in the background of a shell, signals are ignored: also by each process that a test sends them to.
     """
@@ -50,6 +55,9 @@ def pytest_configure() -> None:
         200_000, 20, 20
     )  # a tenth of the time went into looking through modules and tests, which stay
     os.environ.setdefault("MAVEN_OPTS", SHORT_LIVED)
+    # Making and removing a small store takes a disk twenty times as long.
+    if not config.getoption("--soak") and IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
