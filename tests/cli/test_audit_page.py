@@ -52,6 +52,11 @@ def test_a_group_without_a_title_is_headed_by_its_meaning(run: Run, store: Path)
     assert "not checked" not in text
 
 
+def test_a_note_is_not_headed_by_what_an_error_of_its_code_means(run: Run, store: Path) -> None:
+    (store / "abort").touch()
+    assert "<b>note</b> \n<p><code>store.abort</code>" in page_of(run, store)
+
+
 def test_a_page_loads_nothing(run: Run, store: Path) -> None:
     text = page_of(run, store)
     assert not re.search(r"\b(src|href|action)=|<script|url\(", text)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from judged_stores import judge_store
-from rocket_conformance.report import Baseline, Excuse
+from rocket_conformance.report import Baseline, Excuse, conclusion
 from rocket_conformance.store_verdict import Observations, StoreVerdict, store_report, verdict_lines
 from rocket_conformance.store_verdict.observations import Place, as_releases_do
 from rocket_golden import open_damaged, open_store
@@ -63,6 +63,15 @@ def test_releases_of_one_difference_are_a_range_or_one() -> None:
         SimpleNamespace(first=one, last=last) for one, last in (("4.0", "4.0"), ("4.2", "4.4"))
     ]
     assert as_releases_do(found) == "as releases 4.0 and 4.2 to 4.4 do"
+
+
+def test_a_page_claims_no_more_than_the_terminal(tmp_path: Path) -> None:
+    """Most clauses of a family are not exercised by a store."""
+    judged = judge_store(open_store("small-roll", tmp_path))
+    report = store_report(judged)
+    claim = "conformant in every clause that the store exercises ("
+    assert verdict_lines(judged, report)[-1].startswith(claim)
+    assert conclusion(report).startswith(claim)
 
 
 def test_a_required_family_that_is_not_exercised_is_incomplete(tmp_path: Path) -> None:

@@ -180,8 +180,8 @@ def conclusion(report: Report, *, most_named: int = _ALL) -> str:
     if partial := partial_text(report):
         return f"{partial} {share}"
     if known := known_text(report):
-        return f"conformant{release_text(report)} but for {known}, {_what_for(footer)} {share}"
-    return f"conformant{release_text(report)} {_what_for(footer)} {share}"
+        return f"conformant{release_text(report)} but for {known}, {_what_for(report)} {share}"
+    return f"conformant{release_text(report)} {_what_for(report)} {share}"
 
 
 def _without_case(report: Report) -> str:
@@ -270,7 +270,7 @@ def _levels(report: Report, *, most_named: int) -> str | None:
     met = (
         f"partial run: no MUST clause differs ({', '.join(narrowed)})"
         if (narrowed := narrowed_by(report))
-        else f"conformant{release_text(report)} in every MUST clause{tested} {_what_for(footer)}"
+        else f"conformant{release_text(report)} in every MUST clause{tested} {_what_for(report, '')}"
     )
     return f"{met}; {len(differing)} OBSERVED {behaviours}" + (
         f": {', '.join(differing)}" if len(differing) <= most_named else ""
@@ -283,7 +283,11 @@ def in_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (places.get(name, len(places)), name))
 
 
-def _what_for(footer: Mapping[str, Any]) -> str:
+def _what_for(report: Report, clauses_of_store: str = "in every clause ") -> str:
+    """What a run shows the implementation to be conformant for: families, or of a store what it exercises."""
+    if report.header["command"][:1] == ["--store"]:
+        return f"{clauses_of_store}that the store exercises"
+    footer: Mapping[str, Any] = report.footer or {}
     families: list[str] = footer["families"]
     others = [op for op in footer["ops"] if op in OPERATIONS and OPERATIONS[op].family not in families]
     return "for " + ", ".join(families) + (f" and in part {', '.join(others)}" if others else "")
