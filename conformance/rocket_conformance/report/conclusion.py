@@ -284,7 +284,7 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 
 def _what_for(report: Report, clauses_of_store: str = "in every clause ") -> str:
-    """What a run shows the implementation to be conformant for: families, or of a store what it exercises."""
+    """The families for which the implementation is conformant, or a store in what it exercises."""
     if report.header["command"][:1] == ["--store"]:
         return f"{clauses_of_store}that the store exercises"
     footer: Mapping[str, Any] = report.footer or {}
