@@ -35,6 +35,7 @@ _PLACEHOLDER: Final = re.compile(r"\b(?!README)(?:[A-Z]+|MyCase)[./]")
 FOREIGN: Final = {
     *("--spec", "--save-dev", "--omit-lockfile-registry-resolved", "--reference"),  # pipx, npm, chown
     *("--wait", "--inherit-path", "--no-compress", "--files"),  # Spark Connect, pex, spark-submit
+    "--prefix",  # npm
     "--depp",  # a slip of the hand, in a transcript
 }
 """Options of other programs that no code of ours calls."""
