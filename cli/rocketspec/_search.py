@@ -146,7 +146,16 @@ def find(
         OSError: a path that is missing or cannot be read.
     """
     asked = SearchArguments(
-        topic, key, unique_key, offset_id, begin, end, None, True, key is not None and not scan, scan
+        topic,
+        key,
+        unique_key,
+        offset_id,
+        begin,
+        end,
+        None,
+        offset_id is None,
+        key is not None and not scan,
+        scan,
     )
     asked.check(explain=False)
     with OpenStore(store, geometry, commitlog=commitlog) as opened:
