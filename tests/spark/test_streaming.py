@@ -13,7 +13,7 @@ from rocket_columnar.store import StoreFile, find_files
 from rocket_golden import open_store
 from rocket_spark.sources import SOURCES
 from rocket_spec.errors import MalformedError, UsageError
-from store_bytes import blank, record, unit
+from store_bytes import blank, put, record, unit
 from streams import TABLES, first, ordered, stream, trigger, trigger_all
 from table_rows import Row, table_rows
 
@@ -405,6 +405,15 @@ def test_all_of_several_stores_that_is_there_now_is_a_target(tmp_path: Path) -> 
     end, rows = trigger_all(reader, start)
     assert [row["body"] for row in rows] == [b"one"]
     assert end.keys() == {f"{tmp_path}/a"}
+
+
+def test_a_log_that_ends_with_its_last_record(tmp_path: Path) -> None:
+    """A file without room after it, as one that was cut there: the record is whole, and the stream stands at the file's end."""
+    put(tmp_path, f"commitlog/{0:020}", record(0, body=b"one"))
+    reader = stream("commit_log", tmp_path)
+    end, rows = trigger(reader, first(reader))
+    assert [row["body"] for row in rows] == [b"one"]
+    assert trigger(stream("commit_log", tmp_path), end) == (end, [])
 
 
 def test_a_checkpoint_of_an_earlier_version_or_another_stream_is_named(tmp_path: Path) -> None:

@@ -111,13 +111,12 @@ class _LogTail:
             ends = starts + batch.column("size").to_numpy()
             if max_bytes is not None:
                 keep = int((ends <= stop).sum())
-                keep = keep or int(not count and len(ends) > 0)  # a record longer than the limit comes alone
                 starts, ends = starts[:keep], ends[:keep]
             if len(ends):
                 count += len(ends)
                 before = int(starts[-2]) if len(starts) > 1 else last
                 last, end = int(starts[-1]), int(ends[-1])
-        if end is None and max_bytes is not None:  # behind a gap that is longer than the limit
+        if end is None and max_bytes is not None:  # a record, or a gap before it, is longer than the limit
             return self._end(files, begin, 1, None)
         if end is not None and not self._is_whole(last, end):
             last, end = before, last if last > begin else None
