@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.report import Shell, report_on
 from rocket_spec.deviations import Deviation
@@ -110,3 +111,9 @@ def test_causes(name: str) -> None:
     for cause, (part, *_) in zip(causes, expected, strict=True):
         assert part in cause.title if part else not cause.title
     assert all(not cause.cure for cause in causes)
+
+
+def test_without_queues_the_first_of_their_findings_is_the_cause_of_the_others() -> None:
+    first, second = (of("queue.missing_unit", f"consumequeue/T/{queue}") for queue in (0, 1))
+    (cause,) = report_on([first, second], Shell("STORE"), Store.of_files([])).causes
+    assert (cause.roots, cause.consequences) == ((first,), (second,))
