@@ -159,7 +159,10 @@ def content_hash(store: Path) -> str:
         if name.startswith("rocketspec-repair-"):
             continue
         if path.is_file():
-            digest.update(f"{name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+            digest.update(f"{name}\0{path.stat().st_size}\0".encode())
+            with path.open("rb") as file:
+                while piece := file.read(1 << 18):
+                    digest.update(piece)
         elif path.is_symlink():
             digest.update(f"{name} -> {path.readlink()}".encode())
         elif not any(path.iterdir()):
