@@ -78,21 +78,22 @@ def test_another_hash_is_named_beside_faults_that_nearly_every_case_shows(names:
 def test_causes_come_by_their_cases_with_what_hides_and_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     """One passing case needs the first two of them together; another pair has two readings for one of its causes."""
     found: list[Cause] = []
-    monkeypatch.setattr(
-        "tools.cause_scores.find_causes",
-        lambda *args, **more: found.extend(find_causes(*args, **more)) or found,
-    )
+
+    def kept(evidence: Evidence, *, most_runs: int) -> list[Cause]:
+        found[:] = find_causes(evidence, most_runs=most_runs)
+        return found
+
+    monkeypatch.setattr("tools.cause_scores.find_causes", kept)
 
     def named(names: str) -> list[tuple[str, ...]]:
-        found.clear()
         assert score([mutant for mutant in MISREADINGS if mutant.name in names.split()]).whole
         groups = [(cause.misreadings, cause.together, cause.hidden) for cause in found]
         return [tuple(" ".join(item.name for item in group) for group in cause) for cause in groups]
 
-    kept = "keys-kept-in-memory"
+    memory = "keys-kept-in-memory"
     assert named("hash-not-compared crc32-absolute expiry-goes-on-behind-a-kept-file") == [
-        ("crc32-absolute", "", f"read-outside-loses-the-hits {kept}"),
-        ("hash-not-compared", "crc32-absolute", kept),
+        ("crc32-absolute", "", f"read-outside-loses-the-hits {memory}"),
+        ("hash-not-compared", "crc32-absolute", memory),
         ("expiry-goes-on-behind-a-kept-file", "", ""),
     ]
     assert named("transaction-type-cut-off pair-with-two-separators-dropped") == [

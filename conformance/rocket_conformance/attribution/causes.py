@@ -233,10 +233,10 @@ class _Claims(Search):
             active = frozenset(
                 m for m in self.found if self._needs(m, failure) or not self.outcome([m], failure).passes
             )
-            rest = set(self.found) - active
+            others = set(self.found) - active
             if not 0 < len(active) <= _MOST_TOGETHER:
                 continue
-            if self.outcome(active, failure).exact and self.outcome(rest, failure).passes:
+            if self.outcome(active, failure).exact and self.outcome(others, failure).passes:
                 self.claims[failure.id] = active
 
     def _needs(self, mutant: Mutant, failure: CaseState) -> bool:

@@ -31,10 +31,9 @@ def value_text(value: object) -> str:
     """A value of a report: a text as it is, a rejection in words, anything else as JSON; escaped and cut."""
     if isinstance(value, str):
         return printable(value, limit=_LONGEST_VALUE)
+    text = json_text(value)
     fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-    if list(fields) == ["rejected"]:
-        return f"rejected ({value_text(fields['rejected'])})"
-    return json_text(cast("object", value))
+    return f"rejected ({value_text(fields['rejected'])})" if list(fields) == ["rejected"] else text
 
 
 def describe_divergence(divergence: Sequence[Mapping[str, Any]]) -> list[str]:
