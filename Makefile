@@ -44,7 +44,7 @@ dist-npm: $(VENV)/engine.stamp
 ## test: every test, in parallel, with downloads and pyright beside them; says in one line what is skipped for a missing Java, Maven or Node.js
 test: $(VENV)/dev.stamp
 	@$(BIN)/python tests/support/prefetch.py >/dev/null 2>&1 & \
-	nice $(BIN)/python tests/project/run_pyright.py >/dev/null 2>&1 & \
+	nice -n 5 $(BIN)/python tests/project/run_pyright.py >/dev/null 2>&1 & \
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q $(ARGS)
 
 ## soak: the long tests: every version, five seeds, twenty kills, 2 GB stores; writes the generated figures again
