@@ -166,8 +166,8 @@ def compare_stores(
             "index", "behind", 1 + late, max(entries[1 - late] - entries[late], 0), ends[late]
         )
     queues = [{(queue.topic, queue.queue_id): queue for queue in view.queues} for view in views]
-    for name in sorted({*queues[0], *queues[1]}):
-        yield from _queue(name, [side.get(name) for side in queues], files)
+    for place in sorted({*queues[0], *queues[1]}):
+        yield from _queue(place, [side.get(place) for side in queues], files)
 
 
 def _by_part(store: Store) -> _Files:
