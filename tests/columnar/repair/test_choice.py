@@ -123,6 +123,15 @@ def test_queue_files_of_another_store_are_replaced_but_for_one_that_is_right(
     assert not any(name.startswith(own) for name in (*plan.away, *plan.into))
 
 
+def test_a_stray_file_of_a_log_that_is_elsewhere_is_left(store: Path, tmp_path: Path) -> None:
+    """No rename moves it out of there."""
+    (store / "commitlog").rename(tmp_path / "disk")
+    (store / "commitlog").symlink_to(tmp_path / "disk")
+    put(tmp_path, "disk/notes", b"x")
+    plan = plan_repair(Target(store))
+    assert (plan.away, [found.file for found in plan.left]) == ((), ["commitlog/notes"])
+
+
 def test_messages_that_a_start_dispatches_again_count_once(tmp_path: Path) -> None:
     size = len(record(0))
     log = b"".join(record(size * number, queue_offset=number) for number in range(3))

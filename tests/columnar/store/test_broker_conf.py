@@ -78,3 +78,11 @@ def test_lines_as_java_reads_them(tmp_path: Path) -> None:
     path.write_text("storePathRootDir=/\\u00e\n")
     with pytest.raises(UsageError, match="four hexadecimal digits"):
         read_broker_conf(path)
+
+
+@pytest.mark.parametrize(("given", "size"), [(400, 400), (401, 420), (419, 420), (19, 20)])
+def test_a_queue_file_has_whole_units(tmp_path: Path, given: int, size: int) -> None:
+    """`MessageStoreConfig.getMappedFileSizeConsumeQueue` rounds up."""
+    path = tmp_path / "broker.conf"
+    path.write_text(f"mappedFileSizeConsumeQueue={given}\n")
+    assert read_broker_conf(path).queue_file_size == size
