@@ -64,7 +64,7 @@ def survey_release(version: str) -> Release:
     short, or reference and recorded answers disagree.
     """
     with open_jar(version, case_timeout=30.0) as opened:
-        report = run(opened, Options(examples=EXAMPLES, seed=SEED, shrink_seconds=0.0, explained=False))
+        report = run(opened, Options(examples=EXAMPLES, seed=SEED, shrink_seconds=0.0))
         missing = tuple(
             name
             for name, operation in OPERATIONS.items()

@@ -22,7 +22,7 @@ SECTIONS = [
     for page in PAGES
     for section in re.split(r"^## ", (ROOT / page).read_text("utf-8"), flags=re.MULTILINE)
 ]
-NAME = re.compile(r"`([\w.*-]*/[\w./*-]*|[\w-]+\.(?:py|md|json|toml))`")
+NAME = re.compile(r"`([\w.*-]+/[\w./*-]*|[\w-]+\.(?:py|md|json|toml))`")
 
 
 def missing(section: str, room: str = "") -> list[str]:
