@@ -200,6 +200,62 @@ def test_a_fault_outside_the_catalogue_is_not_stated_as_another_one(name: str) -
     assert found.named == frozenset()
 
 
+def differing(name: str, description: str = "", *, level: str = "MUST") -> CaseLine:
+    """A failing case with one wrong result."""
+    clause = name.partition("/")[0]
+    difference = {
+        "op": 1, "field": "min", "file": None, "offset": None, "kind": "wrong value", "expected": [1], "actual": 2, "clause": clause,
+    }  # fmt: skip
+    return CaseLine(name, (clause,), level, "diverged", divergence=(difference,), description=description)
+
+
+def test_clauses_with_a_failing_case_of_their_own_come_first() -> None:
+    """Drawn lists of other clauses that fail where these do may follow; a cause's places count, too."""
+    lines = [
+        *map(differing, ("CQ-UNIT-3/prop-a", "CQ-GET-1/prop-b", "CQ-PUT-2/prop-c", "CQ-LAST-1/prop-d")),
+        differing("CQ-MIN-1/a", "Catches units after the write position found. Cost: more."),
+        differing("CQ-MIN-1/prop-e"),
+        differing("CQ-DEL-1/a", "Catches another."),
+        *map(differing, ("CQ-DEL-1/prop-f", "CQ-REC-2/a", "CQ-REC-2/b", "CQ-REC-1/a")),
+    ]
+    cause = {
+        "clause": "CQ-REC-2", "misreadings": ["greatest (CQ-REC-2)"], "sure": False, "shows": 3, "cases": ["CQ-REC-2/a", "CQ-REC-2/b"],
+        "properties": [], "together": [], "hidden": [], "example": "CQ-REC-2/a", "otherwise": ["CQ-REC-1/a"],
+    }  # fmt: skip
+    places = {line.id: ["queue.bounds min: wrong value"] for line in lines} | {
+        "CQ-UNIT-3/prop-a": ["queue.get unit: wrong value"],
+        "CQ-LAST-1/prop-d": ["queue.recover max: wrong value"],
+        "CQ-REC-2/b": ["queue.bounds max: wrong value", "queue.recover max: wrong value"],
+    }
+    examples = {"CQ-DEL-1": "CQ-DEL-1/prop-f"}
+    report = report_of(lines, causes=[cause], places=places, examples=examples)
+    found = account_of(report).items
+    assert [(item.kind, item.clause) for item in found] == [
+        ("cause", "CQ-REC-2"),
+        ("clause", "CQ-MIN-1"),
+        ("clause", "CQ-DEL-1"),
+        ("clause", "CQ-UNIT-3"),
+        *(("follows", clause) for clause in ("CQ-REC-1", "CQ-GET-1", "CQ-PUT-2", "CQ-LAST-1")),
+    ]
+    assert found[0].notes == ["The implementation gives something else in CQ-REC-1/a."]
+    assert found[1].notes == ["Catches units after the write position found. Cost: more."]
+    drawn = found[2]  # it is not the case that catches another
+    assert (drawn.example.id, drawn.notes) == ("CQ-DEL-1/prop-f", [])
+    assert r"min: wrong value, expected \[1\], actual 2" in render_markdown(report)
+
+
+def test_a_clause_that_fails_with_input_of_observed_clauses_alone_is_said_to() -> None:
+    lines = [differing("CQ-GET-1/prop-a", level="OBSERVED"), differing("CQ-GET-1/prop-b", level="OBSERVED")]
+    account = account_of(report_of(lines))
+    [item] = account.items
+    assert [text for text in account.verdict if "every MUST clause" in text] == []
+    assert (
+        item.title == "CQ-GET-1 (MUST): 2 of 2 cases fail, only with input that OBSERVED clauses govern, too"
+    )
+    [item] = account_of(report_of([*lines, differing("CQ-GET-1/a")])).items
+    assert item.title == "CQ-GET-1 (MUST): 3 of 3 cases fail"
+
+
 @pytest.mark.parametrize(
     "why", [{"elsewhere": {"IDX-SEL-9": ["index file slot[]"]}}, {"unexamined": ["IDX-SEL-9/a"]}]
 )
@@ -285,12 +341,12 @@ def test_the_example_of_a_cause_shows_that_cause_alone() -> None:
 @pytest.mark.parametrize("doubted", [(True, False), (False, True)])
 def test_a_doubt_in_one_part_of_a_store_is_one_in_both(doubted: tuple[bool, bool]) -> None:
     states = tuple(map(CaseState, plan(select=["IDX-HASH-*"])))
-    one, other = (Cause(MISREADINGS[:1], states, len(states), states[0], doubted=doubt) for doubt in doubted)
+    one, other = (Cause(MISREADINGS[:1], states, states[0], doubted=doubt) for doubt in doubted)
     assert one.is_sure != other.is_sure
     assert not one.with_more(other).is_sure
     more = replace(one, misreadings=MISREADINGS[:2])
     assert more.with_more(other).misreadings == MISREADINGS[:1]
-    assert replace(one, failures=states[:2], shows=2, doubted=False).is_sure
+    assert replace(one, failures=states[:2], doubted=False).is_sure
 
 
 def failed(clause: str, op: str, *fields: str) -> CaseState:
@@ -310,6 +366,12 @@ def test_first_differences_elsewhere_are_three_and_the_most_frequent() -> None:
 def test_an_example_differs_in_what_its_clause_is_about() -> None:
     about, other = failed("IDX-SEL-2", "index.select", "offsets"), failed("IDX-SEL-2", "index.put", "a")
     assert as_examples([other, about])[0] is about
+    [drawn] = map(CaseState, plan(select=["IDX-SEL-2/prop-*"])[:1])
+    drawn.worst = about.shown
+    longer = replace(about.shown, case=replace(about.shown.case, ops=({"op": "index.select"},) * 2))
+    about.worst = longer
+    assert as_examples([about, drawn])[0] is drawn
+    assert as_examples([drawn, about], written_first=True)[0] is about
 
 
 def test_a_hang_at_another_operation_does_not_follow() -> None:
@@ -386,8 +448,9 @@ def test_every_form_has_one_order() -> None:
         caused,
         found_less,
         CaseLine("IDX-HDR-5/d", ("IDX-HDR-5",), "MUST", "not_applicable"),
+        CaseLine("CKP-1/e", ("CKP-1",), "MUST", "not_applicable"),
     )
-    report = report_of(lines, families=["index"], causes=[cause])
+    report = report_of(lines, families=["index"], causes=[cause], triples={"index": [1_000, 1_331]})
     terminal = io.StringIO()
     print_summary(report, Console(file=terminal, width=200))
     order = [
@@ -402,7 +465,10 @@ def test_every_form_has_one_order() -> None:
     for form in (terminal.getvalue(), render_markdown(report), render_report(report)):
         places = [form.index(text) for text in order]
         assert places == sorted(places)
-    assert terminal.getvalue().splitlines()[-1].startswith("not conformant: 4 of 4 cases failed")
+    *_, aside, sent, _, verdict = terminal.getvalue().splitlines()
+    assert aside == "not applicable, by clauses and cases: CKP (1)"
+    assert sent == "triples of moves sent: index 1,000 of 1,331"
+    assert verdict.startswith("not conformant: 4 of 4 cases failed")
     junit = render_junit(report).decode()
     assert all(text in junit for text in (order[0], order[1], order[5], order[6]))
     others = [

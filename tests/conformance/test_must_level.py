@@ -122,12 +122,15 @@ def test_each_misreading_of_a_must_clause_is_noticed(mutant: Mutant) -> None:
 
 def test_lists_of_another_seed_are_judged_when_drawn() -> None:
     [gap] = [item for item in OBSERVED if item.name == "gap-refused"]
-    expected: tuple[tuple[Level, str], ...] = (("observed", "diverged"), ("must", "pass"))
-    for level, verdict in expected:
+    expected: tuple[tuple[Level, str, str], ...] = (
+        ("observed", "diverged", "OBSERVED"),
+        ("must", "pass", "MUST"),
+    )
+    for level, verdict, shown in expected:
         options = Options(select=["CQ-PUT-2/prop-*"], examples=5, seed=1, shrink_seconds=0, level=level)
         with gap.open() as transport:
             report = run(transport, options)
-        assert [(line.verdict, line.examples) for line in report.cases] == [(verdict, 5)]
+        assert [(line.verdict, line.examples, line.level) for line in report.cases] == [(verdict, 5, shown)]
 
 
 def test_a_list_is_made_smaller_within_must_clauses(tmp_path: Path) -> None:
@@ -137,7 +140,7 @@ def test_a_list_is_made_smaller_within_must_clauses(tmp_path: Path) -> None:
     with mutant.open() as transport:
         report = run(transport, Options(level="must", examples=30, select=select), report=tmp_path / "out")
     for line in report.cases:
-        assert line.verdict == "diverged"
+        assert (line.verdict, line.level) == ("diverged", "MUST")
         case = case_from_json(json.loads((tmp_path / "out" / str(line.replay)).read_bytes()))
         sent, expected = specified(case, tmp_path / "case")
         assert beyond_must(sent, expected, tmp_path / "case") is None

@@ -8,5 +8,6 @@ from rocket_conformance.attribution.causes import (
     elsewhere,
     find_causes,
     place_of,
+    places_of,
 )
 from rocket_conformance.attribution.search import Evidence, Simulation, is_same, part_of

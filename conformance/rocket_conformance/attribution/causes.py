@@ -101,8 +101,19 @@ def elsewhere(failures: Sequence[CaseState]) -> list[str]:
     return [str(place) for place, _ in Counter(map(_first_place, failures)).most_common(_MOST_PLACES)]
 
 
-def as_examples(failures: Iterable[CaseState], clause: str = "") -> list[CaseState]:
-    """The failures, those first that a person can read: of the clause and different in what it is about, and small."""
+def places_of(failure: CaseState) -> list[str]:
+    """The places and kinds of a case's differences, each once, the first one first."""
+    trial = failure.shown
+    return list(dict.fromkeys(f"{place_of(item, trial.case.ops)}: {item.kind}" for item in trial.found))
+
+
+def as_examples(
+    failures: Iterable[CaseState], clause: str = "", *, written_first: bool = False
+) -> list[CaseState]:
+    """The failures, those first that a person can read: of the clause and different in what it is about, and small.
+
+    Of a clause without a cause the cases that were written for it come first: each states what it catches.
+    """
 
     def order(failure: CaseState) -> tuple[Any, ...]:
         found, case = failure.shown.found, failure.shown.case
@@ -113,7 +124,8 @@ def as_examples(failures: Iterable[CaseState], clause: str = "") -> list[CaseSta
             len(repr(case.ops)),
             failure.id,
         )
-        return clause not in {"", failure.clause}, not _is_shown(failure), not found, *size
+        is_drawn = written_first and not failure.planned.is_directed
+        return clause not in {"", failure.clause}, not _is_shown(failure), not found, is_drawn, *size
 
     return sorted(failures, key=order)
 
@@ -141,9 +153,9 @@ class Cause:
     # it, and those of its family that come to the same in all that is claimed
     misreadings: tuple[Mutant, ...]
     failures: tuple[CaseState, ...]  # what is claimed
-    # the number of failing cases in which it would show, or of properties if no other case shows it
-    shows: int
     example: CaseState  # the case to show: one that it gives alone, if there is one
+    # failing cases, or properties if no case is claimed, in which it would show and that are different
+    otherwise: tuple[CaseState, ...] = ()
     # properties of which too many lists failed to run all, and the first ones show exactly it, too
     sampled: tuple[CaseState, ...] = ()
     # causes that hide it in cases that pass: to mend it alone would break those
@@ -161,7 +173,11 @@ class Cause:
             self,
             misreadings=tuple(item for item in self.misreadings if item in other.misreadings),
             failures=self.failures + other.failures,
-            shows=sum(cause.shows for cause in [cause for cause in both if cause.failures] or both),
+            otherwise=tuple(
+                item
+                for cause in [cause for cause in both if cause.failures] or both
+                for item in cause.otherwise
+            ),
             sampled=self.sampled + other.sampled,
             together=self.together + other.together,
             hidden=self.hidden + other.hidden,
@@ -173,7 +189,12 @@ class Cause:
     def is_sure(self) -> bool:
         """Whether all cases in which it would show do show it, they or the properties are more than one, and there is no doubt."""
         several = len(self.failures) + len(self.sampled) >= FEWEST_CASES
-        return several and self.shows == len(self.failures or self.sampled) and not self.doubted
+        return several and not self.otherwise and not self.doubted
+
+    @property
+    def shows(self) -> int:
+        """The number of failing cases in which it would show, or of properties if no case is claimed."""
+        return len(self.failures or self.sampled) + len(self.otherwise)
 
 
 def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Cause, ...]:
@@ -321,12 +342,12 @@ class _Claims(Search):
             failures = tuple(item for item in claimed if item.all_kept)
             lists = [item for item in self.properties if mutant in sampled.get(item.id, ())]
             lists += [item for item in claimed if not item.all_kept]
-            alike_kept = [item for item in self._otherwise(mutant, names) if item.all_kept == bool(failures)]
+            others = [item for item in self._otherwise(mutant, names) if item.all_kept == bool(failures)]
             cause = Cause(
                 misreadings=alike[mutant],
                 failures=failures,
-                shows=len(failures or lists) + len(alike_kept),
                 example=self._example(mutant, (*failures, *lists)),
+                otherwise=tuple(others),
                 sampled=tuple(lists),
                 together=tuple(other for other in self.found if other in together.get(mutant, ())),
                 hidden=tuple(other for other, seen in self._hidden.items() if seen & names),

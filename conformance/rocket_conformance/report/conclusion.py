@@ -259,8 +259,8 @@ def _levels(report: Report, *, most_named: int) -> str | None:
     failed = [line for line in report.cases if line.verdict in FAILING]
     if footer is None or int(footer["exit_code"]) != 1 or footer["cut_short"]:
         return None
-    if any(line.level != "OBSERVED" for line in failed):
-        return None
+    if any(line.level != "OBSERVED" or (_is_drawn(line) and _is_must(line.clauses[0])) for line in failed):
+        return None  # lists that OBSERVED clauses govern, too, may show a MUST clause that is not met
     if any(line.level == "MUST" and line.verdict in {"skipped", "unsupported"} for line in report.cases):
         return None
     differing = in_order({line.clauses[0] for line in failed})
@@ -360,6 +360,7 @@ _ENDS: Final = {
     "unstable": ("fails beside others and passes alone", "fail beside others and pass alone"),
 }
 _MOST_HIDDEN: Final = 3
+_MOST_OTHERS: Final = 4
 
 
 Kind = Literal["stop", "cause", "clause", "follows"]
@@ -405,8 +406,8 @@ class Item:
 class Account:
     """The conclusion of a run."""
 
-    # crashes and hangs by operation, then causes, clauses without a cause as one rests on another, and those
-    # that may follow
+    # crashes and hangs by operation, then causes, clauses without a cause, those with a failing case of their
+    # own first, and those that may follow
     items: Sequence[Item]
     verdict: Sequence[str]  # the last lines
 
@@ -420,7 +421,7 @@ def account_of(report: Report, *, most_named: int = _ALL) -> Account:
     left = {line.id: line for line in report.cases if line.verdict in FAILING}
     explained = frozenset[str]().union(*map(_hangs_of, causes_of(report)))
     items = [*_stops(left, explained), *_causes(report, left)]
-    clauses = [*_clause_items(report, left, has_others=bool(items))]
+    clauses = [*_clause_items(report, left, items)]
     own = [item for item in clauses if item.kind == "clause"]
     if not items and not own:  # then they follow from nothing
         own, clauses = [replace(item, kind="clause") for item in clauses], []
@@ -443,9 +444,7 @@ def _stops(left: dict[str, CaseLine], explained: Collection[str]) -> Iterator[It
         where = f" in {operation}" if operation else ""
         title = f"{len(lines)} {'cases' if len(lines) > 1 else 'case'} {words}{where}{_known(lines)}"
         example = min(lines, key=lambda line: (line.examples > 1, line.id))
-        notes = (
-            _costs(lines, example) if verdict in {"crash", "timeout"} else ()
-        )  # the others are the adapter's
+        notes = _caught(example) if verdict in {"crash", "timeout"} else ()  # the others are the adapter's
         yield Item("stop", example.clauses[0], title, notes, example, lines, _ids(lines))
 
 
@@ -457,7 +456,7 @@ def _causes(report: Report, left: dict[str, CaseLine]) -> Iterator[Item]:
         example = next((line for line in mine if line.id == cause["example"]), None)
         if example is not None:
             lines = [left.pop(line.id) for line in mine if line.id in left]
-            notes = [*_costs(mine, example, of=cause["clause"]), *_beside(cause)]
+            notes = [*_cost(mine, example, of=cause["clause"]), *_beside(cause)]
             if hanging := [line for line in mine if line.id in _hangs_of(cause)]:
                 count = f"{len(hanging)} hanging cases follow" if len(hanging) > 1 else "hanging case follows"
                 stuck = " and ".join(sorted(set(map(operation_of, hanging))))
@@ -498,35 +497,68 @@ def cause_title(cause: Mapping[str, Any]) -> str:
 def _beside(cause: Mapping[str, Any]) -> Iterator[str]:
     if cause["together"]:
         yield f"Mend it together with {' and '.join(map(value_text, cause['together']))}: either alone would break cases that pass now."
+    if others := cause.get("otherwise", ()):
+        listed = ", ".join(others[:_MOST_OTHERS])
+        more = f" and {len(others) - _MOST_OTHERS} more" if len(others) > _MOST_OTHERS else ""
+        yield f"The implementation gives something else in {listed}{more}."
     if not cause["cases"]:
         yield "Only drawn lists show it; the first failing ones of each property were compared."
     elif count := len(cause["properties"]):
-        drawn = "property fails" if count == 1 else "properties fail"
-        yield f"{count} {drawn} in the same way, as far as the first lists go that were kept."
+        fails, whose = ("property fails", "its") if count == 1 else ("properties fail", "their")
+        yield f"{count} {fails} in the same way, judging by {whose} first failing lists."
     if 0 < len(cause["hidden"]) <= _MOST_HIDDEN:
         yield f"It hides {' or '.join(map(value_text, cause['hidden']))}, if the implementation has that, too."
 
 
-def _clause_items(report: Report, left: Mapping[str, CaseLine], *, has_others: bool) -> Iterator[Item]:
-    """The clauses with failing cases that no other item has, in the order in which one rests on another."""
+def _clause_items(report: Report, left: Mapping[str, CaseLine], items: Sequence[Item]) -> Iterator[Item]:
+    """The clauses with failing cases that no other item has.
+
+    First come those that one of their own written cases shows, then those in which only drawn lists fail, each in the order
+    in which one rests on another. A clause may follow if its drawn lists alone fail, at places where something before it does.
+    """
     footer: Mapping[str, Any] = report.footer or {}
-    examples, elsewhere = footer.get("examples", {}), footer.get("elsewhere", {})
-    unexamined: Collection[str] = footer.get("unexamined", ()) if has_others else ()
-    for clause in in_order({line.clauses[0] for line in left.values()}):
+    examples, elsewhere, places = (footer.get(name, {}) for name in ("examples", "elsewhere", "places"))
+    unclear = {name for cause in causes_of(report) for name in cause.get("otherwise", ())}
+    unclear.update(footer.get("unexamined", ()) if items else ())
+    shown = {place for item in items for name in item.names for place in places.get(name, ())}
+    written = {line.clauses[0] for line in left.values() if not _is_drawn(line)}
+    clauses_left = in_order({line.clauses[0] for line in left.values()})
+    for clause in sorted(clauses_left, key=lambda name: name not in written):
         own = [line for line in report.cases if line.clauses[0] == clause]
-        failing = [line for line in own if line.verdict in FAILING]
         lines = sorted(
-            (line for line in failing if line.id in left),
-            key=lambda line: (line.id != examples.get(clause), "/prop-" in line.id, line.id),
+            (line for line in own if line.id in left),
+            key=lambda line: (line.id != examples.get(clause), _is_drawn(line), line.id),
         )
-        level = "MUST" if any(line.level == "MUST" for line in failing) else "OBSERVED"
-        ran = sum(line.verdict != "not_applicable" for line in own)
-        rest = "" if len(lines) == len(failing) else f", {len(lines)} of them without a cause above"
-        title = f"{clause} ({level}): {len(failing)} of {ran} cases fail{rest}{_known(failing)}"
-        if places := elsewhere.get(clause, ()):
-            title += f"; first differences: {', '.join(map(value_text, places))}"
-        kind: Kind = "follows" if places or all(line.id in unexamined for line in lines) else "clause"
-        yield Item(kind, clause, title, _costs(lines, lines[0]), lines[0], lines, _ids(lines))
+        title = _clause_title(clause, own, len(lines))
+        if differing := elsewhere.get(clause, ()):
+            title += f"; first differences: {', '.join(map(value_text, differing))}"
+        alike = clause not in written and all(places.get(line.id, [""])[0] in shown for line in lines)
+        follows = differing or alike or all(line.id in unclear for line in lines)
+        if not follows:
+            shown.update(place for line in lines for place in places.get(line.id, ()))
+        kind: Kind = "follows" if follows else "clause"
+        yield Item(kind, clause, title, _caught(lines[0]), lines[0], lines, _ids(lines))
+
+
+def _clause_title(clause: str, own: Sequence[CaseLine], left: int) -> str:
+    """A clause and its cases in numbers, and whether OBSERVED clauses govern the input of all that fail, too."""
+    failing = [line for line in own if line.verdict in FAILING]
+    is_must = any(line.level == "MUST" for line in failing)
+    beyond = not is_must and _is_must(clause)
+    ran = sum(line.verdict != "not_applicable" for line in own)
+    where = ", only with input that OBSERVED clauses govern, too" if beyond else ""
+    rest = "" if left == len(failing) else f", {left} of them without a cause above"
+    level = "MUST" if is_must or beyond else "OBSERVED"
+    return f"{clause} ({level}): {len(failing)} of {ran} cases fail{where}{rest}{_known(failing)}"
+
+
+def _is_must(clause: str) -> bool:
+    return clause in clauses() and clauses()[clause].level == "MUST"
+
+
+def _is_drawn(line: CaseLine) -> bool:
+    """Whether a case was drawn, not written for its clause."""
+    return line.id.partition("/")[2].startswith(("prop-", "seeded-"))
 
 
 def _ids(lines: Sequence[CaseLine]) -> frozenset[str]:
@@ -537,9 +569,12 @@ def _known(lines: Sequence[CaseLine]) -> str:
     return ", all known" if all(line.baselined for line in lines) else ""
 
 
-def _costs(lines: Sequence[CaseLine], example: CaseLine, *, of: str = "") -> list[str]:
-    """The bug that the example or one of the cases catches, and its cost; of a cause, what its clause costs alone."""
-    described = (line for line in (example, *lines) if line.description and of in {"", line.clauses[0]})
-    text = printable(next((line.description for line in described), ""), limit=None)
-    text = text[text.find("Cost: ") :] if of and "Cost: " in text else text
-    return [text] if text else []
+def _caught(line: CaseLine) -> list[str]:
+    """The bug that a case catches, and its cost; empty for a drawn list."""
+    return [printable(line.description, limit=None)] if line.description else []
+
+
+def _cost(lines: Sequence[CaseLine], example: CaseLine, *, of: str) -> list[str]:
+    """The cost of a cause: that of the example or of another one of its cases, if it is of the cause's clause."""
+    texts = [text for line in (example, *lines) if line.clauses[0] == of for text in _caught(line)]
+    return [text[text.find("Cost: ") :] if "Cost: " in text else text for text in texts[:1]]

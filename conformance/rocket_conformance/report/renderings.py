@@ -52,11 +52,9 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
         console: where to.
         folder: the report's folder, whose replay files hold the inputs; None leaves them out.
     """
-    console.print(_table(report))
-    triples: Mapping[str, Sequence[int]] = (report.footer or {}).get("triples", {})
-    if triples:
-        sent = ", ".join(f"{family} {seen:,} of {count:,}" for family, (seen, count) in triples.items())
-        console.print(Text(f"triples of moves sent: {sent}", style="dim"))
+    shown, rows = family_table(report)
+    aside = [name for name, row in rows.items() if shown[-1] == "not_applicable" and not any(row[:-1])]
+    console.print(_table(shown, {name: row for name, row in rows.items() if name not in aside}))
     account = account_of(report, most_named=_MOST_NAMED)
     _print_items([item for item in account.items if not item.known], console, folder)
     for line in report.cases:
@@ -65,14 +63,22 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
     if report.footer is not None:
         for text in report.footer["stale"]:
             console.print(Text(f"stale baseline line: {text}"), soft_wrap=True)
-    style = {"good": "bold green", "bad": "bold red", "unclear": "bold yellow"}[tone_of(report)]
     console.print()
+    if aside:
+        listed = ", ".join(f"{name} ({rows[name][-1]})" for name in aside)
+        console.print(Text(f"not applicable, by clauses and cases: {listed}", style="dim"), soft_wrap=True)
+    triples: Mapping[str, Sequence[int]] = (report.footer or {}).get("triples", {})
+    if triples:
+        sent = ", ".join(f"{family} {seen:,} of {count:,}" for family, (seen, count) in triples.items())
+        console.print(Text(f"triples of moves sent: {sent}", style="dim"))
+    if aside or triples:
+        console.print()
+    style = {"good": "bold green", "bad": "bold red", "unclear": "bold yellow"}[tone_of(report)]
     for text in account.verdict:
         console.print(Text(text, style=style), soft_wrap=True)
 
 
-def _table(report: Report) -> Table:
-    shown, rows = family_table(report)
+def _table(shown: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("clauses")
     for verdict in shown:
@@ -140,7 +146,7 @@ def render_markdown(report: Report) -> str:
     lines += ["| clauses | " + " | ".join(shown) + " |", "|---|" + "---:|" * len(shown)]
     lines += [f"| {name} | " + " | ".join(counts) + " |" for name, counts in rows.items()]
     for item in account.items:
-        example = [f"`{item.example.id}`, {_cell(item.first, 400)}"] if item.first else []
+        example = [f"{item.example.id}, {item.first}"] if item.first else []
         follows = "may follow: " if item.kind == "follows" else ""
         lines += [
             "",

@@ -9,6 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
+from rocket_spec.profiles import GROUND
 from rocket_spec.temporary_folders import remove_tree
 
 from rocket_conformance.attribution import (
@@ -19,6 +20,7 @@ from rocket_conformance.attribution import (
     elsewhere,
     find_causes,
     place_of,
+    places_of,
 )
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import hashed_texts, specified
@@ -26,7 +28,7 @@ from rocket_conformance.counterexamples import replay_name, replay_of, shrink, w
 from rocket_conformance.files import scratch
 from rocket_conformance.judging import FAILING, INTERRUPTED, Trial, Verdict, can_be_run, disputed_at
 from rocket_conformance.misreadings import Mutant
-from rocket_conformance.planning import CaseState, Planned, all_ids, plan
+from rocket_conformance.planning import CaseState, Planned, all_ids, beyond_must, is_odd, plan
 from rocket_conformance.properties import MOVES, Property
 from rocket_conformance.protocol import FAMILIES, OPERATIONS, Hello
 from rocket_conformance.report import CaseLine, Report, ReportWriter, family_of, footer_line, header_line
@@ -72,6 +74,8 @@ class Concluder:
         self.examples: dict[str, str] = {}  # by clause, the failing case that shows it best
         # by clause, where its failing cases differ first, if none does in what the clause is about
         self.elsewhere: dict[str, list[str]] = {}
+        # by failing case, the places and kinds of its differences
+        self.places: dict[str, list[str]] = {}
         # the ids of failing cases on files that are too large to look for causes
         self.unexamined: list[str] = []
 
@@ -110,7 +114,10 @@ class Concluder:
         by_clause: dict[str, list[CaseState]] = {}
         for failure in failures:
             by_clause.setdefault(failure.clause, []).append(failure)
-        self.examples = {clause: as_examples(group)[0].id for clause, group in by_clause.items()}
+        self.examples = {
+            clause: as_examples(group, written_first=True)[0].id for clause, group in by_clause.items()
+        }
+        self.places = {state.id: places for state in failures if (places := places_of(state))}
         self.elsewhere = {
             clause: places for clause, group in by_clause.items() if (places := elsewhere(group))
         }
@@ -149,6 +156,7 @@ class Concluder:
                 "misreadings": [_titled(mutant) for mutant in cause.misreadings],
                 "sure": cause.is_sure,
                 "shows": cause.shows,
+                "otherwise": [failure.id for failure in cause.otherwise],
                 "cases": [failure.id for failure in cause.failures],
                 "properties": [failure.id for failure in cause.sampled],
                 "together": [_titled(mutant) for mutant in cause.together],
@@ -201,7 +209,18 @@ class Concluder:
             replay=replay,
             description="" if isinstance(planned.source, Property) else planned.source.description,
         )
-        return replace(line, baselined=self._options.baseline.excuses(line))
+        level = "OBSERVED" if self._is_beyond_must(state) else line.level
+        return replace(line, level=level, baselined=self._options.baseline.excuses(line))
+
+    def _is_beyond_must(self, state: CaseState) -> bool:
+        """Whether a property fails only with lists that no broker makes, or that a misreading of an OBSERVED clause answers differently."""
+        if not (state.planned.is_property and state.verdict == "diverged" and state.all_kept):
+            return False
+        directory = self._execution.private()
+        cases = (specified(trial.case, directory) for trial in state.trials)
+        return self._options.profile.version == GROUND and all(
+            is_odd(case) or beyond_must(case, expected, directory) is not None for case, expected in cases
+        )
 
     # --- the smallest input -------------------------------------------------------------------------------
 
@@ -390,6 +409,7 @@ class _Progress:
             "causes": known.causes,
             "examples": known.examples,
             "elsewhere": known.elsewhere,
+            "places": known.places,
             "unexamined": known.unexamined,
         }
 
