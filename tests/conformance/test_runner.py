@@ -20,6 +20,7 @@ from rocket_conformance.report import (
     Baseline,
     Report,
     conclusion,
+    describe_divergence,
     footer_line,
     read_baseline,
     read_report,
@@ -99,6 +100,27 @@ def test_what_is_not_conformant(
     assert report.exit_code == code
     assert {line.verdict for line in report.cases} >= verdicts
     assert text in conclusion(report)
+
+
+@pytest.mark.parametrize(
+    ("is_any", "ending"),
+    [(False, 'expected {"put": true} and no file changed, actual'), (True, 'expected {"put": true}, actual')],
+)
+def test_of_a_put_that_was_wrongly_rejected_it_is_said_if_it_changes_nothing(
+    ending: str, *, is_any: bool
+) -> None:
+    """The second put of a record changes nothing; any other one writes a unit."""
+
+    def rejected(answer: dict[str, Any], message: Mapping[str, Any]) -> None:
+        offsets = [op.get("offset") for op in message["ops"]]
+        for place, offset in enumerate(offsets):
+            if offset is not None and (is_any or offset in offsets[:place]):
+                answer["results"][place] = {"rejected": "no"}
+
+    with open_handler(ChangedAdapter(None, rejected)) as transport:
+        report = run(transport, Options(select=["CQ-PUT-1/prop-repeats"], examples=5))
+    [line] = describe_divergence(report.cases[0].divergence)
+    assert line.endswith(f"{ending} rejected (no)")
 
 
 @pytest.mark.parametrize(

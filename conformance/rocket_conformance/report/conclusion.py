@@ -49,8 +49,9 @@ def describe_divergence(divergence: Sequence[Mapping[str, Any]]) -> list[str]:
             lines.append(f"{item['clause']}: {where} {what}")
             continue
         texts = item.get("texts", {})
+        form = " and {}" if item["kind"] == "wrongly rejected" else " (of {})"
         want, got = (
-            value_text(item[name]) + (f" (of {value_text(texts[name])})" if name in texts else "")
+            value_text(item[name]) + (form.format(value_text(texts[name])) if name in texts else "")
             for name in ("expected", "actual")
         )
         lines.append(

@@ -23,7 +23,7 @@ from rocket_conformance.attribution import (
     places_of,
 )
 from rocket_conformance.cases import Case, Observation
-from rocket_conformance.comparison import hashed_texts, specified
+from rocket_conformance.comparison import Difference, hashed_texts, specified
 from rocket_conformance.counterexamples import replay_name, replay_of, shrink, write_replay
 from rocket_conformance.files import scratch
 from rocket_conformance.judging import FAILING, INTERRUPTED, Trial, Verdict, can_be_run, disputed_at
@@ -186,12 +186,24 @@ class Concluder:
         divergence: list[dict[str, Any]] = []
         if (trial := state.worst) is not None:
             for item in trial.found:
-                texts = hashed_texts(item, trial.case.ops)
+                texts = hashed_texts(item, trial.case.ops) or self._left_by_put(trial, item)
                 divergence.append(item.to_json(state.clause) | ({"texts": texts} if texts else {}))
             if self._options.explained:
                 document = replay_of(trial, divergence)
         replay = None if document is None else f"replay/{replay_name(state.id)}"
         return self._line(state, divergence, replay), document
+
+    def _left_by_put(self, trial: Trial, item: Difference) -> dict[str, str]:
+        """The effect of a put that ends a case and was wrongly rejected, in words, if it changes no file."""
+        case, after = trial.case, trial.expected
+        if item.kind != "wrongly rejected" or item.op != len(case.ops) - 1 or "put" not in after.results[-1]:
+            return {}
+        start = replace(case, ops=case.ops[:-1])
+        before = specified(start, self._execution.private(), self._options.rules)[1].files
+        same = before.keys() == after.files.keys() and all(
+            image.is_like(before[path]) for path, image in after.files.items()
+        )
+        return {"expected": "no file changed"} if same else {}
 
     def _line(
         self, state: CaseState, divergence: Sequence[Mapping[str, Any]], replay: str | None = None
