@@ -216,15 +216,16 @@ def test_clauses_with_a_failing_case_of_their_own_come_first() -> None:
         differing("CQ-MIN-1/a", "Catches units after the write position found. Cost: more."),
         differing("CQ-MIN-1/prop-e"),
         differing("CQ-DEL-1/a", "Catches another."),
-        *map(differing, ("CQ-DEL-1/prop-f", "CQ-REC-2/a", "CQ-REC-2/b", "CQ-REC-1/a")),
+        *map(differing, ("CQ-DEL-1/prop-f", "CQ-REC-2/a", "CQ-REC-2/b", "CQ-REC-1/prop-g")),
     ]
     cause = {
         "clause": "CQ-REC-2", "misreadings": ["greatest (CQ-REC-2)"], "sure": False, "shows": 3, "cases": ["CQ-REC-2/a", "CQ-REC-2/b"],
-        "properties": [], "together": [], "hidden": [], "example": "CQ-REC-2/a", "otherwise": ["CQ-REC-1/a"],
+        "properties": [], "together": [], "hidden": [], "example": "CQ-REC-2/a", "otherwise": ["CQ-REC-1/prop-g"],
     }  # fmt: skip
     places = {line.id: ["queue.bounds min: wrong value"] for line in lines} | {
         "CQ-UNIT-3/prop-a": ["queue.get unit: wrong value"],
         "CQ-LAST-1/prop-d": ["queue.recover max: wrong value"],
+        "CQ-REC-1/prop-g": ["queue.recover min: wrong value"],
         "CQ-REC-2/b": ["queue.bounds max: wrong value", "queue.recover max: wrong value"],
     }
     examples = {"CQ-DEL-1": "CQ-DEL-1/prop-f"}
@@ -235,9 +236,9 @@ def test_clauses_with_a_failing_case_of_their_own_come_first() -> None:
         ("clause", "CQ-MIN-1"),
         ("clause", "CQ-DEL-1"),
         ("clause", "CQ-UNIT-3"),
-        *(("follows", clause) for clause in ("CQ-REC-1", "CQ-GET-1", "CQ-PUT-2", "CQ-LAST-1")),
+        *(("follows", clause) for clause in ("CQ-GET-1", "CQ-PUT-2", "CQ-REC-1", "CQ-LAST-1")),
     ]
-    assert found[0].notes == ["The implementation gives something else in CQ-REC-1/a."]
+    assert found[0].notes == ["The implementation gives something else in CQ-REC-1/prop-g."]
     assert found[1].notes == ["Catches units after the write position found. Cost: more."]
     drawn = found[2]  # it is not the case that catches another
     assert (drawn.example.id, drawn.notes) == ("CQ-DEL-1/prop-f", [])

@@ -89,7 +89,7 @@ def test_the_page_has_the_verdict_then_what_fails_then_the_rest(page: str) -> No
         ">What to mend, first things first<",
         "exactly as: end without size (CQ-PUT-7): same answers and bytes in all ",
         "Cost: later messages are taken for repeated ones, and lost from the queue.",
-        'Smallest example: <a href="#case-CQ-PUT-7/',
+        'Example: <a href="#case-CQ-PUT-7/',
         "Run it again",
         "Verdict by part and level",
         "Passed: ",

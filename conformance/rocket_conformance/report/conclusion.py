@@ -515,12 +515,13 @@ def _clause_items(report: Report, left: Mapping[str, CaseLine], items: Sequence[
     """The clauses with failing cases that no other item has.
 
     First come those that one of their own written cases shows, then those in which only drawn lists fail, each in the order
-    in which one rests on another. A clause may follow if its drawn lists alone fail, at places where something before it does.
+    in which one rests on another. A clause may follow if its drawn lists alone fail, at places where something before it does,
+    or nearly as a possible cause has it.
     """
     footer: Mapping[str, Any] = report.footer or {}
     examples, elsewhere, places = (footer.get(name, {}) for name in ("examples", "elsewhere", "places"))
-    unclear = {name for cause in causes_of(report) for name in cause.get("otherwise", ())}
-    unclear.update(footer.get("unexamined", ()) if items else ())
+    unexamined: Collection[str] = footer.get("unexamined", ()) if items else ()
+    near = {name for cause in causes_of(report) for name in cause.get("otherwise", ())}
     shown = {place for item in items for name in item.names for place in places.get(name, ())}
     written = {line.clauses[0] for line in left.values() if not _is_drawn(line)}
     clauses_left = in_order({line.clauses[0] for line in left.values()})
@@ -533,8 +534,9 @@ def _clause_items(report: Report, left: Mapping[str, CaseLine], items: Sequence[
         title = _clause_title(clause, own, len(lines))
         if differing := elsewhere.get(clause, ()):
             title += f"; first differences: {', '.join(map(value_text, differing))}"
-        alike = clause not in written and all(places.get(line.id, [""])[0] in shown for line in lines)
-        follows = differing or alike or all(line.id in unclear for line in lines)
+        alike = all(line.id in near or places.get(line.id, [""])[0] in shown for line in lines)
+        large = all(line.id in unexamined for line in lines)
+        follows = differing or large or (clause not in written and alike)
         if not follows:
             shown.update(place for line in lines for place in places.get(line.id, ()))
         kind: Kind = "follows" if follows else "clause"
