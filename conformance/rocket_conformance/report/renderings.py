@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -65,7 +66,11 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
             console.print(Text(f"stale baseline line: {text}"), soft_wrap=True)
     console.print()
     if aside:
-        listed = ", ".join(f"{name} ({rows[name][-1]})" for name in aside)
+        heads = {_head(name) for name in rows if name not in aside}  # of which other clauses apply
+        counts: Counter[str] = Counter()
+        for name in aside:
+            counts[name if _head(name) in heads else _head(name)] += int(rows[name][-1])
+        listed = ", ".join(f"{name} ({count})" for name, count in counts.items())
         console.print(Text(f"not applicable, by clauses and cases: {listed}", style="dim"), soft_wrap=True)
     triples: Mapping[str, Sequence[int]] = (report.footer or {}).get("triples", {})
     if triples:
@@ -76,6 +81,10 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
     style = {"good": "bold green", "bad": "bold red", "unclear": "bold yellow"}[tone_of(report)]
     for text in account.verdict:
         console.print(Text(text, style=style), soft_wrap=True)
+
+
+def _head(family: str) -> str:
+    return family.partition("-")[0]
 
 
 def _table(shown: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Table:
