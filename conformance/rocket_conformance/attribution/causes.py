@@ -342,12 +342,12 @@ class _Claims(Search):
             failures = tuple(item for item in claimed if item.all_kept)
             lists = [item for item in self.properties if mutant in sampled.get(item.id, ())]
             lists += [item for item in claimed if not item.all_kept]
-            others = [item for item in self._otherwise(mutant, names) if item.all_kept == bool(failures)]
+            rest = self._otherwise(mutant, names)
             cause = Cause(
                 misreadings=alike[mutant],
                 failures=failures,
                 example=self._example(mutant, (*failures, *lists)),
-                otherwise=tuple(others),
+                otherwise=tuple(item for item in rest if item.all_kept == bool(failures)),
                 sampled=tuple(lists),
                 together=tuple(other for other in self.found if other in together.get(mutant, ())),
                 hidden=tuple(other for other, seen in self._hidden.items() if seen & names),
