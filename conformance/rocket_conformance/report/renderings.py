@@ -155,7 +155,7 @@ def render_markdown(report: Report) -> str:
     lines += ["| clauses | " + " | ".join(shown) + " |", "|---|" + "---:|" * len(shown)]
     lines += [f"| {name} | " + " | ".join(counts) + " |" for name, counts in rows.items()]
     for item in account.items:
-        example = [f"{item.example.id}, {item.first}"] if item.first else []
+        example = [f"{item.example.clauses[0]}/{item.first}"] if item.first else []
         follows = "may follow: " if item.kind == "follows" else ""
         lines += [
             "",
