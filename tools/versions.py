@@ -98,14 +98,15 @@ def _differs(report: Report) -> tuple[int, dict[str, Differs]]:
     """The number of cases that misreadings of other clauses explain, and what differs by clause.
 
     A case that a proved cause claims counts for the clauses of that cause, and so does one that differs first in the field in
-    which a claimed case does; any other one counts for its own clause. Lists that are drawn count for a clause of their own
-    only if a directed case of it does.
+    which a claimed case does, the length of a file aside; any other one counts for its own clause. Lists that are drawn count
+    for a clause of their own only if a directed case of it does.
     """
     claimed: dict[str, list[str]] = {}
     for cause in causes_of(report):
         for name in cause["cases"]:
             claimed.setdefault(name, []).append(cause["clause"])
-    fields = {line.id: str(line.divergence[0]["field"]) for line in report.cases if line.divergence}
+    first_of = {line.id: line.divergence[0] for line in report.cases if line.divergence}
+    fields = {name: str(found["field"]) for name, found in first_of.items() if found["field"] != "size"}
     first = {name: field.rpartition(".")[2] for name, field in fields.items()}
     by_field = {first[name]: of for name, of in claimed.items() if name in first}
     claimed = {name: by_field[field] for name, field in first.items() if field in by_field} | claimed
@@ -180,7 +181,7 @@ this page alone. The command `rocketspec conform --rocketmq VERSION --report out
 with its input. [Stores of other releases](../docs/releases.md) reports what real brokers of seven of them wrote.
 
 A release *differs* in the clauses of the cases that differ. A case of another clause in which a misreading gives exactly what
-the release does, or that differs first in the same field, counts for the clause of that misreading, and as *carried*. Two fields are part of nearly every answer, hash_slot_count (IDX-HDR-4) and max_physic_offset, the end of
+the release does, or that differs first in the same field (the length of a file aside), counts for the clause of that misreading, and as *carried*. Two fields are part of nearly every answer, hash_slot_count (IDX-HDR-4) and max_physic_offset, the end of
 a queue (CQ-PUT-7), and carry many cases. Different results of a put or a recovery can still make a clause differ as
 a consequence.
 
