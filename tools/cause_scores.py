@@ -99,6 +99,15 @@ class _Shared(Simulation):
 _simulation = cache(_Shared)
 
 
+def _still_fails(trial: Trial, left: frozenset[Mutant]) -> bool:
+    """Whether a failing case still fails with the misreadings that are left; one that hangs, whether it hangs at the same operation."""
+    if trial.actual is None:
+        place = _simulation().stuck_at(left, trial.case)
+        return place is not None and trial.detail.startswith(f"operation {place} ")
+    shown = _simulation().observe(left, trial.case, trial.expected)
+    return shown is None or not is_same(trial.expected, shown)
+
+
 def score(
     planted: Sequence[Mutant], misreadings: Sequence[Mutant] = MISREADINGS, *, most_runs: int = MOST_RUNS
 ) -> Score:
@@ -131,10 +140,6 @@ def score(
     evidence = Evidence(failures, simulation, passed, drawn, _by_id().__getitem__, misreadings)
     causes = find_causes(evidence, most_runs=most_runs)
 
-    def still_fails(trial: Trial, mended: Sequence[Mutant]) -> bool:
-        shown = simulation.observe(everything - set(mended), trial.case, trial.expected)
-        return shown is None or (trial.actual is not None and not is_same(trial.expected, shown))
-
     def is_needed(mutant: Mutant, trial: Trial) -> bool:
         shown = simulation.observe(everything - {mutant}, trial.case, trial.expected)
         return trial.actual is not None and (shown is None or not is_same(trial.actual, shown))
@@ -144,7 +149,11 @@ def score(
         for failure in cause.failures + (cause.hangs if cause.is_sure else ()):
             _, mended = claimed.setdefault(failure.id, (failure, []))
             mended += [*cause.misreadings, *cause.hidden]
-    false = [name for name, (failure, mended) in claimed.items() if still_fails(failure.shown, mended)]
+    false = [
+        name
+        for name, (failure, mended) in claimed.items()
+        if _still_fails(failure.shown, everything - set(mended))
+    ]
     return Score(
         planted=tuple(mutant.name for mutant in planted),
         shown=frozenset(
@@ -215,7 +224,7 @@ The cases run that are on small files: all directed ones of the parts concerned,
 planted misreadings that more than one failing case needs, and *named* those that a cause names; one that comes to the same as
 others of its family is named together with them. *Others named* are causes that name none that was planted. *Claimed* are failing
 cases that a cause claims, and *false* those of them that still fail when what the cause names is mended, and what it states may
-be hidden by it; of the hanging ones those that still hang.
+be hidden by it; of the hanging ones those that still hang at the same operation.
 
 | planted | seed | sets | misreadings | shown | named | others named | claimed | false |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|
