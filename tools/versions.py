@@ -105,9 +105,10 @@ def _differs(report: Report) -> tuple[int, dict[str, Differs]]:
     for cause in causes_of(report):
         for name in cause["cases"]:
             claimed.setdefault(name, []).append(cause["clause"])
-    first_of = {line.id: line.divergence[0] for line in report.cases if line.divergence}
-    fields = {name: str(found["field"]) for name, found in first_of.items() if found["field"] != "size"}
-    first = {name: field.rpartition(".")[2] for name, field in fields.items()}
+    first: dict[str, str] = {}
+    for line in report.cases:
+        if line.divergence and line.divergence[0]["field"] != "size":
+            first[line.id] = str(line.divergence[0]["field"]).rpartition(".")[2]
     by_field = {first[name]: of for name, of in claimed.items() if name in first}
     claimed = {name: by_field[field] for name, field in first.items() if field in by_field} | claimed
     counts: dict[str, list[CaseLine]] = {}

@@ -1,4 +1,4 @@
-"""The meaning of each column of the decoded tables, with its unit and clause: from the layouts, or from `columns.txt` where they have none."""
+"""The meaning of each column of the decoded tables, with its unit and clause, from the layouts or, where they have none, `columns.txt`."""
 
 from pathlib import Path
 from typing import Final, NamedTuple

@@ -1,4 +1,4 @@
-"""Observations of each clause in a store: the places where it held, and those where it was broken; and index files as they are on disk."""
+"""Counts of the places of a store where each clause held and where it was broken, and index files as they are on disk."""
 
 from __future__ import annotations
 
