@@ -173,7 +173,9 @@ def _read_table() -> tuple[dict[str, dict[str, Kind]], dict[str, Operation]]:
         if family == "object":
             objects[name] = fields
             continue
-        optional = {field[:-1]: fields.pop(field) for field in list(fields) if field.endswith("?")}
+        optional: dict[str, Kind] = {
+            field[:-1]: fields.pop(field) for field in list(fields) if field.endswith("?")
+        }
         operations[name] = Operation(name, family, fields, _fields(result), optional, bool(reads))
     return objects, operations
 

@@ -6,10 +6,13 @@ sequence, in which each triple of moves occurs once, and list N has the N-th par
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from rocket_reference import key_hash
 
@@ -188,6 +191,55 @@ class Property:
 
 LONE: Final = frozenset({"lone_surrogates"})
 """The features that lists with lone surrogates need."""
+
+PLAIN: Final = ("plain",)
+"""The usual way of drawing a list."""
+
+
+Settings = Mapping[str, Sequence[Any]]
+"""By name, the values that a property of `properties.txt` is drawn with."""
+
+_Profile = TypeVar("_Profile")
+_OF_NO_PROFILE: Final = {"moves", "draw", "geometry", "beyond"}
+
+
+def described() -> Iterator[tuple[str, tuple[str, ...], Settings]]:
+    """The properties of `properties.txt`: id, clauses, and settings."""
+    text = Path(__file__).with_name("properties.txt").read_text("utf-8")
+    known: dict[str, dict[str, Sequence[Any]]] = {}
+    for heading, body in re.findall(r"^([^# \n].*)\n((?:  .*\n)+)", text, re.MULTILINE):
+        name, *also = heading.split()
+        settings: dict[str, Sequence[Any]] = {}
+        for setting in body.split(";"):
+            key, *values = setting.split()
+            settings |= known[values[0]] if key == "like" else {key: tuple(map(_value, values))}
+        known[name] = settings
+        if "/" in name:
+            yield name, (name.partition("/")[0], *also), settings
+
+
+def _value(word: str) -> float | str:
+    for number in (int, float):
+        with suppress(ValueError):
+            return number(word)
+    return word.encode("ascii").decode("unicode_escape")
+
+
+def profile_of(kind: Callable[..., _Profile], settings: Settings) -> _Profile:
+    """The profile with these settings: a number is a single value."""
+    numbers = {item.name: isinstance(item.default, (int, float)) for item in fields(kind)}  # type: ignore[arg-type]
+    chosen = {
+        name: values[0] if numbers[name] else values
+        for name, values in settings.items()
+        if name not in _OF_NO_PROFILE
+    }
+    moves = settings["moves"]
+    return kind(dict(zip(moves[::2], moves[1::2], strict=True)), **chosen)
+
+
+def scope_of(settings: Settings) -> dict[str, Any]:
+    """The fields of a property that say to which adapters it applies."""
+    return {"any_geometry": "geometry" in settings, "beyond": settings.get("beyond", (None,))[0]}
 
 
 def operations(

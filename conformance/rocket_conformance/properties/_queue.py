@@ -15,15 +15,19 @@ from rocket_conformance.properties._property import (
     I64_MIN,
     LONE,
     NOON,
+    PLAIN,
     Drawn,
     Geometry,
     ListBuilder,
     Property,
+    Settings,
     clamped,
     draw_text,
     list_length,
     operations,
+    profile_of,
     queue_triples,
+    scope_of,
 )
 from rocket_conformance.protocol import Op, from_i64, key_fields
 
@@ -209,25 +213,21 @@ class _QueueOperations(ListBuilder):
         self.add("delete_expired", phy_offset=from_i64(self.offset_at_an_edge()))
 
 
-# --- queue --------------------------------------------------------------------------------------------
-
-_PUTS: Final = {"put": 60, "get": 15, "bounds": 15}
-_MIXED: Final = {
-    **_PUTS,
-    "recover": 5,
-    "truncate": 5,
-    "correct_min": 5,
-    "delete_expired": 5,
-    "last_offset": 5,
-    "reopen": 5,
-}
+# --- properties ---------------------------------------------------------------------------------------
 
 
-def _queue(name: str, profile: QueueProfile, *also: str) -> Property:
+def queue_property(name: str, clauses: tuple[str, ...], settings: Settings) -> Property:
+    """A property of consume queues."""
+    (kind,) = settings.get("draw", PLAIN)
+    if kind == "tags":
+        return _tags(name, clauses, settings["kinds"])
+    profile = profile_of(QueueProfile, settings)
     needs = ("put",) if profile.laid < 1 else ()
     ops, needed = operations("queue", profile.weights, always=("recover",), needs=needs)
 
-    def draw(rng: Random, _geometry: Geometry | None, _number: int) -> Drawn:
+    def draw(rng: Random, geometry: Geometry | None, number: int) -> Drawn:
+        if kind == "triples":
+            return queue_triples(rng, geometry, number)
         builder = _QueueOperations(rng, profile)
         if rng.random() < profile.laid:  # over files that an earlier run may have left
             builder.lay()
@@ -235,10 +235,10 @@ def _queue(name: str, profile: QueueProfile, *also: str) -> Property:
         length = list_length(rng, profile.mean)
         return builder.drawn(profile.weights, length, most=length)
 
-    return Property(name, (name.partition("/")[0], *also), ops, needed, draw)
+    return Property(name, clauses, ops, needed, draw, **scope_of(settings))
 
 
-def _tags(name: str, kinds: tuple[str, ...], features: frozenset[str] = frozenset()) -> Property:
+def _tags(name: str, clauses: tuple[str, ...], kinds: Sequence[str]) -> Property:
     def draw(rng: Random, _geometry: Geometry | None, _number: int) -> Drawn:
         ops: list[Op] = []
         for _ in range(rng.randrange(1, 40)):
@@ -247,137 +247,4 @@ def _tags(name: str, kinds: tuple[str, ...], features: frozenset[str] = frozense
         return Drawn(tuple(ops))
 
     ops = frozenset({"tags.code"})
-    return Property(name, ("CQ-TAGS-1",), ops, ops, draw, features)
-
-
-_TRIPLES: Final = frozenset(f"queue.{name}" for name in ("open", "put", "get", "bounds", *_MIXED)) - {
-    "queue.reopen"
-}
-
-QUEUE_PROPERTIES: Final = (
-    _queue(
-        "CQ-UNIT-3/prop-units-in-use",
-        QueueProfile(
-            {"recover": 20, "get": 20, "truncate": 10, "last_offset": 15, "bounds": 10, "put": 15},
-            laid=1.0,
-            damaged=0.2,
-            mean=14,
-        ),
-        "CQ-REC-2",
-    ),
-    _queue(
-        "CQ-FILE-1/prop-file-sizes",
-        QueueProfile(_PUTS, sizes=(1, 19, 20, 21, 39, 40, 41, 59, 60, 61, 0, -1, -20), laid=0.2),
-        "CQ-FILE-2",
-    ),
-    _queue("CQ-FILE-4/prop-many-files", QueueProfile(_PUTS, sizes=(40, 60), laid=0.1, astray=0.03, mean=40)),
-    _tags("CQ-TAGS-1/prop-tags-codes", ("plain", "colliding", "extreme", "cjk", "emoji", "separators")),
-    _tags("CQ-TAGS-1/prop-lone-surrogates", ("lone", "emoji"), LONE),
-    _queue(
-        "CQ-LOAD-1/prop-odd-files",
-        QueueProfile(
-            {"get": 20, "bounds": 20, "put": 20, "reopen": 15, "recover": 10},
-            laid=1.0,
-            odd_files=0.3,
-            recovered=0.4,
-            mean=12,
-        ),
-        "CQ-LOAD-2",
-    ),
-    _queue(
-        "CQ-GET-1/prop-gets",
-        QueueProfile(
-            {"get": 60, "put": 15, "correct_min": 6, "delete_expired": 5, "reopen": 4, "truncate": 4}
-        ),
-        "CQ-BND-1",
-    ),
-    _queue(
-        "CQ-PUT-1/prop-repeats", QueueProfile(_PUTS | {"reopen": 4}, repeats=0.6, astray=0.05), "CQ-PUT-7"
-    ),
-    _queue(
-        "CQ-PUT-2/prop-logical-offsets",
-        QueueProfile(_PUTS | {"reopen": 4}, astray=0.6, far=0.02, repeats=0.05),
-        "CQ-PUT-3",
-        "CQ-PUT-4",
-    ),
-    Property(
-        "CQ-PUT-3/prop-triples",
-        ("CQ-PUT-3", "CQ-PUT-4", "CQ-REC-1", "CQ-TRUNC-2"),
-        _TRIPLES,
-        frozenset({"queue.open", "queue.put"}),
-        queue_triples,
-    ),
-    _queue("CQ-PUT-5/prop-rolls", QueueProfile(_PUTS, sizes=(20, 40, 60), astray=0.1, laid=0.4, mean=30)),
-    _queue(
-        "CQ-PUT-6/prop-first-offsets",
-        QueueProfile(
-            _PUTS | {"correct_min": 5, "truncate": 5, "recover": 3},
-            laid=0.05,
-            first=(1, 2, 3, 4, 5, 6, 9, 10, 11, 50),
-            mean=8,
-        ),
-        "CQ-UNIT-2",
-        "CQ-TRUNC-5",
-    ),
-    _queue(
-        "CQ-PUT-8/prop-negative-and-far-offsets",
-        QueueProfile(
-            _PUTS | {"recover": 4},
-            laid=0.1,
-            first=(-1, -2, -3, -5, -6, 1 << 59, 922337203685477580, 922337203685477581, 1 << 62),
-            astray=0.2,
-            far=0.4,
-            mean=8,
-        ),
-    ),
-    _queue(
-        "CQ-REC-1/prop-many-files",
-        QueueProfile(
-            {"recover": 20, "bounds": 10, "get": 10, "put": 20, "reopen": 10},
-            laid=1.0,
-            most_files=6,
-            damaged=0.08,
-            mean=12,
-        ),
-        "CQ-REC-3",
-        "CQ-REC-4",
-    ),
-    _queue(
-        "CQ-TRUNC-2/prop-truncations",
-        QueueProfile(
-            {"truncate": 30, "bounds": 5, "put": 25, "recover": 15, "reopen": 5, "correct_min": 3},
-            laid=0.85,
-            damaged=0.04,
-            mean=12,
-        ),
-        "CQ-TRUNC-1",
-        "CQ-TRUNC-3",
-        "CQ-TRUNC-4",
-        "CQ-TRUNC-7",
-    ),
-    _queue(
-        "CQ-MIN-1/prop-minimum",
-        QueueProfile(
-            {"correct_min": 40, "bounds": 5, "get": 15, "put": 20, "delete_expired": 5, "reopen": 4}, laid=0.8
-        ),
-        "CQ-MIN-2",
-    ),
-    _queue(
-        "CQ-DEL-1/prop-expiry",
-        QueueProfile(
-            {"delete_expired": 30, "put": 25, "get": 10, "reopen": 5}, laid=0.9, most_files=6, damaged=0.03
-        ),
-    ),
-    _queue(
-        "CQ-LAST-1/prop-last-offsets",
-        QueueProfile(
-            {"last_offset": 30, "put": 30, "truncate": 12, "recover": 8, "reopen": 5, "bounds": 5},
-            sizes=(40, 60, 100),
-            laid=0.7,
-            damaged=0.05,
-        ),
-        "CQ-LAST-2",
-    ),
-    _queue("CQ-BND-1/prop-histories", QueueProfile(_MIXED, damaged=0.03, mean=40), "CQ-REC-2", "CQ-TRUNC-2"),
-)
-"""In the order of their clauses."""
+    return Property(name, clauses, ops, ops, draw, LONE if "lone" in kinds else frozenset[str]())
