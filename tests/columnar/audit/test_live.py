@@ -11,7 +11,7 @@ from rocket_columnar.audit import Surveys, audit, check_range, findings, plan_au
 from rocket_columnar.findings import Finding
 from rocket_golden import open_damaged
 from store_bytes import BEGIN as T
-from store_bytes import blank, checkpoint, ext_unit, put, record, unit
+from store_bytes import checkpoint, ext_unit, put, record, unit
 
 pytestmark = pytest.mark.usefixtures("_broker_runs")
 
@@ -19,20 +19,6 @@ FIRST, SECOND = record(0), record(len(record(0)))
 SIZE = 4096
 quick = partial(audit, level="quick")
 OLD = FIRST.ljust(SIZE, b"\0")
-GROWN = (FIRST + SECOND).ljust(SIZE, b"\0")
-FULL = FIRST + blank(SIZE - len(FIRST))
-
-
-@pytest.mark.parametrize(("live", "severity"), [(True, "note"), (False, "warning")])
-def test_a_checkpoint_of_zeros_is_that_of_a_broker_that_has_just_begun(
-    live: bool, severity: str, tmp_path: Path
-) -> None:
-    put(tmp_path, f"commitlog/{0:020}", OLD)
-    put(tmp_path, "checkpoint", bytes(4096))
-    if live:
-        put(tmp_path, "abort", b"")
-    found = [(one.code, one.severity) for one in quick(tmp_path) if one.code.startswith("checkpoint.")]
-    assert found == [("checkpoint.behind", severity)]
 
 
 @pytest.mark.parametrize(
@@ -47,26 +33,6 @@ def test_a_message_after_a_quiet_hour(age: int, codes: list[str], tmp_path: Path
         written = path.stat().st_mtime - age
         os.utime(path, (written, written))
     assert [one.code for one in quick(tmp_path) if one.code.startswith("checkpoint.")][:1] == codes
-
-
-def test_a_queue_whose_directory_is_made_and_its_first_file_not_yet(tmp_path: Path) -> None:
-    put(tmp_path, f"commitlog/{0:020}", (FIRST + record(len(FIRST), topic=b"U")).ljust(SIZE, b"\0"))
-    put(tmp_path, f"consumequeue/T/0/{0:020}", unit(0, len(FIRST)) + bytes(20))
-    put(tmp_path, "abort", b"")
-    (tmp_path / "consumequeue/U/0").mkdir(parents=True)
-    assert [finding.code for finding in audit(tmp_path) if finding.severity != "note"] == []
-
-
-def test_a_store_that_has_just_begun(tmp_path: Path) -> None:
-    log = put(tmp_path, f"commitlog/{0:020}", GROWN)
-    put(tmp_path, "abort", b"")
-    assert [finding.code for finding in audit(tmp_path)] == ["store.abort", "store.lag"]
-    (tmp_path / "abort").unlink()
-    assert [finding.code for finding in audit(tmp_path)] == ["queue.missing_unit"], "it is not in use"
-    put(tmp_path, "abort", b"")
-    log.write_bytes(FULL)
-    put(tmp_path, f"commitlog/{SIZE:020}", record(SIZE).ljust(SIZE, b"\0"))
-    assert [finding.code for finding in audit(tmp_path)] == ["store.abort", "queue.missing_unit"]
 
 
 def test_an_ext_file_that_is_made_meanwhile(tmp_path: Path) -> None:
@@ -92,18 +58,6 @@ def test_a_queue_file_that_gets_its_length_a_moment_later(
     timer.start()
     assert [finding.code for finding in audited(tmp_path) if finding.severity != "note"] == []
     timer.join()
-
-
-def test_copies_of_the_newest_record_are_on_their_way(tmp_path: Path) -> None:
-    """A broker puts the record's own unit first, and then the copies, one by one."""
-    pairs = b"INNER_MULTI_DISPATCH\x01%LMQ%a,%LMQ%b\x02INNER_MULTI_QUEUE_OFFSET\x010,0\x02"
-    first = record(0, properties=pairs)
-    put(tmp_path, f"commitlog/{0:020}", first.ljust(SIZE, b"\0"))
-    put(tmp_path, f"consumequeue/T/0/{0:020}", unit(0, len(first)) + bytes(20))
-    put(tmp_path, f"consumequeue/%LMQ%a/0/{0:020}", unit(0, len(first)) + bytes(20))
-    assert [finding.code for finding in audit(tmp_path)] == ["queue.missing_unit"]
-    put(tmp_path, "abort", b"")
-    assert [finding.code for finding in audit(tmp_path)] == ["store.abort"]
 
 
 @pytest.mark.parametrize("damage", ["mixed-log-crc", "mixed-queue-order"])

@@ -1,0 +1,482 @@
+"""Runs cases: sections of Markdown with a small store, what is asked of it, and what is found (`tests/columnar/cases/`).
+
+The block of a section has steps that make the store, and commands that begin with `$ `, each with the rows that it finds below it,
+indented. A step is a method of `Case`, or a change to the files of the store (`broken_stores.txt`). A row is found if it has all
+words of the line; words in double quotes are a part of its text, or are not after `!`. After `...`, other rows may be found too. A table below the block makes
+a case of each of its rows: `<column>` is its cell, in which `;` separates lines.
+
+Numbers: `#2` is the physical offset of the third record, `T` the time of records that have none of their own (`store_bytes.BEGIN`).
+"""
+
+import re
+import shlex
+import shutil
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import fields
+from math import prod
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import store_bytes
+from broken_stores import change, paths
+from one_at_a_time import broker_lock
+from rocket_columnar.audit import audit
+from rocket_columnar.decode import decode
+from rocket_columnar.describe import byte_at, diff, summarise
+from rocket_columnar.findings import Finding
+from rocket_columnar.formats import hash_key
+from rocket_columnar.index import IndexFile
+from rocket_columnar.log import Gap
+from rocket_columnar.query import OpenStore, explain
+from rocket_columnar.rebuild import rebuild
+from rocket_columnar.restart import restart
+from rocket_columnar.store import find_files
+from rocket_golden import open_store
+from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.layout import Geometry
+from store_bytes import BEGIN, Entry, put
+
+_BLOCK: Final = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_WORD: Final = re.compile(r'([\w.]+=|!)?"([^"]*)"|(\S+)')
+_EXPRESSION: Final = re.compile(r"(?<=[=@])(?:#|T\b|\d+[+*])[\w#*+-]*$")
+_FIELDS: Final = {
+    "queue": "queue_id",
+    "offset": "queue_offset",
+    "time": "store_timestamp",
+    "flag": "sys_flag",
+}
+_TEXTS: Final = {"topic", "body", "properties", "born", "store"}
+_LEVELS: Final = ("quick", "default", "deep", "exact")
+_FOREVER: Final = (1 << 63) - 1
+_QUERIED: Final = Geometry(16, 200)
+"""Of the index files that are queried."""
+
+
+class Row(NamedTuple):
+    """One thing that a command finds."""
+
+    words: tuple[str, ...]
+    text: str = ""
+
+
+def escaped(text: str) -> bytes:
+    r"""The bytes of a text with escapes such as `\1`; at its end, `*20` repeats it."""
+    one, times = re.fullmatch(r"(.*?)(?:\*(\d+))?", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    return one.encode().decode("unicode_escape").encode("latin-1") * int(times or 1)
+
+
+def _named(word: str) -> str:
+    """A path in which the last number has 20 digits, as the names of log and queue files have."""
+    return re.sub(
+        r"^((?:commitlog|consumequeue(?:_ext)?/[^/]+/\d+)/)(\d+)$",
+        lambda at: f"{at[1]}{int(at[2]):020}",
+        word,
+    )
+
+
+def cases(page: str) -> Iterator[tuple[str, str]]:
+    """The titles and blocks of a page; those of a table with the cells of one of its rows."""
+    for section in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
+        title, _, text = section.partition("\n")
+        (block,) = _BLOCK.findall(text)
+        table = [line.strip()[1:-1].split("|") for line in text.splitlines() if line.startswith("|")]
+        if not table:
+            yield title, block
+            continue
+        names, _, *rows = ([cell.strip() for cell in line] for line in table)
+        for row in rows:
+            yield f"{title}: {' | '.join(row)}", _filled(block, dict(zip(names, row, strict=True)))
+
+
+def _filled(block: str, cells: dict[str, str]) -> str:
+    """The block with the cells of a row; a line that is one column becomes the lines of its cell."""
+    lines = []
+    for line in block.splitlines():
+        indent, text = re.fullmatch(r"( *)(.*)", line).groups()  # type: ignore[union-attr]
+        parts = cells[text[1:-1]].split(";") if re.fullmatch(r"<\w+>", text) else [line.strip()]
+        lines += [
+            indent + re.sub(r"<(\w+)>", lambda one: cells[one[1]], part.strip()) for part in parts if part
+        ]
+    return "\n".join(lines)
+
+
+class Case:
+    """A store that is made by steps.
+
+    Args:
+        folder: an empty directory.
+        open_until: closes what steps opened; None for steps that open nothing.
+    """
+
+    def __init__(self, folder: Path, open_until: ExitStack | None = None) -> None:
+        self.folder = folder
+        self.root = folder / "store"
+        self.root.mkdir()
+        self._open = open_until or ExitStack()
+        self.records: list[tuple[int, int]] = []
+        self._next: dict[tuple[bytes, int], int] = {}
+        self._log = (0, 4096, b"")
+
+    def number(self, text: str) -> int:
+        """A number: terms with `+` and `-`, of factors with `*`."""
+        terms = re.findall(r"([+-]?)([^+-]+)", text)
+        return sum(
+            (-1 if sign == "-" else 1) * prod(map(self._atom, term.split("*"))) for sign, term in terms
+        )
+
+    def _atom(self, text: str) -> int:
+        if text == "T":
+            return BEGIN
+        if text.startswith("#"):
+            return self.records[int(text[1:])][0]
+        base, _, power = text.partition("^")
+        return int(pow(int(base, 0), int(power or "1")))
+
+    def run(self, block: str) -> None:
+        """Takes the steps of a block; AssertionError at the first command that finds something else."""
+        lines = [line for line in block.splitlines() if line]
+        while lines:
+            line = lines.pop(0)
+            if not line.startswith("$ "):
+                self._step(line)
+                continue
+            expected = []
+            while lines and lines[0].startswith("  "):
+                expected.append(lines.pop(0).strip())
+            found = self._asked(*map(_named, shlex.split(line[2:])))
+            told = "\n".join([line, *map(str, found), "expected", *expected])
+            assert self._match(expected, found), told
+
+    def _step(self, line: str) -> None:
+        name, *words = map(_named, shlex.split(line))
+        method = getattr(self, name, None)
+        if method is None:
+            change(self.root, name, *words)
+        else:
+            options = dict(word.split("=", 1) for word in words if "=" in word and not word.startswith("="))
+            method(*(word for word in words if "=" not in word), **options)
+
+    def _asked(self, name: str, *words: str) -> list[Row]:
+        options = dict(word.split("=", 1) for word in words if "=" in word)
+        try:
+            return list(COMMANDS[name](self, *(word for word in words if "=" not in word), **options))
+        except (FormatError, UsageError, OSError) as error:
+            known = error if isinstance(error, FormatError) else None
+            place = (f"@{known.offset}", str(known.clause), f"found={known.found}") if known else ()
+            return [Row((type(error).__name__, *place), str(error))]
+
+    def _match(self, expected: list[str], found: list[Row]) -> bool:
+        if "..." in expected:
+            lines = [line for line in expected if line != "..."]
+            return all(any(self._is(line, row) for row in found) for line in lines)
+        return len(expected) == len(found) and all(map(self._is, expected, found))
+
+    def _is(self, line: str, row: Row) -> bool:
+        for name, quoted, word in _WORD.findall(line):
+            if name == "!":
+                held = quoted not in row.text
+            elif name:
+                held = f"{name}{quoted}" in row.words
+            elif word:
+                held = _EXPRESSION.sub(lambda at: str(self.number(at[0])), _named(word)) in row.words
+            else:
+                held = quoted in row.text
+            if not held:
+                return False
+        return True
+
+    # Steps
+
+    def golden(self, name: str) -> None:
+        """Takes a golden store instead."""
+        self.root = open_store(name, self.folder)
+
+    def log(self, base: str, length: str = "4096") -> None:
+        """Begins a log file, of this length with zeros."""
+        self._log = (self.number(base), self.number(length), b"")
+        self._write(b"")
+
+    def _write(self, data: bytes) -> None:
+        base, length, before = self._log
+        self._log = (base, length, before + data)
+        put(self.root, f"commitlog/{base:020}", (before + data).ljust(length, b"\0"))
+
+    def record(self, **known: str) -> None:
+        r"""A record after the last one; its logical offset is the next one of its queue. `time=T,T+5` is two of them.
+
+        Its fields are those of `store_bytes.record`, and `keys=K` for `properties='KEYS\1K\2'`, `copy=N` for a copy at this logical
+        offset of the light queue `%LMQ%a`, `at=N` for another physical offset that it states, and `written=N` if only its first bytes are.
+        """
+        several = {name: text.split(",") for name, text in known.items() if name not in {*_TEXTS, "keys"}}
+        for number in range(max(map(len, several.values()), default=1)):
+            values = {name: texts[number % len(texts)] for name, texts in several.items()}
+            self._record({**known, **values})
+
+    def _record(self, known: dict[str, str]) -> None:
+        base, _, before = self._log
+        place = base + len(before)
+        given: dict[str, Any] = {}
+        for name, text in known.items():
+            field = _FIELDS.get(name, name)
+            given[field] = (
+                escaped(text) if name in {*_TEXTS, "keys"} else None if text == "." else self.number(text)
+            )
+        more = b""
+        if "keys" in given:
+            more += b"KEYS\1%s\2" % given.pop("keys")
+        if (copy := given.pop("copy", None)) is not None:
+            more += b"INNER_MULTI_DISPATCH\1%%LMQ%%a\2INNER_MULTI_QUEUE_OFFSET\1%d\2" % copy
+        given["properties"] = given.get("properties", b"") + more
+        written, at = given.pop("written", None), given.pop("at", place)
+        queue = given.get("topic", b"T"), given.get("queue_id", 0)
+        given.setdefault("queue_offset", self._next.get(queue, 0))
+        self._next[queue] = given["queue_offset"] + 1
+        data = store_bytes.record(at, **given)
+        self.records.append((place, len(data)))
+        self._write(data[:written])
+
+    def data(self, text: str) -> None:
+        """Bytes after the last record."""
+        self._write(escaped(text))
+
+    def blank(self, size: str = "") -> None:
+        """A blank of this size, or to the file's end."""
+        self._write(store_bytes.blank(self.number(size) if size else self._log[1] - len(self._log[2])))
+
+    def queue(self, place: str, length: str, *units: str) -> None:
+        """A queue file: `T/0@100 200: 0 1:5 B*2 - 96/100` has units of the records 0 and 1, pre-blank ones, zeros, and another one."""
+        name, _, base = place.partition("@")
+        data = b"".join(self._unit(*one.partition("*")[::2]) for one in units)
+        size = self.number(length.removesuffix(":"))
+        put(self.root, f"consumequeue/{name}/{int(base or 0):020}", data.ljust(size, b"\0"))
+
+    def _unit(self, text: str, times: str) -> bytes:
+        place, _, tags = text.partition(":")
+        if place in "-B":
+            data = {"-": bytes(20), "B": store_bytes.unit(0, 0x7FFFFFFF)}[place]
+        else:
+            at, _, size = place.partition("/")
+            pointer = (self.number(at), self.number(size)) if size else self.records[int(at)]
+            data = store_bytes.unit(*pointer, self.number(tags or "0"))
+        return data * int(times or 1)
+
+    def ext(self, place: str, length: str, *units: str) -> None:
+        r"""A file of ext units, each `TAGS/TIME/BITS`; anything else is bytes."""
+        name, _, base = place.partition("@")
+        data = b""
+        for one in units:
+            tags, *rest = one.split("/")
+            data += (
+                store_bytes.ext_unit(self.number(tags), self.number(rest[0]), escaped(rest[1]))
+                if rest
+                else escaped(one)
+            )
+        size = self.number(length.removesuffix(":"))
+        put(self.root, f"consumequeue_ext/{name}/{int(base or 0):020}", data.ljust(size, b"\0"))
+
+    def index(self, name: str, shape: str, *entries: str) -> None:
+        """An index file: `NAME 16,10: T#k@0 7@96+5` has entries of a key and of a key hash, their records' places and seconds."""
+        found = [self._entry(one) for one in entries]
+        put(self.root, f"index/{name}", store_bytes.index_file(*_shape(shape), found))
+
+    def _entry(self, text: str) -> Entry:
+        key, _, place = text.rpartition("@")
+        at, _, seconds = place.partition("+")
+        return Entry(int(key) if key.isdigit() else hash_key(key), self.number(at), int(seconds or 0))
+
+    def puts(self, name: str, shape: str, *entries: str, end: str = "0") -> None:
+        """An index file by puts: `NAME 16,200: T#k@0+2500`, with the milliseconds after `T`; `end` is the last time of the file before."""
+        path = self.root / "index" / name
+        with IndexFile(path, *_shape(shape), end_phy_offset=0, end_timestamp=self.number(end)) as index:
+            for one in entries:
+                key, _, place = one.rpartition("@")
+                at, _, time = place.partition("+")
+                assert index.put(key, self.number(at), BEGIN + self.number(time or "0"))
+
+    def checkpoint(self, *times: str) -> None:
+        physic, logics, index = map(self.number, times)
+        put(self.root, "checkpoint", store_bytes.checkpoint(physic, logics, index))
+
+    def set(self, path: str, at: str, form: str, value: str) -> None:
+        """Puts a number over bytes of files, packed in a form of `struct`; the form `s` is a text with escapes."""
+        data = escaped(value) if form == "s" else struct.pack(f">{form}", self.number(value))
+        for file in paths(self.root, path):
+            store_bytes.overwrite(file, self.number(at), data)
+
+    def running(self) -> None:
+        """A broker works on the store: it holds the lock, and there is an abort file."""
+        put(self.root, "abort", b"")
+        self._open.enter_context(broker_lock(self.root))
+
+    def rebuilt(self, *parts: str, **options: str) -> None:
+        """Puts parts of a rebuild in the place of those of the store."""
+        target = self.folder / f"rebuilt-{len(list(self.folder.iterdir()))}"
+        rebuild(self.root, target, **_options(options))
+        for part in parts:
+            shutil.rmtree(self.root / part, ignore_errors=True)
+            (target / part).rename(self.root / part)
+
+
+def _shape(text: str) -> Geometry:
+    return Geometry(*map(int, text.removesuffix(":").split(",")))
+
+
+def _options(options: dict[str, str]) -> dict[str, Any]:
+    """Arguments of the engine's functions: a geometry, a name, `true`, or a number."""
+    names = {"release", "kind"}
+    return {
+        name: _shape(text) if name == "geometry" else text if name in names else text == "true" or int(text)
+        for name, text in options.items()
+    }
+
+
+def _seen(value: Any) -> str:
+    """A value as a word; bytes by their text."""
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
+
+
+def _facts(**known: Any) -> tuple[str, ...]:
+    return tuple(f"{name}={_seen(value)}" for name, value in known.items())
+
+
+def _finding(one: Finding) -> Row:
+    at = "-" if one.offset is None else one.offset
+    known = one.deviation
+    more = _facts(found=known.found, allowed=bool(known.allowed)) if known else ()
+    words = (
+        one.code,
+        one.severity,
+        one.file,
+        f"@{at}",
+        str(one.clause),
+        f"remedy={one.remedy}",
+        f"length={one.length}",
+    )
+    return Row((*words, *more), one.message)
+
+
+def _audit(case: Case, *words: str, **options: str) -> Iterator[Row]:
+    """The findings of a level, of codes that begin with one of the other words; `faults` leaves out notes."""
+    level: Any = next((word for word in words if word in _LEVELS), "default")
+    codes = tuple(word for word in words if word not in {*_LEVELS, "faults"})
+    for one in audit(case.root, level, **_options(options)):
+        if one.code.startswith(codes or "") and not ("faults" in words and one.severity == "note"):
+            yield _finding(one)
+
+
+def _restart(case: Case, **options: str) -> Iterator[Row]:
+    """What a start would do, then what it deletes and what is lost."""
+    found = restart(case.root, **_options(options))
+    known = {field.name: getattr(found, field.name) for field in fields(found)}
+    yield Row((*_facts(**known), f"safe={found.safe}"), found.refused or "")
+    for gone in found.deletions:
+        yield Row((gone.action, gone.file, f"@{'-' if gone.offset is None else gone.offset}"), gone.reason)
+    for units in found.lost_units:
+        known = {field.name: getattr(units, field.name) for field in fields(units)}
+        yield Row(("units", *_facts(**known)), units.reason)
+    for key in found.lost:
+        yield Row(("key", f"{key.topic}#{key.key}", f"@{key.phy_offset}"))
+
+
+def _decode(case: Case, path: str, **options: str) -> Iterator[Row]:
+    """The rows of a file, a folder, or the store (`.`), and the gaps of its log."""
+    gaps: list[Gap] = []
+    named = options.pop("tables", "")
+    more: dict[str, Any] = {"tables": named.split(",")} if named else {}
+    for table, batch in decode(find_files(case.root / path), on_gap=gaps.append, **more, **_options(options)):
+        for row in batch.to_pylist():
+            if "properties" in row:
+                row["properties"] = "; ".join(f"{name}={value}" for name, value in row["properties"])
+            yield Row((table, *_facts(**row)))
+    for gap in gaps:
+        yield Row(("gap", Path(gap.file).name, f"@{gap.begin}", f"end={gap.end}"), gap.found)
+
+
+def _window(case: Case, options: dict[str, str]) -> dict[str, Any]:
+    return {"max_num": 32, "begin": 0, "end": _FOREVER} | {
+        name: case.number(at) for name, at in options.items()
+    }
+
+
+def _query(case: Case, topic: str, key: str, *exact: str, **options: str) -> Iterator[Row]:
+    """What a broker answers: offsets of the index's hits, and of the messages."""
+    with OpenStore(case.root, _QUERIED) as store:
+        answer = (store.query_exact if exact else store.query)(topic, key, **_window(case, options))
+    offsets = ",".join(map(str, answer.offsets))
+    messages = ",".join(str(row["phy_offset"]) for row in answer.messages)
+    yield Row(_facts(offsets=offsets, messages=messages, truncated=answer.truncated))
+
+
+def _explain(case: Case, topic: str, key: str, *exact: str, **options: str) -> Iterator[Row]:
+    """What was found, and why not more; then each file that was looked at, and each entry of its chain."""
+    with OpenStore(case.root, _QUERIED) as store:
+        found = explain(store, topic, key, exact=bool(exact), **_window(case, options))
+    yield Row(_facts(found=found.found, hash=found.key_hash), "\n".join(found.reasons))
+    for walked in found.files:
+        words = (walked.verdict, Path(walked.file).name, f"slot={walked.slot_value}")
+        yield Row(words, f"{walked.chain}; {walked.why}")
+        for step in walked.steps:
+            known = _facts(entry=step.entry, read=step.read, placed=step.store_timestamp)
+            yield Row(known, f"{step.verdict}; {step.stop}")
+
+
+def _byte(case: Case, path: str, at: str, **options: str) -> Iterator[Row]:
+    """What a byte is: its structure, then the structure's fields; the byte's own field has a `*`."""
+    (file,) = find_files(case.root / path)
+    geometry = options.get("geometry")
+    found = byte_at(file, case.number(at), _shape(geometry) if geometry else None)
+    yield Row(
+        (f"number={found.number}", f"@{found.begin}", f"end={found.end}"),
+        f"{found.structure}: {found.remark}",
+    )
+    for number, field in enumerate(found.fields):
+        yield Row(
+            (
+                f"{field.name}={_seen(field.value)}",
+                f"@{field.offset}",
+                *("*" if number == found.field else ()),
+            ),
+            field.meaning,
+        )
+
+
+def _diff(case: Case, one: str, other: str) -> Iterator[Row]:
+    for found in diff(case.root / one, case.root / other):
+        yield Row(
+            (
+                found.part,
+                f"number={found.number}",
+                f"{found.field}={found.first}",
+                f"other={found.second}",
+                f"@{found.offset}",
+            )
+        )
+
+
+def _summary(case: Case, path: str) -> Iterator[Row]:
+    """The facts of a file, in one row."""
+    (file,) = find_files(case.root / path)
+    facts = summarise(file)
+    flat = {name: value for name, value in facts.items() if not isinstance(value, dict)}
+    for outer, values in facts.items():
+        if isinstance(values, dict):
+            flat |= {f"{outer}.{name}": value for name, value in values.items()}
+    yield Row(_facts(**flat))
+
+
+COMMANDS: Final[dict[str, Callable[..., Iterator[Row]]]] = {
+    "audit": _audit,
+    "restart": _restart,
+    "decode": _decode,
+    "query": _query,
+    "explain": _explain,
+    "byte": _byte,
+    "diff": _diff,
+    "summary": _summary,
+}
