@@ -1,4 +1,4 @@
-"""Options that several verbs have, exit codes, JSON output, and a store as options name it: by its directory or by the broker's configuration."""
+"""Values of options, exit codes, JSON output, and a store as options name it: by its directory or by the broker's configuration."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import typer
 from rocket_spec.errors import UsageError
-from rocket_spec.tables import TABLES
 
 from rocketspec._terminal import note, shown_json
 
@@ -29,146 +27,11 @@ USAGE: Final = 2
 UNREADABLE: Final = 3
 INTERRUPTED: Final = 130
 
-_TIME_FORMS: Final = ("millis", "utc")
-_LONG: Final = range(-(1 << 63), 1 << 63)
-
+# The values of --format, --kind and --timestamps.
+FORMATS: Final = ("jsonl", "csv", "table", "parquet", "arrow")
 KINDS: Final = ("index", "queue", "ext", "log", "checkpoint", "batch", "timer_wheel", "timer_log")
-
-StorePath = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="STORE",
-        help="The directory of a store. \\[default: that of --broker-conf]",
-        show_default=False,
-    ),
-]
-CommitLogPaths = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="PATH",
-        help="A directory of the commit log outside STORE/commitlog, if it has several; repeatable.",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
-GeometryText = Annotated[
-    str | None,
-    typer.Option(metavar="S,N", help="Slots and entries of the index files. \\[default: inferred]"),
-]
-KindText = Annotated[
-    str | None,
-    typer.Option(
-        metavar="KIND",
-        help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}. \\[default: from path and content]",
-        autocompletion=lambda: list(KINDS),
-    ),
-]
-TableNames = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="Only this table; repeatable.", autocompletion=lambda: list(TABLES)),
-]
-QuickLevel = Annotated[
-    bool, typer.Option("--quick", help="Only check names, sizes, headers, the checkpoint and continuity.")
-]
-DeepLevel = Annotated[
-    bool, typer.Option("--deep", help="Also verify body checksums, and that a query finds each key.")
-]
-RestartOnly = Annotated[
-    bool, typer.Option("--restart", help="Show what a start of the broker would delete, truncate and lose.")
-]
-TopicName = Annotated[str | None, typer.Option(metavar="T", help="Topic of the message.")]
-UniqueKey = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ID", help="Message ID made by the client (msgId). Without --topic, all topics are searched."
-    ),
-]
-RebuildGeometry = Annotated[
-    str | None,
-    typer.Option(
-        metavar="S,N",
-        help="Slots and entries of the index files. \\[default: those of the store, else of 4.9.3]",
-    ),
-]
-QueueFileSize = Annotated[
-    int | None,
-    typer.Option(
-        metavar="BYTES",
-        min=1,
-        help="Size of a consume-queue file. \\[default: that of the store, else 6000000]",
-    ),
-]
-OnlyMissing = Annotated[
-    bool,
-    typer.Option("--only-missing", help="Only write files that are missing from the store or differ."),
-]
-BrokerConfFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="The broker's configuration file, for directories, geometry, file sizes and switches.",
-    ),
-]
-Timestamps = Annotated[
-    str,
-    typer.Option(
-        metavar="FORM",
-        help=(
-            "millis: int64 as stored. utc: timestamp\\[ms, UTC], ISO 8601 as text; out of range becomes null. "
-            "\\[default: millis]"
-        ),
-        show_default=False,
-        autocompletion=lambda: list(_TIME_FORMS),
-    ),
-]
-TimeZone = Annotated[
-    str | None,
-    typer.Option(
-        "--tz",
-        metavar="ZONE",
-        help="Time zone of the times that are printed: Asia/Shanghai, +08:00 or local. \\[default: UTC]",
-    ),
-]
-GentleReading = Annotated[
-    bool,
-    typer.Option(
-        "--gentle",
-        help="Spare a broker on this machine: one thread, idle priority, and nothing left in the page cache.",
-    ),
-]
-RateLimit = Annotated[
-    float | None,
-    typer.Option(metavar="MB", help="Read at most MB megabytes per second; implies --gentle."),
-]
-RocketmqVersion = Annotated[
-    str | None, typer.Option(metavar="VERSION", help="Test the real RocketMQ store of this version.")
-]
-Jars = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Directory of its jars. \\[default: downloaded by Maven]")
-]
-ReleaseProfile = Annotated[
-    str | None,
-    typer.Option(metavar="VERSION", help="Require what this release of RocketMQ does. \\[default: 4.9.3]"),
-]
-BrokerUser = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="User that starts the broker: files that it may not read and write keep it from starting. \\[default: the owner of the store's directory]",
-    ),
-]
-StoreRelease = Annotated[
-    str | None,
-    typer.Option(
-        metavar="VERSION",
-        help="Release that wrote the store and starts on it. \\[default: as the store's bytes show]",
-    ),
-]
-CaseTimeout = Annotated[float, typer.Option(metavar="S", min=0.1, help="Time limit of a case, in seconds.")]
-BaselineFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="File of known failures: CASE-OR-GLOB VERDICT REASON.")
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace output that already exists.")]
+TIME_FORMS: Final = ("millis", "utc")
+_LONG: Final = range(-(1 << 63), 1 << 63)
 
 
 def exit_codes(findings: str) -> str:
@@ -221,8 +84,8 @@ def read_geometry(text: str | None) -> Geometry | None:
 
 def in_utc(timestamps: str) -> bool:
     """Whether `--timestamps` asks for timestamps instead of numbers; UsageError if it is no such form."""
-    if timestamps not in _TIME_FORMS:
-        raise UsageError(f"--timestamps {timestamps}: expected {' or '.join(_TIME_FORMS)}")
+    if timestamps not in TIME_FORMS:
+        raise UsageError(f"--timestamps {timestamps}: expected {' or '.join(TIME_FORMS)}")
     return timestamps == "utc"
 
 

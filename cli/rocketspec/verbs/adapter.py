@@ -7,12 +7,12 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 from rocket_spec.printable import counted
 
-from rocketspec._options import JsonLines, write_json
+from rocketspec._options import write_json
 from rocketspec._terminal import say_all
 
 if TYPE_CHECKING:
@@ -37,15 +37,10 @@ GROUP: Final = typer.Typer(help="Create an adapter from a starter, and check it.
 
 @GROUP.command("new")
 def new(
-    language: Annotated[str, typer.Argument(metavar="LANG", help="go, java, javascript, python or rust.")],
-    directory: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Directory to create. \\[default: adapter-LANG]"),
-    ] = None,
+    language: str,
+    directory: Path | None = None,
     *,
-    decoder: Annotated[
-        bool, typer.Option("--decoder", help="A tool that only reads commit logs. Python only.")
-    ] = False,
+    decoder: bool = False,
 ) -> None:
     """Copy a starter adapter: a small complete program that passes the suite.
 
@@ -96,14 +91,10 @@ def new(
 
 @GROUP.command("check")
 def check(
-    command: Annotated[
-        list[str], typer.Argument(help="The adapter's command, after --.", show_default=False)
-    ],
+    command: list[str],
     *,
-    case_timeout: Annotated[
-        float, typer.Option(metavar="S", min=0.1, help="Time limit of an answer, in seconds.")
-    ] = 10.0,
-    as_json: JsonLines = False,
+    case_timeout: float = 10.0,
+    as_json: bool = False,
 ) -> None:
     """Check that an adapter follows the protocol, and explain each violation.
 

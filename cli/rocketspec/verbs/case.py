@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from rocketspec._options import AsJson, write_json
+from rocketspec._options import write_json
 from rocketspec._terminal import say_all
 
 if TYPE_CHECKING:
@@ -19,11 +19,8 @@ GROUP: Final = typer.Typer(help="Inspect the cases of the suite.", no_args_is_he
 
 @GROUP.command("list")
 def list_cases(
-    globs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="GLOB", help="Only cases whose ID matches, such as 'IDX-PUT-*'."),
-    ] = None,
-    json: AsJson = False,
+    globs: list[str] | None = None,
+    json: bool = False,
 ) -> None:
     """List the cases of the suite, each with its level.
 
@@ -41,14 +38,10 @@ def list_cases(
 
 @GROUP.command("show")
 def show(
-    case_id: Annotated[
-        str, typer.Argument(metavar="ID", help="ID of a case, such as IDX-PUT-5/slot-equals-count.")
-    ],
-    example: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Of a property, the list with this number.")
-    ] = 0,
-    seed: Annotated[int, typer.Option(metavar="N", help="Random seed of the lists of a property.")] = 0,
-    json: AsJson = False,
+    case_id: str,
+    example: int = 0,
+    seed: int = 0,
+    json: bool = False,
 ) -> None:
     """Show one case: its clause, the operations it sends, and the results and files expected of it.
 

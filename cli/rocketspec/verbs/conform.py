@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 from rocket_spec.printable import counted
@@ -24,83 +24,33 @@ _FAMILIES = ("index", "service", "queue", "log", "checkpoint")
 
 
 def conform(
-    command: Annotated[
-        list[str] | None, typer.Argument(help="The adapter's command, after --.", show_default=False)
-    ] = None,
+    command: list[str] | None = None,
     *,
-    store: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Test the store that a broker wrote, without an adapter."),
-    ] = None,
-    geometry: option.GeometryText = None,
-    commitlog: option.CommitLogPaths = None,
-    broker_conf: option.BrokerConfFile = None,
-    workload: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="MANIFEST",
-            help="The manifest that `rocketspec workload` wrote for the broker of --store.",
-        ),
-    ] = None,
-    rocketmq: option.RocketmqVersion = None,
-    rocketmq_profile: option.ReleaseProfile = None,
-    jars: option.Jars = None,
-    oracle: Annotated[
-        bool, typer.Option("--oracle", help="Also run each case on the real jar, of 4.9.3 or the profile.")
-    ] = False,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Write report.jsonl, report.html, report.md, junit.xml and replay/ to DIR."
-        ),
-    ] = None,
-    baseline: option.BaselineFile = None,
-    write_baseline: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write a baseline that excuses what fails; keeps known reasons."),
-    ] = None,
-    select: Annotated[
-        list[str] | None, typer.Option(metavar="GLOB", help="Only cases whose ID matches; repeatable.")
-    ] = None,
-    level: Annotated[
-        str, typer.Option(metavar="LEVEL", help="observed, or must to leave out OBSERVED clauses.")
-    ] = "observed",
-    require: Annotated[
-        str,
-        typer.Option(metavar="FAMILIES", help="Families that the adapter must declare, such as index,queue."),
-    ] = "",
-    examples: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Number of operation lists per property.")
-    ] = 100,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the operation lists.")] = 0,
-    jobs: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Number of adapter processes to run in parallel.")
-    ] = 1,
-    case_timeout: option.CaseTimeout = 10.0,
-    restarts: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Crashes and hangs allowed in a family of clauses; then its remaining cases are skipped.",
-        ),
-    ] = 10,
-    list_only: Annotated[
-        bool, typer.Option("--list", help="List the cases that --select and --level leave, and run nothing.")
-    ] = False,
-    fail_fast: Annotated[
-        bool, typer.Option("--fail-fast", help="Stop at the first failure that is not in the baseline.")
-    ] = False,
-    check_schema: Annotated[
-        bool, typer.Option("--check-schema", help="Validate each message against its JSON Schema.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the report as JSON lines instead of the summary.")
-    ] = False,
-    scratch: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Directory for the files of cases. \\[default: TMPDIR, or memory]"),
-    ] = None,
+    store: Path | None = None,
+    geometry: str | None = None,
+    commitlog: list[str] | None = None,
+    broker_conf: Path | None = None,
+    workload: Path | None = None,
+    rocketmq: str | None = None,
+    rocketmq_profile: str | None = None,
+    jars: Path | None = None,
+    oracle: bool = False,
+    report: Path | None = None,
+    baseline: Path | None = None,
+    write_baseline: Path | None = None,
+    select: list[str] | None = None,
+    level: str = "observed",
+    require: str = "",
+    examples: int = 100,
+    seed: int = 0,
+    jobs: int = 1,
+    case_timeout: float = 10.0,
+    restarts: int = 10,
+    list_only: bool = False,
+    fail_fast: bool = False,
+    check_schema: bool = False,
+    as_json: bool = False,
+    scratch: Path | None = None,
 ) -> None:
     """Test an implementation against the clauses of RocketMQ 4.9.3.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rocketspec._options import AsJson, write_json
+from rocketspec._options import write_json
 from rocketspec._tables import columns
 from rocketspec._terminal import say_all
 
@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 
 
 def conform_diff(
-    old: Annotated[Path, typer.Argument(metavar="OLD", help="The earlier report.")],
-    new: Annotated[
-        list[Path], typer.Argument(metavar="NEW...", help="Later reports, or those of other implementations.")
-    ],
-    as_json: AsJson = False,
+    old: Path,
+    new: list[Path],
+    as_json: bool = False,
 ) -> None:
     """Compare reports of conform by clause: what broke, what was fixed, and through which causes.
 

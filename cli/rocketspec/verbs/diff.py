@@ -6,7 +6,7 @@ import base64
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 from rocket_spec.printable import counted
@@ -95,15 +95,13 @@ def _offset(found: StoreDifference) -> str:
 
 
 def diff(
-    first: Annotated[Path, typer.Argument(metavar="A", help="A file or a store.")],
-    second: Annotated[
-        Path, typer.Argument(metavar="B", help="Another file of the same kind, or another store.")
-    ],
+    first: Path,
+    second: Path,
     *,
-    kind: option.KindText = None,
-    geometry: option.GeometryText = None,
-    broker_conf: option.BrokerConfFile = None,
-    as_json: option.JsonLines = False,
+    kind: str | None = None,
+    geometry: str | None = None,
+    broker_conf: Path | None = None,
+    as_json: bool = False,
 ) -> None:
     """Compare two files of a store field by field, or two stores that should hold the same messages.
 

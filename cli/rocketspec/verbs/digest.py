@@ -1,9 +1,6 @@
 """The verb `digest`: one number for the content of each file, and for the store."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from rocketspec import _options as option
 from rocketspec._options import read_settings, warn
@@ -11,21 +8,14 @@ from rocketspec._terminal import progress, say, skipped
 
 
 def digest(
-    store: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="STORE",
-            help="A store, one of its directories, or a file. \\[default: that of --broker-conf]",
-            show_default=False,
-        ),
-    ] = None,
+    store: Path | None = None,
     *,
-    commitlog: option.CommitLogPaths = None,
-    geometry: option.GeometryText = None,
-    broker_conf: option.BrokerConfFile = None,
-    gentle: option.GentleReading = False,
-    rate: option.RateLimit = None,
-    as_json: option.JsonLines = False,
+    commitlog: list[str] | None = None,
+    geometry: str | None = None,
+    broker_conf: Path | None = None,
+    gentle: bool = False,
+    rate: float | None = None,
+    as_json: bool = False,
 ) -> None:
     """Print the SHA-256 of each file's content and one of the store's; replicas with equal content have equal digests.
 

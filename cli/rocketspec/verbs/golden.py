@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 from rocket_spec.printable import counted
 
-from rocketspec._options import AsJson, write_json
+from rocketspec._options import write_json
 from rocketspec._terminal import say_all
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ GROUP: Final = typer.Typer(
 
 
 @GROUP.command("list")
-def list_stores(json: AsJson = False) -> None:
+def list_stores(json: bool = False) -> None:
     """List the golden stores: geometry, files, sizes and content.
 
     Example: `rocketspec golden list --json`
@@ -40,7 +40,7 @@ def list_stores(json: AsJson = False) -> None:
 
 
 @GROUP.command("verify")
-def verify_stores(json: AsJson = False) -> None:
+def verify_stores(json: bool = False) -> None:
     """Compare the golden files with the manifest. Exits with 1 if a file differs.
 
     Example: `rocketspec golden verify`
@@ -63,11 +63,9 @@ def verify_stores(json: AsJson = False) -> None:
 
 @GROUP.command("unpack")
 def unpack_store(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a store, as listed by `golden list`.")],
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Directory in which to create the store DIR/NAME.")
-    ],
-    json: AsJson = False,
+    name: str,
+    directory: Path,
+    json: bool = False,
 ) -> None:
     """Unpack a golden store, to inspect it or to try a tool on it, and print its path.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,29 +15,14 @@ if TYPE_CHECKING:
 
 
 def mutants(
-    select: Annotated[
-        list[str] | None,
-        typer.Option(metavar="GLOB", help="Only mutants whose name or clause matches; repeatable."),
-    ] = None,
+    select: list[str] | None = None,
     *,
-    family: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="F", help="Only clauses of this family, such as IDX, CQ-PUT or none; repeatable."
-        ),
-    ] = None,
-    alone: Annotated[
-        str,
-        typer.Option(metavar="WHAT", help="Only run own (the directed cases of the clause) or properties."),
-    ] = "",
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the operation lists.")] = 0,
-    examples: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Number of operation lists per property.")
-    ] = 100,
-    listed: Annotated[bool, typer.Option("--list", help="Only list the mutants and their clauses.")] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print JSON, one object per line, the score last.")
-    ] = False,
+    family: list[str] | None = None,
+    alone: str = "",
+    seed: int = 0,
+    examples: int = 100,
+    listed: bool = False,
+    json: bool = False,
 ) -> None:
     """Run the suite on wrong implementations: each is one wrong reading of one clause.
 

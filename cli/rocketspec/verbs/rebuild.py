@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rocket_spec.printable import counted
@@ -17,29 +17,19 @@ if TYPE_CHECKING:
 
 
 def rebuild(
-    store: option.StorePath = None,
+    store: Path | None = None,
     *,
-    output: Annotated[
-        Path,
-        typer.Option("-o", "--output", metavar="DIR", help="Directory for the new files, outside the store."),
-    ],
-    commitlog: option.CommitLogPaths = None,
-    geometry: option.RebuildGeometry = None,
-    queue_file_size: option.QueueFileSize = None,
-    broker_conf: option.BrokerConfFile = None,
-    rocketmq_profile: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VERSION",
-            help="Index messages as this release does; since 5.4.0 also under their tags. "
-            "\\[default: as the store's newest entries]",
-        ),
-    ] = None,
-    gentle: option.GentleReading = False,
-    rate: option.RateLimit = None,
-    only_missing: option.OnlyMissing = False,
-    force: option.Force = False,
-    as_json: option.AsJson = False,
+    output: Path,
+    commitlog: list[str] | None = None,
+    geometry: str | None = None,
+    queue_file_size: int | None = None,
+    broker_conf: Path | None = None,
+    rocketmq_profile: str | None = None,
+    gentle: bool = False,
+    rate: float | None = None,
+    only_missing: bool = False,
+    force: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Rebuild index files and consume queues from the commit log, in a new directory.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rocket_spec.errors import UsageError
@@ -19,23 +19,16 @@ if TYPE_CHECKING:
 
 
 def repair(
-    store: option.StorePath = None,
+    store: Path | None = None,
     *,
-    plan: Annotated[bool, typer.Option("--plan", help="Only print what would be done.")] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="Repair the store.")] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Revert the last repair.")] = False,
-    commitlog: option.CommitLogPaths = None,
-    geometry: option.GeometryText = None,
-    rocketmq_profile: option.StoreRelease = None,
-    broker_conf: option.BrokerConfFile = None,
-    offsets: Annotated[
-        str | None,
-        typer.Option(
-            "--offsets",
-            metavar="FILE|end",
-            help="consumerOffset.json of a replica: offsets beyond their queues are set to its offsets. `end`: to the queues' ends.",
-        ),
-    ] = None,
+    plan: bool = False,
+    apply: bool = False,
+    undo: bool = False,
+    commitlog: list[str] | None = None,
+    geometry: str | None = None,
+    rocketmq_profile: str | None = None,
+    broker_conf: Path | None = None,
+    offsets: str | None = None,
 ) -> None:
     """Repair the index files, consume queues, topics and consumer offsets of a store. This is the only verb that writes to one.
 

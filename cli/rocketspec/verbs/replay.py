@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -12,15 +11,13 @@ _ID = re.compile(r"[A-Z][A-Z0-9]*(-[A-Z0-9]+)*-[0-9]+/[a-z0-9-]+\Z")
 
 
 def replay(
-    case: Annotated[str, typer.Argument(metavar="CASE", help="A case file, or the ID of a case.")],
-    command: Annotated[
-        list[str] | None, typer.Argument(help="The adapter's command, after --.", show_default=False)
-    ] = None,
+    case: str,
+    command: list[str] | None = None,
     *,
-    rocketmq: option.RocketmqVersion = None,
-    jars: option.Jars = None,
-    case_timeout: option.CaseTimeout = 10.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the replay file of this run.")] = False,
+    rocketmq: str | None = None,
+    jars: Path | None = None,
+    case_timeout: float = 10.0,
+    as_json: bool = False,
 ) -> None:
     """Run one case and show the difference.
 

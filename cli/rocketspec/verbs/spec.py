@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 from rocket_spec.printable import counted
 
-from rocketspec._options import AsJson, JsonLines, write_json
+from rocketspec._options import write_json
 from rocketspec._tables import columns
 from rocketspec._terminal import say_all
 
@@ -21,19 +21,15 @@ if TYPE_CHECKING:
 
 _COUNTS: Final = ("directed", "seeded", "properties", "mutants")
 
-Family = Annotated[str | None, typer.Option(metavar="F", help="Only this family, such as IDX or IDX-PUT.")]
-
 
 GROUP: Final = typer.Typer(help="The clauses of the specification.", no_args_is_help=True)
 
 
 @GROUP.command("list")
 def list_clauses(
-    level: Annotated[
-        str | None, typer.Option(metavar="L", help="Only this level: must, observed or unspecified.")
-    ] = None,
-    family: Family = None,
-    json: JsonLines = False,
+    level: str | None = None,
+    family: str | None = None,
+    json: bool = False,
 ) -> None:
     """List the clauses: ID, level, evidence and first sentence.
 
@@ -60,12 +56,9 @@ def list_clauses(
 
 @GROUP.command("show")
 def show_clause(
-    clause_id: Annotated[str, typer.Argument(metavar="ID", help="ID of a clause, such as IDX-PUT-5.")],
-    rocketmq_profile: Annotated[
-        str | None,
-        typer.Option(metavar="VERSION", help="Also show what this release of RocketMQ does instead."),
-    ] = None,
-    json: AsJson = False,
+    clause_id: str,
+    rocketmq_profile: str | None = None,
+    json: bool = False,
 ) -> None:
     """Show one clause: level, text, example and its place in the Java source.
 
@@ -90,7 +83,7 @@ def show_clause(
 
 
 @GROUP.command("coverage")
-def show_coverage(family: Family = None, json: JsonLines = False) -> None:
+def show_coverage(family: str | None = None, json: bool = False) -> None:
     """Show the evidence of each clause: directed cases, properties, mutants. Exits with 1 if any is missing.
 
     Example: `rocketspec spec coverage --family IDX-SVC`

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rocket_spec.printable import counted
@@ -21,39 +21,21 @@ if TYPE_CHECKING:
 
 def workload(
     *,
-    namesrv: Annotated[str, typer.Option(metavar="HOST:PORT", help="Address of the name server.")],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="MANIFEST", help="Write the record of the workload here."),
-    ] = Path("manifest.json"),
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the messages.")] = 0,
-    messages: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Number of plain messages beside the directed ones.")
-    ] = 2000,
-    client: Annotated[str, typer.Option(metavar="VERSION", help="Version of the client.")] = "4.9.3",
-    jars: option.Jars = None,
-    start: Annotated[
-        str | None,
-        typer.Option(metavar="CMD", help="Shell command that starts the broker, in the foreground."),
-    ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Its store directory: times messages by the index files, which are only read; needed by --start.",
-        ),
-    ] = None,
-    kills: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Number of kills under load; needs --start and --store.")
-    ] = 0,
-    report: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the report of --start to DIR, as conform does.")
-    ] = None,
-    geometry: option.GeometryText = None,
-    broker_conf: option.BrokerConfFile = None,
-    rocketmq_profile: option.ReleaseProfile = None,
-    baseline: option.BaselineFile = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite MANIFEST.")] = False,
+    namesrv: str,
+    output: Path = Path("manifest.json"),
+    seed: int = 0,
+    messages: int = 2000,
+    client: str = "4.9.3",
+    jars: Path | None = None,
+    start: str | None = None,
+    store: Path | None = None,
+    kills: int = 0,
+    report: Path | None = None,
+    geometry: str | None = None,
+    broker_conf: Path | None = None,
+    rocketmq_profile: str | None = None,
+    baseline: Path | None = None,
+    force: bool = False,
 ) -> None:
     """Send a seeded set of messages to a broker and record what it acknowledged and answered.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -17,39 +17,25 @@ if TYPE_CHECKING:
 
 
 def audit(
-    store: option.StorePath = None,
+    store: Path | None = None,
     *,
-    quick: option.QuickLevel = False,
-    deep: option.DeepLevel = False,
-    restart: option.RestartOnly = False,
-    commitlog: option.CommitLogPaths = None,
-    geometry: option.GeometryText = None,
-    rocketmq_profile: option.StoreRelease = None,
-    broker_conf: option.BrokerConfFile = None,
-    user: option.BrokerUser = None,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="With --restart: as if this file of the store, such as commitlog/00000000000000000000, were gone; repeatable.",
-        ),
-    ] = None,
-    gentle: option.GentleReading = False,
-    rate: option.RateLimit = None,
-    max_findings: Annotated[int, typer.Option(metavar="N", min=1, help="Print at most N findings.")] = 50,
-    report: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Also write a page, DIR/audit.html.")
-    ] = None,
-    time_zone: option.TimeZone = None,
-    prometheus: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Also write the numbers of findings to FILE, whose name ends with .prom, for the textfile collector of Prometheus.",
-        ),
-    ] = None,
-    force: option.Force = False,
-    as_json: option.JsonLines = False,
+    quick: bool = False,
+    deep: bool = False,
+    restart: bool = False,
+    commitlog: list[str] | None = None,
+    geometry: str | None = None,
+    rocketmq_profile: str | None = None,
+    broker_conf: Path | None = None,
+    user: str | None = None,
+    without: list[str] | None = None,
+    gentle: bool = False,
+    rate: float | None = None,
+    max_findings: int = 50,
+    report: Path | None = None,
+    time_zone: str | None = None,
+    prometheus: Path | None = None,
+    force: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Cross-check index files, consume queues, commit log and checkpoint of a store.
 

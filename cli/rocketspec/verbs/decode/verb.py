@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING
 
 import typer
 from rocket_spec.errors import FormatError, UsageError
@@ -104,7 +104,6 @@ class DecodeReport:
 
 
 _FIRST, _LAST = -(1 << 63), (1 << 63) - 1  # of a Java long
-_FORMATS: Final = ("jsonl", "csv", "table", "parquet", "arrow")
 
 
 def _columns() -> str:
@@ -139,8 +138,8 @@ def _listed(names: Sequence[str]) -> str:
 
 def _check_names(fmt: str, tables: Sequence[str]) -> None:
     """Raises UsageError for an unknown format or table."""
-    if fmt not in _FORMATS:
-        raise UsageError(f"unknown format {fmt!r}; expected {_listed(_FORMATS)}")
+    if fmt not in option.FORMATS:
+        raise UsageError(f"unknown format {fmt!r}; expected {_listed(option.FORMATS)}")
     for name in tables:
         if name not in TABLES:
             raise UsageError(f"unknown table {name!r}; expected {_listed(list(TABLES))}")
@@ -199,72 +198,29 @@ def _where(
 
 
 def decode(
-    path: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="PATH",
-            help="A file, a directory of one kind, or a whole store. \\[default: the store of --broker-conf]",
-            show_default=False,
-        ),
-    ] = None,
+    path: Path | None = None,
     *,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Write DIR/TABLE.FORMAT instead of stdout."),
-    ] = None,
-    fmt: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="jsonl, csv, table (for people), parquet or arrow. \\[default: jsonl; with -o parquet]",
-            autocompletion=lambda: list(_FORMATS),
-        ),
-    ] = None,
-    table: option.TableNames = None,
-    kind: option.KindText = None,
-    commitlog: option.CommitLogPaths = None,
-    geometry: option.GeometryText = None,
-    broker_conf: option.BrokerConfFile = None,
-    gentle: option.GentleReading = False,
-    rate: option.RateLimit = None,
-    column: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this column; repeatable.")
-    ] = None,
-    begin: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Earliest store time: ms since 1970, or ISO 8601 with time zone."),
-    ] = None,
-    end: Annotated[str | None, typer.Option(metavar="TIME", help="Latest store time, inclusive.")] = None,
-    offsets: Annotated[
-        str | None,
-        typer.Option(metavar="FROM,TO", help="Physical offsets from FROM up to, but excluding, TO."),
-    ] = None,
-    topic: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this topic; repeatable.")
-    ] = None,
-    key: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="K",
-            help="Only index entries with the hash of this key of --topic, or of TOPIC#KEY; repeatable.",
-        ),
-    ] = None,
-    skip: Annotated[int, typer.Option(min=0, metavar="N", help="Skip the first N rows of each table.")] = 0,
-    limit: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="At most N rows of each table.")
-    ] = None,
-    timestamps: option.Timestamps = "millis",
-    threads: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Number of threads that decode an index file.")
-    ] = 1,
-    force: option.Force = False,
-    all_entries: Annotated[
-        bool,
-        typer.Option(
-            "--all", help="Also decode entries beyond the index count and units after the last valid one."
-        ),
-    ] = False,
+    output: Path | None = None,
+    fmt: str | None = None,
+    table: list[str] | None = None,
+    kind: str | None = None,
+    commitlog: list[str] | None = None,
+    geometry: str | None = None,
+    broker_conf: Path | None = None,
+    gentle: bool = False,
+    rate: float | None = None,
+    column: list[str] | None = None,
+    begin: str | None = None,
+    end: str | None = None,
+    offsets: str | None = None,
+    topic: list[str] | None = None,
+    key: list[str] | None = None,
+    skip: int = 0,
+    limit: int | None = None,
+    timestamps: str = "millis",
+    threads: int = 1,
+    force: bool = False,
+    all_entries: bool = False,
 ) -> None:
     """Decodes what the options choose, and reports what could not be decoded."""
     from rocket_columnar.decode import TABLE_KINDS, write

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-import typer
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.store_folders import refuse_store
 
@@ -24,44 +23,19 @@ _PLOTS: Final = (".svg", ".png", ".pdf")
 
 
 def inspect(
-    path: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="PATH",
-            help="A store, one of its directories, or a file. \\[default: the store of --broker-conf]",
-            show_default=False,
-        ),
-    ] = None,
+    path: Path | None = None,
     *,
-    at: Annotated[
-        str | None, typer.Option(metavar="OFFSET", help="Explain the byte at this offset: 40 or 0x28.")
-    ] = None,
-    kind: option.KindText = None,
-    commitlog: option.CommitLogPaths = None,
-    geometry: option.GeometryText = None,
-    broker_conf: option.BrokerConfFile = None,
-    space: Annotated[
-        bool,
-        typer.Option(
-            "--space", help="Show what fills the disk, and which files a broker deletes next and when."
-        ),
-    ] = False,
-    group: Annotated[
-        str | None, typer.Option(metavar="GLOB", help="Show how far these consumer groups are in each queue.")
-    ] = None,
-    topic: Annotated[
-        str | None,
-        typer.Option(metavar="GLOB", help="Show how far the groups of these topics are in each queue."),
-    ] = None,
-    time_zone: option.TimeZone = None,
-    as_json: option.AsJson = False,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.svg",
-            help="Plot chain lengths, slots and times of an index file: .svg, .png or .pdf.",
-        ),
-    ] = None,
+    at: str | None = None,
+    kind: str | None = None,
+    commitlog: list[str] | None = None,
+    geometry: str | None = None,
+    broker_conf: Path | None = None,
+    space: bool = False,
+    group: str | None = None,
+    topic: str | None = None,
+    time_zone: str | None = None,
+    as_json: bool = False,
+    plot: Path | None = None,
 ) -> None:
     """Show what a store, a directory or a file contains.
 

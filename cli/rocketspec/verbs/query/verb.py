@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 from rocket_spec.errors import UsageError
@@ -18,92 +19,31 @@ if TYPE_CHECKING:
 
 
 def query(
-    store: option.StorePath = None,
+    store: Path | None = None,
     *,
-    topic: option.TopicName = None,
-    key: Annotated[
-        str | None, typer.Option(metavar="K", help="A key of the message, or its unique key.")
-    ] = None,
-    unique_key: option.UniqueKey = None,
-    offset_id: Annotated[
-        str | None, typer.Option(metavar="ID", help="Message ID made by the broker (offsetMsgId).")
-    ] = None,
-    queue: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=0, help="Number of the queue of --topic. Alone: print its offsets."),
-    ] = None,
-    offset: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=0, help="Print the unit at this logical offset of --queue, and its message."
-        ),
-    ] = None,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Print the logical offset that a broker gives for this time in --queue, and why.",
-        ),
-    ] = None,
-    begin: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Earliest store time: ms since 1970, or ISO 8601 with a time zone, else in that of --tz. \\[default: 0]",
-        ),
-    ] = None,
-    end: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Latest store time, inclusive. \\[default: now]")
-    ] = None,
-    max_num: Annotated[
-        int | None,
-        typer.Option(
-            "--max",
-            metavar="N",
-            help="Return at most N messages; a broker never returns more than 64. \\[default: 32]",
-        ),
-    ] = None,
-    exact: Annotated[
-        bool,
-        typer.Option("--exact", help="Drop messages that only share the hash of the key, and duplicates."),
-    ] = False,
-    every: Annotated[
-        bool,
-        typer.Option(
-            "--all", help="Return every message with the key: no limit and no time window, unlike a broker."
-        ),
-    ] = False,
-    scan: Annotated[
-        bool, typer.Option("--scan", help="Like --all, but read the whole commit log instead of the index.")
-    ] = False,
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain", help="Show the path through slot, chain and log, and why nothing was found."
-        ),
-    ] = False,
-    group: Annotated[
-        str | None,
-        typer.Option(
-            "--group",
-            metavar="NAME",
-            help="Also print whether this group's consumers get the messages: their units, and the group's offsets.",
-        ),
-    ] = None,
-    body: Annotated[
-        bool,
-        typer.Option(
-            "--body",
-            help="Print the whole bodies, decompressed, and nothing else; several are each headed by a line with the offset.",
-        ),
-    ] = False,
-    time_zone: option.TimeZone = None,
-    as_json: option.AsJson = False,
-    commitlog: option.CommitLogPaths = None,
-    geometry: option.GeometryText = None,
-    broker_conf: option.BrokerConfFile = None,
-    gentle: option.GentleReading = False,
-    rate: option.RateLimit = None,
+    topic: str | None = None,
+    key: str | None = None,
+    unique_key: str | None = None,
+    offset_id: str | None = None,
+    queue: int | None = None,
+    offset: int | None = None,
+    at: str | None = None,
+    begin: str | None = None,
+    end: str | None = None,
+    max_num: int | None = None,
+    exact: bool = False,
+    every: bool = False,
+    scan: bool = False,
+    explain: bool = False,
+    group: str | None = None,
+    body: bool = False,
+    time_zone: str | None = None,
+    as_json: bool = False,
+    commitlog: list[str] | None = None,
+    geometry: str | None = None,
+    broker_conf: Path | None = None,
+    gentle: bool = False,
+    rate: float | None = None,
 ) -> None:
     """Find messages by key or ID through the index files, as a broker would.
 

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 def audit(
     job: jobs.Job,
     *,
-    quick: option.QuickLevel = False,
-    deep: option.DeepLevel = False,
-    restart: option.RestartOnly = False,
-    rocketmq_profile: option.StoreRelease = None,
-    fail_fast: jobs.FailFast = False,
-    as_json: option.JsonLines = False,
+    quick: bool = False,
+    deep: bool = False,
+    restart: bool = False,
+    rocketmq_profile: str | None = None,
+    fail_fast: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Cross-check index files, consume queues, commit logs and checkpoints of stores, on Spark.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rocket_spec.errors import UsageError
@@ -22,37 +22,15 @@ if TYPE_CHECKING:
 def decode(
     job: jobs.Job,
     *,
-    output: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="OUT",
-            help="Output directory, s3:// or hdfs://: OUT/TABLE/part-*.parquet.",
-        ),
-    ],
-    table: option.TableNames = None,
-    overwrite: jobs.Overwrite = False,
-    increment: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHECKPOINT",
-            help="Append to OUT what the stores have gained since the last run with CHECKPOINT, a directory.",
-        ),
-    ] = None,
-    fail_fast: jobs.FailFast = False,
-    timestamps: option.Timestamps = "millis",
-    key_list: Annotated[
-        bool, typer.Option("--key-list", help="Add a column key_list to commit_log: the keys as a list.")
-    ] = False,
-    partition_by: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Folders by store, by topic, or by date (UTC) of store_timestamp; repeatable.",
-        ),
-    ] = None,
-    as_json: option.AsJson = False,
+    output: str,
+    table: list[str] | None = None,
+    overwrite: bool = False,
+    increment: str | None = None,
+    fail_fast: bool = False,
+    timestamps: str = "millis",
+    key_list: bool = False,
+    partition_by: list[str] | None = None,
+    as_json: bool = False,
 ) -> None:
     """Decode stores into Parquet on Spark; the engine runs inside the tasks.
 

@@ -1,7 +1,5 @@
 """The verbs `spark query` and `spark digest`."""
 
-from typing import Annotated
-
 import typer
 from rocket_spec.printable import counted
 
@@ -13,20 +11,12 @@ from rocketspec.verbs.spark import job_options as jobs
 def query(
     job: jobs.Job,
     *,
-    topic: option.TopicName = None,
-    key: Annotated[str | None, typer.Option(metavar="K", help="A key of the message.")] = None,
-    unique_key: option.UniqueKey = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Find the first message of each queue stored at TIME or later: ms since 1970, or ISO 8601 with time zone.",
-        ),
-    ] = None,
-    scan: Annotated[
-        bool, typer.Option("--scan", help="Read the whole commit logs instead of the index, in one job.")
-    ] = False,
-    as_json: option.JsonLines = False,
+    topic: str | None = None,
+    key: str | None = None,
+    unique_key: str | None = None,
+    time: str | None = None,
+    scan: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Find messages by key, ID or time in many stores: which broker has them.
 
@@ -72,7 +62,7 @@ def query(
         raise typer.Exit(option.FINDINGS)
 
 
-def digest(job: jobs.Job, *, as_json: option.JsonLines = False) -> None:
+def digest(job: jobs.Job, *, as_json: bool = False) -> None:
     """Print the digest of each store, and the replicas that differ.
 
     Stores are replicas of each other if a file of their commit logs begins with the same record. Each one that differs is

@@ -4,7 +4,7 @@ from typing import Final
 
 import typer
 
-from rocketspec._options import RebuildGeometry, exit_codes
+from rocketspec._options import exit_codes
 from rocketspec.verbs.spark.audit import audit
 from rocketspec.verbs.spark.decode import decode
 from rocketspec.verbs.spark.fleet import digest, query
@@ -16,9 +16,7 @@ GROUP: Final = typer.Typer(
 )
 GROUP.command("decode", epilog=exit_codes("part of the input could not be decoded"))(on_spark(decode))
 GROUP.command("audit", epilog=exit_codes("there are errors or warnings"))(on_spark(audit))
-GROUP.command("rebuild", epilog=exit_codes("something had to be left out"))(
-    on_spark(rebuild, geometry=RebuildGeometry)
-)
+GROUP.command("rebuild", epilog=exit_codes("something had to be left out"))(on_spark(rebuild))
 GROUP.command("query", epilog=exit_codes("no message is found, or a store could not be read"))(
     on_spark(query)
 )

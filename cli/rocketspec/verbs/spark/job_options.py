@@ -9,29 +9,18 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 from rocket_spec.errors import UsageError, error_line
 
-from rocketspec._options import UNREADABLE, GeometryText, read_geometry, write_json
+from rocketspec._options import UNREADABLE, read_geometry, write_json
 from rocketspec._terminal import note, progress
 
 if TYPE_CHECKING:
     from rocket_columnar.store import BrokerConf
     from rocket_spark import FoundStore
     from rocket_spark.tasks import Failures, Progress
-
-Overwrite = Annotated[
-    bool,
-    typer.Option(
-        "--overwrite", help="Replace the output of an earlier job after everything has been written."
-    ),
-]
-
-FailFast = Annotated[
-    bool, typer.Option("--fail-fast", help="Fail at the first store that cannot be processed; write nothing.")
-]
 
 
 @contextmanager
@@ -50,44 +39,14 @@ def one_line() -> Iterator[None]:
 class Job:
     """The options that every verb on Spark has."""
 
-    stores: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[NAME=]STORE",
-            help="One or more stores, as the workers see them: a path, a glob, s3:// or hdfs://; NAME is used instead of the path. \\[default: that of --broker-conf]",
-            show_default=False,
-        ),
-    ]
-    master: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Spark master. \\[default: that of spark-submit, else local[*]]"),
-    ]
-    remote: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="A Spark Connect server (sc://host:port) instead of a master."),
-    ]
-    conf: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Spark property; repeatable.")]
-    storage: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE", help="Option of S3 or HDFS (s3.endpoint, hdfs.webhdfs, ...); repeatable."
-        ),
-    ]
-    commitlog: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[STORE=]PATH",
-            help="A directory of a store's commit log outside STORE/commitlog, if it has several; repeatable.",
-        ),
-    ]
-    broker_conf: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[STORE=]FILE",
-            help="The broker's configuration file, of one store or of all: directories, geometry and file sizes; repeatable.",
-        ),
-    ]
-    geometry: GeometryText
+    stores: list[str] | None
+    master: str | None
+    remote: str | None
+    conf: list[str] | None
+    storage: list[str] | None
+    commitlog: list[str] | None
+    broker_conf: list[str] | None
+    geometry: str | None
 
     @contextmanager
     def session(self, *, sql: bool = False) -> Iterator[tuple[Any, Progress]]:
@@ -129,9 +88,9 @@ class Job:
         return named, failed, options
 
 
-def on_spark(verb: Callable[..., None], **other: Any) -> Callable[..., None]:
-    """A verb whose first parameter is a `Job` as a command with its options; `other` types stand in place of some."""
-    common = get_type_hints(Job, include_extras=True) | other
+def on_spark(verb: Callable[..., None]) -> Callable[..., None]:
+    """A verb whose first parameter is a `Job` as a command with its options."""
+    common = get_type_hints(Job)
     names = [field.name for field in fields(Job)]
 
     @wraps(verb)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -19,17 +19,12 @@ if TYPE_CHECKING:
 def rebuild(
     job: jobs.Job,
     *,
-    output: Annotated[
-        str,
-        typer.Option(
-            "-o", "--output", metavar="OUT", help="Output directory, s3:// or hdfs://, outside the stores."
-        ),
-    ],
-    queue_file_size: option.QueueFileSize = None,
-    only_missing: option.OnlyMissing = False,
-    overwrite: jobs.Overwrite = False,
-    fail_fast: jobs.FailFast = False,
-    as_json: option.JsonLines = False,
+    output: str,
+    queue_file_size: int | None = None,
+    only_missing: bool = False,
+    overwrite: bool = False,
+    fail_fast: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Rebuild index files and consume queues from commit logs, on Spark.
 
