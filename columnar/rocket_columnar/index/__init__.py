@@ -3,17 +3,19 @@
 from rocket_columnar.index.bulk_build import IndexBuilder, build, plain
 from rocket_columnar.index.geometry import (
     GeometryGuess,
+    IndexHeader,
+    read_header,
     resolve,
-    resolve_by_records,
     resolve_each,
     resolve_some,
 )
-from rocket_columnar.index.index_file import EntryFields, IndexFile, IndexHeader, RejectedError, read_header
+from rocket_columnar.index.index_file import EntryFields, IndexFile, RejectedError
 from rocket_columnar.index.raw_index import (
     EntryWindows,
     IndexState,
     entry_position,
     hashes_at,
     read_headers,
+    resolve_by_records,
     slot_position,
 )

@@ -5,7 +5,6 @@ Keys go from UTF-8 to hashes without becoming Python strings.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,8 @@ from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, Geom
 
 from rocket_columnar.fast import hash_keys
 from rocket_columnar.formats import ENTRY_DTYPE, parse_long, to_i32
-from rocket_columnar.index.index_file import IndexHeader, RejectedError
+from rocket_columnar.index.geometry import HEADER, IndexHeader
+from rocket_columnar.index.index_file import RejectedError
 
 # A new index file: its slots are in memory until it is closed, its entries are written one after the other.
 #
@@ -27,7 +27,6 @@ from rocket_columnar.index.index_file import IndexHeader, RejectedError
 
 _RUN: Final = 1 << 16  # entries written at once: few enough to stay near, many enough for few calls
 _SLOTS: Final = 1 << 14  # slots of a range, which is not written if all are empty
-_HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
 _INT_MAX: Final = 0x7FFFFFFF
 
 
@@ -105,7 +104,7 @@ class NewIndex:
 
     def _write_header(self, header: IndexHeader) -> None:
         values = [getattr(header, field.name) for field in INDEX_HEADER.fields]
-        self._write(0, np.frombuffer(_HEADER.pack(*values), np.uint8))
+        self._write(0, np.frombuffer(HEADER.pack(*values), np.uint8))
 
     def _write(self, position: int, data: NDArray[np.uint32] | NDArray[np.uint8]) -> None:
         """Writes all of `data`."""

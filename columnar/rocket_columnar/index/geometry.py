@@ -6,35 +6,280 @@ entries to decide that way, all geometries of the size are searched, and the oth
 used too.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Final, Literal
+from __future__ import annotations
 
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 from rocket_spec.printable import counted
 
-from rocket_columnar.index.index_file import IndexHeader, read_header
-from rocket_columnar.index.raw_index import (
-    SAMPLE,
-    Agreement,
-    agreement,
-    count_of_size,
-    ends_agree,
-    geometries_of_size,
-    last_entry_guess,
-    search,
-    search_by_records,
-)
-from rocket_columnar.store import StoreFile
+from rocket_columnar.formats import ENTRY_DTYPE
+from rocket_columnar.store import Reader, StoreFile
+
+# The header of an index file as a value.
+
+
+HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexHeader:
+    """The six fields (IDX-HDR-1): times in ms since the epoch, offsets in bytes, `index_count` = entries + 1."""
+
+    begin_timestamp: int = 0
+    end_timestamp: int = 0
+    begin_phy_offset: int = 0
+    end_phy_offset: int = 0
+    hash_slot_count: int = 0
+    index_count: int = 1
+
+
+def read_header(reader: Reader) -> IndexHeader:
+    """The header as it is in the file; MalformedError if the file is shorter than 40 bytes."""
+    return IndexHeader(*HEADER.unpack(reader.read(0, HEADER.size).tobytes()))
+
+
+# Measures how well an index file's slots, chains and entries agree with a geometry.
+#
+# The file does not record its geometry, but every put ties three places together: the entry's key hash modulo
+# the number of slots names the slot, the slot leads to the newest entry of the chain, and each entry leads to
+# the one before it in the same slot (IDX-HASH-3, IDX-PUT-6, IDX-PUT-7). With another number of slots the
+# same bytes are other entries, and the ties break.
+
+
+SAMPLE: Final = 4096  # entries checked in one file
+_RUN: Final = 256  # of these, neighbours
+_WHOLE: Final = 1 << 20  # a region up to this many bytes is read at once
+_BESIDE: Final = 1 << 14  # up to this many bytes between two items are read rather than skipped
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Number of entries that were checked, of those in the chain of the slot that follows from their hash, and of these chains.
+
+    Such an entry's slot leads to an entry of the same slot at or after it, and its previous entry, if any, is of the same slot and before it.
+    """
+
+    checked: int
+    agreed: int
+    chains: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether more than half agreed: all do in a whole file, hardly any with another geometry."""
+        return self.agreed * 2 > self.checked
+
+    def __add__(self, other: Agreement) -> Agreement:
+        return Agreement(self.checked + other.checked, self.agreed + other.agreed, self.chains + other.chains)
+
+
+def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Each of some numbers >= 0 once, in order; the first call of NumPy's own `unique` imports masked arrays, for 8 ms."""
+    ordered = np.sort(numbers, axis=None)
+    return ordered[np.diff(ordered, prepend=-1) > 0]
+
+
+def _gather(
+    reader: Reader, base: int, numbers: NDArray[np.int64], count: int, dtype: np.dtype[Any]
+) -> NDArray[Any]:
+    """Items `numbers` (each 0 <= n < `count`) of the array of `dtype` at byte `base`."""
+    if count * dtype.itemsize <= _WHOLE:
+        return reader.read(base, count * dtype.itemsize).view(dtype)[numbers]
+    if not numbers.size:
+        return np.empty(0, dtype)
+    unique = _distinct(numbers)
+    items = np.empty(unique.size, dtype)
+    # Neighbours are read together: one read for each run without a larger gap.
+    starts = np.flatnonzero(np.diff(unique, prepend=np.int64(-_WHOLE)) > _BESIDE // dtype.itemsize)
+    for begin, end in zip(starts, [*starts[1:], unique.size], strict=True):
+        first, last = int(unique[begin]), int(unique[end - 1])
+        read = reader.read(base + first * dtype.itemsize, (last - first + 1) * dtype.itemsize).view(dtype)
+        items[begin:end] = read[unique[begin:end] - first]
+    return items[np.searchsorted(unique, numbers)]
+
+
+def _sample(last: int, limit: int) -> NDArray[np.int64]:
+    """Numbers out of 1 .. `last`: all, or runs spread evenly, the first and the last among them."""
+    if last <= limit:
+        return np.arange(1, last + 1, dtype=np.int64)
+    runs = max(limit // _RUN, 1)
+    width = min(_RUN, limit)
+    starts = np.linspace(1, last - width + 1, runs).astype(np.int64)
+    return _distinct(starts[:, None] + np.arange(width))
+
+
+def agreement(
+    reader: Reader, header: IndexHeader, geometry: Geometry, *, sample: int = SAMPLE, at_end: bool = False
+) -> Agreement:
+    """Compares up to `sample` entries of one file with their slots and chains, in bounded memory.
+
+    With `at_end` they are the last entries of the file instead of evenly spread ones.
+    """
+    slots, capacity = geometry
+    last = min(header.index_count, capacity) - 1
+    if last < 1:
+        return Agreement(0, 0, 0)
+    numbers = np.arange(max(1, last - sample + 1), last + 1) if at_end else _sample(last, sample)
+    entries = _gather(reader, geometry.entries_offset, numbers, capacity, ENTRY_DTYPE)
+    hashes = entries["key_hash"].astype(np.int64)
+    previous = entries["prev_entry"].astype(np.int64)
+    slot = hashes % slots
+    newest = _gather(reader, INDEX_HEADER.size, slot, slots, np.dtype(">i4")).astype(np.int64)
+    # While a broker appends, a slot may lead beyond the index count that was read before it.
+    good = (hashes >= 0) & (newest >= numbers) & (newest < capacity) & (previous >= 0) & (previous <= numbers)
+    good &= entries["time_diff"] >= 0
+    for other in (newest, previous):
+        inside = good & (other > 0)
+        heads = _gather(reader, geometry.entries_offset, other[inside], capacity, ENTRY_DTYPE)["key_hash"]
+        good[inside] &= (heads >= 0) & (heads.astype(np.int64) % slots == slot[inside])
+    # Of two neighbours in one slot, with nothing skipped between them, the later must lead to the earlier.
+    run = np.cumsum(np.diff(numbers, prepend=numbers[0]) != 1)
+    order = np.lexsort((numbers, slot, run))
+    earlier, later = order[:-1], order[1:]
+    linked = (slot[earlier] == slot[later]) & (run[earlier] == run[later])
+    good[later[linked]] &= previous[later[linked]] == numbers[earlier[linked]]
+    return Agreement(int(numbers.size), int(good.sum()), int(_distinct(slot[good]).size))
+
+
+def ends_agree(reader: Reader, header: IndexHeader, geometry: Geometry) -> int:
+    """The number of entries among 1 and indexCount - 1 that have the physical offset of the header: 0 to 2."""
+    last = header.index_count - 1
+    if not 1 <= last < geometry.index_num:
+        return 0
+    entries = _gather(reader, geometry.entries_offset, np.array([1, last]), geometry.index_num, ENTRY_DTYPE)
+    return int(np.sum(entries["phy_offset"] == (header.begin_phy_offset, header.end_phy_offset)))
+
+
+# Every geometry that one index file's content allows, out of all that its size allows.
+#
+# With D = (size - 40) / 4 words after the header, S + 5 N = D: one number N of entries fixes the number S of
+# slots. Entries are counted from the end of the file, where their positions do not depend on N: entry k of a
+# file of N entries begins 20 (N - k) bytes before the end. Slots are counted from byte 40. So one slot that is
+# in use, number s with value v, asks each N one question: is the key hash of the cell N - v before the end,
+# modulo D - 5 N, equal to s? NumPy asks a quarter of a million N at a time; holes of sparse files are not read.
+
+
+_CELLS: Final = 1 << 18
+_KEEP: Final = 1000  # survivors kept of one search
+
+
+def count_of_size(size: int, least_entries: int = 1) -> int:
+    """Number of geometries with at least `least_entries` entries that make a file of `size` bytes."""
+    words, rest = divmod(size - INDEX_HEADER.size, INDEX_SLOT.size)
+    return 0 if rest else max(0, (words - 1) // 5 - least_entries + 1)
+
+
+def geometries_of_size(size: int, least_entries: int = 1) -> Iterator[Geometry]:
+    """The geometries with at least `least_entries` entries that make a file of `size` bytes, by N."""
+    words = (size - INDEX_HEADER.size) // INDEX_SLOT.size
+    for number in range(least_entries, least_entries + count_of_size(size, least_entries)):
+        yield Geometry(words - 5 * number, number)
+
+
+def last_entry_guess(reader: Reader, header: IndexHeader) -> Geometry | None:
+    """The geometry that puts entry indexCount - 1 into the last cell of the file that is not zero."""
+    if header.index_count < 2:
+        return None
+    last = reader.last_nonzero(INDEX_HEADER.size, reader.size)
+    if last is None:
+        return None
+    cell = (reader.size - 1 - last) // INDEX_ENTRY.size + 1
+    number = cell + header.index_count - 1
+    slots = (reader.size - INDEX_HEADER.size) // INDEX_SLOT.size - 5 * number
+    return Geometry(slots, number) if slots >= 1 else None
+
+
+def _used_slots(reader: Reader, header: IndexHeader, greatest: int) -> Iterator[tuple[int, int]]:
+    """The first words after the header that could be slots in use: (number, value), values to `greatest`."""
+    limit = reader.size - INDEX_ENTRY.size * (header.index_count - 1)
+    step = _CELLS * INDEX_SLOT.size
+    for first, end in reader.extents(INDEX_HEADER.size):
+        # Extents begin at file-system blocks; words begin at multiples of 4, as the header's 40 bytes do.
+        for low in range(first - first % 4, min(end, limit), step):
+            high = min(low + step, end, limit)
+            words = reader.read(low, (high - low) // 4 * 4).view(">i4")
+            for index in np.flatnonzero((words > 0) & (words <= greatest)):
+                yield (low - INDEX_HEADER.size) // 4 + int(index), int(words[index])
+
+
+def _questions(reader: Reader, header: IndexHeader, greatest: int) -> list[tuple[int, int]]:
+    """One slot in use, or two if the first is slot 0, which is a weak question: every hash modulo 1 is 0."""
+    used = _used_slots(reader, header, greatest)
+    first = next(used, None)
+    if first is None:
+        return []
+    second = next(used, None) if first[0] == 0 else None
+    return [first] if second is None else [second, first]
+
+
+def _ask(reader: Reader, slot: int, value: int, least: int, most: int) -> Iterator[int]:
+    """The numbers N in [`least`, `most`] for which entry `value` belongs into slot `slot`."""
+    size, width = reader.size, INDEX_ENTRY.size
+    words = (size - INDEX_HEADER.size) // INDEX_SLOT.size
+    begin, end = size - width * (most - value), size - width * (least - value) + width
+    for first, limit in reader.extents(begin):
+        low = max(begin, first - (first - begin) % width)
+        high = min(end, limit + (begin - limit) % width)
+        for start in range(low, high, _CELLS * width):
+            cells = reader.read(start, min(_CELLS * width, high - start)).view(ENTRY_DTYPE)
+            numbers = (size - start) // width - np.arange(cells.size, dtype=np.int64) + value
+            hashes = cells["key_hash"].astype(np.int64)
+            good = (hashes >= 0) & (hashes % (words - 5 * numbers) == slot)
+            good &= (cells["time_diff"] >= 0) & (cells["prev_entry"] >= 0) & (cells["prev_entry"] <= value)
+            # An entry of zeros alone is one that was never written.
+            good &= (hashes != 0) | (cells["phy_offset"] != 0)
+            yield from (int(number) for number in numbers[good])
+        if limit >= end:
+            return
+
+
+def search(reader: Reader, header: IndexHeader) -> list[Geometry]:
+    """The geometries under which most of the file's entries agree with their slots and chains, by N.
+
+    At most a thousand are returned; more are useless. Slots that lead beyond the index count are asked
+    only if the others give no answer: a header can be late.
+    """
+    if header.index_count < 2:
+        return []
+    room = (reader.size - INDEX_HEADER.size - INDEX_SLOT.size) // INDEX_ENTRY.size
+    return _answers(reader, header, header.index_count - 1) or _answers(reader, header, room - 1)
+
+
+def _answers(reader: Reader, header: IndexHeader, greatest: int) -> list[Geometry]:
+    words = (reader.size - INDEX_HEADER.size) // INDEX_SLOT.size
+    most = (words - 1) // 5
+    least = header.index_count
+    found: list[Geometry] = []
+    # Geometries that have the first slot asked about are asked about it; the rest, with fewer slots, about slot 0.
+    for slot, value in _questions(reader, header, greatest):
+        top = min(most, (words - slot - 1) // 5)
+        for number in _ask(reader, slot, value, max(least, value + 1), top):
+            geometry = Geometry(words - 5 * number, number)
+            if agreement(reader, header, geometry, sample=16, at_end=True).holds and (
+                agreement(reader, header, geometry).holds
+            ):
+                found.append(geometry)
+                if len(found) >= _KEEP:
+                    break
+        least = max(least, top + 1)
+    return sorted(found, key=lambda geometry: geometry.index_num)
+
+
+# The geometry of files, and its certainty.
+
 
 _SETTLED: Final = 64  # this many entries that agree leave no room for another geometry
 _WITNESSES: Final = 16  # files of one size that are asked
 _CHECKED: Final = 512  # entries of each that a given geometry is compared with; an inferred one needs more
 _SHOWN: Final = 8  # candidates named in a message
-_BY_RECORDS: Final = 8  # files whose entries are compared with the log
 _NOTHING: Final = Agreement(0, 0, 0)
 _MOST: Final = (1 << 31) - 1  # bytes of a mapped file
 
@@ -62,7 +307,7 @@ class GeometryGuess:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class SeenIndex:
     """One index file: its size in bytes and its header."""
 
     file: StoreFile
@@ -70,7 +315,7 @@ class _Seen:
     header: IndexHeader
 
 
-def _look(file: StoreFile) -> _Seen:
+def _look(file: StoreFile) -> SeenIndex:
     """Size and header; MalformedError if no geometry fits the file."""
     with file.open() as reader:
         for wrong, expected, clause in (
@@ -91,10 +336,11 @@ def _look(file: StoreFile) -> _Seen:
                 expected=f"at most {room:,}, for which the file's {reader.size:,} bytes have room",
                 clause="IDX-HDR-5",
             )
-        return _Seen(file, reader.size, header)
+        return SeenIndex(file, reader.size, header)
 
 
-def _agreement(seen: Sequence[_Seen], geometry: Geometry, sample: int = SAMPLE) -> Agreement:
+def agreement_of_all(seen: Sequence[SeenIndex], geometry: Geometry, sample: int = SAMPLE) -> Agreement:
+    """The agreement of several files together."""
     total = _NOTHING
     for index in seen:
         with index.file.open() as reader:
@@ -102,14 +348,15 @@ def _agreement(seen: Sequence[_Seen], geometry: Geometry, sample: int = SAMPLE) 
     return total
 
 
-def _guess(
+def guessed(
     geometry: Geometry, found: Agreement, how: Literal["given", "inferred", "assumed"], candidates: int
 ) -> GeometryGuess:
+    """A guess whose reason are the entries that agree."""
     reason = f"{found.agreed:,} of {counted(found.checked, 'entry', 'entries')} agree, in {counted(found.chains, 'chain')}"
     return GeometryGuess(geometry, how, candidates, reason, found.checked, found.agreed, found.chains)
 
 
-def _first_guess(index: _Seen) -> tuple[Geometry, Agreement] | None:
+def _first_guess(index: SeenIndex) -> tuple[Geometry, Agreement] | None:
     """The default geometry or that of the last entry, if the file's chains agree with it."""
     with index.file.open() as reader:
         guesses = [DEFAULT_GEOMETRY] if index.size == DEFAULT_GEOMETRY.file_size else []
@@ -121,12 +368,12 @@ def _first_guess(index: _Seen) -> tuple[Geometry, Agreement] | None:
     return None
 
 
-def _ranked(witnesses: Sequence[_Seen], candidates: Sequence[Geometry]) -> list[Geometry]:
+def _ranked(witnesses: Sequence[SeenIndex], candidates: Sequence[Geometry]) -> list[Geometry]:
     """The candidates with which most entries, and then most of the headers' ends, agree."""
     best: list[Geometry] = []
     score = (0, 0)
     for geometry in candidates:
-        total = _agreement(witnesses, geometry)
+        total = agreement_of_all(witnesses, geometry)
         ends = 0
         for index in witnesses:
             with index.file.open() as reader:
@@ -138,7 +385,7 @@ def _ranked(witnesses: Sequence[_Seen], candidates: Sequence[Geometry]) -> list[
     return best
 
 
-def _infer(group: Sequence[_Seen]) -> GeometryGuess | None:
+def _infer(group: Sequence[SeenIndex]) -> GeometryGuess | None:
     """The geometry of files of one size by their content, or None if that is not conclusive."""
     filled = [index for index in group if index.header.index_count > 1]
     witnesses = sorted(filled, key=lambda index: -index.header.index_count)[:_WITNESSES]
@@ -146,7 +393,7 @@ def _infer(group: Sequence[_Seen]) -> GeometryGuess | None:
         first = _first_guess(index)
         if first is not None and first[1].agreed >= _SETTLED:
             others = [other for other in witnesses if other is not index]
-            return _guess(first[0], first[1] + _agreement(others, first[0]), "inferred", 1)
+            return guessed(first[0], first[1] + agreement_of_all(others, first[0]), "inferred", 1)
         with index.file.open() as reader:
             candidates = search(reader, index.header)
         if not candidates:
@@ -156,7 +403,7 @@ def _infer(group: Sequence[_Seen]) -> GeometryGuess | None:
             # Any other would leave entries beyond the index count, or count cells that are not written.
             best = [first[0]]
         if len(best) == 1:
-            return _guess(best[0], _agreement(witnesses, best[0]), "inferred", len(candidates))
+            return guessed(best[0], agreement_of_all(witnesses, best[0]), "inferred", len(candidates))
     return None
 
 
@@ -168,7 +415,7 @@ def _candidates(size: int, least: int) -> str:
     return f"{count:,} make {size:,} bytes: {shown}" + (" ..." if count > _SHOWN else "")
 
 
-def _without_given(group: Sequence[_Seen]) -> GeometryGuess:
+def _without_given(group: Sequence[SeenIndex]) -> GeometryGuess:
     """Inferred, assumed, or UsageError with the candidates."""
     guess = _infer(group)
     if guess is not None:
@@ -194,7 +441,7 @@ def _without_given(group: Sequence[_Seen]) -> GeometryGuess:
     )
 
 
-def _with_given(group: Sequence[_Seen], given: Geometry) -> GeometryGuess:
+def _with_given(group: Sequence[SeenIndex], given: Geometry) -> GeometryGuess:
     """`given`, or UsageError if size or content contradict it."""
     first = group[0]
     if given.hash_slot_num < 1 or given.index_num < 1:
@@ -205,7 +452,7 @@ def _with_given(group: Sequence[_Seen], given: Geometry) -> GeometryGuess:
             f"{given.hash_slot_num},{given.index_num} makes {given.file_size:,}"
         )
     witnesses = [index for index in group if index.header.index_count > 1][:_WITNESSES]
-    found = _agreement(witnesses, given, _CHECKED)
+    found = agreement_of_all(witnesses, given, _CHECKED)
     if found.checked and not found.holds:
         other = _infer(group)
         if other is not None and other.geometry != given:
@@ -214,14 +461,14 @@ def _with_given(group: Sequence[_Seen], given: Geometry) -> GeometryGuess:
                 f"{found.agreed:,} of {found.checked:,} entries are in their slot's chain; with "
                 f"{other.geometry.hash_slot_num},{other.geometry.index_num}, {other.agreed:,} do"
             )
-    return _guess(given, found, "given", 1)
+    return guessed(given, found, "given", 1)
 
 
-def _by_size(
+def by_size(
     files: Sequence[StoreFile], on_error: Callable[[StoreFile, FormatError | OSError], None] | None
-) -> dict[int, list[_Seen]]:
+) -> dict[int, list[SeenIndex]]:
     """The index files by their length in bytes."""
-    groups: dict[int, list[_Seen]] = {}
+    groups: dict[int, list[SeenIndex]] = {}
     for file in files:
         if file.kind != "index":
             continue
@@ -249,9 +496,9 @@ def resolve_each(
     Raises UsageError: `given` does not fit, or nothing is given and size and content leave it open.
     Raises MalformedError: no geometry fits a file, or its size and content do not fit that of its siblings.
     """
-    groups = _by_size(files, on_error)
+    groups = by_size(files, on_error)
     guesses: dict[int, GeometryGuess] = {}
-    failed: list[tuple[_Seen, UsageError]] = []
+    failed: list[tuple[SeenIndex, UsageError]] = []
     for size, group in groups.items():
         try:
             guesses[size] = _without_given(group) if given is None else _with_given(group, given)
@@ -293,23 +540,6 @@ def resolve(files: Sequence[StoreFile], given: Geometry | None = None) -> Geomet
                 expected=f"{first.geometry.hash_slot_num},{first.geometry.index_num}, as in {first_file.name}",
             )
     return first
-
-
-def resolve_by_records(files: Sequence[StoreFile], is_record: Callable[[int], bool]) -> GeometryGuess | None:
-    """The geometry of index files by the records that their entries point to; None if that is not conclusive.
-
-    It needs a log, and decides where no geometry agrees with slots and chains (`resolve`), or not with all of them.
-    """
-    groups = _by_size(files, lambda _file, _error: None)
-    group = max(groups.values(), key=len, default=[])
-    asked = [*group[: _BY_RECORDS // 2], *group[_BY_RECORDS // 2 :][-_BY_RECORDS // 2 :]]
-    with ExitStack() as opened:
-        readers = [opened.enter_context(index.file.open()) for index in asked]
-        found = search_by_records(readers, [index.header for index in asked], is_record)
-    if found is None:
-        return None
-    guess = _guess(found, _agreement(asked, found), "inferred", 1)
-    return replace(guess, reason=f"its entries are those of records of the log; {guess.reason}")
 
 
 def resolve_some(files: Sequence[StoreFile], given: Geometry | None = None) -> GeometryGuess:

@@ -12,7 +12,7 @@ import os
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -20,7 +20,8 @@ from rocket_spec.errors import InvalidError
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.formats import hash_key, parse_long, to_i32, to_i64
-from rocket_columnar.store import Reader, open_reader
+from rocket_columnar.index.geometry import IndexHeader
+from rocket_columnar.store import open_reader
 
 # Files in memory, at the size and under the names that 4.9.3's MappedFile asks for.
 
@@ -104,29 +105,6 @@ def _memory(size: int) -> mmap.mmap:
         return mmap.mmap(-1, size)
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
     return mmap.mmap(-1, size, flags=flags)
-
-
-# The header of an index file as a value.
-
-
-_STRUCT: Final = struct.Struct(INDEX_HEADER.struct_format)
-
-
-@dataclass(frozen=True, slots=True)
-class IndexHeader:
-    """The six fields (IDX-HDR-1): times in ms since the epoch, offsets in bytes, `index_count` = entries + 1."""
-
-    begin_timestamp: int = 0
-    end_timestamp: int = 0
-    begin_phy_offset: int = 0
-    end_phy_offset: int = 0
-    hash_slot_count: int = 0
-    index_count: int = 1
-
-
-def read_header(reader: Reader) -> IndexHeader:
-    """The header as it is in the file; MalformedError if the file is shorter than 40 bytes."""
-    return IndexHeader(*_STRUCT.unpack(reader.read(0, _STRUCT.size).tobytes()))
 
 
 # An index file in memory: opening, the header and its two places, single slots and entries.
