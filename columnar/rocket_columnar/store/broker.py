@@ -16,9 +16,8 @@ from rocket_spec.layout import DEFAULT_GEOMETRY, LONG_TOPIC_MAGIC, Geometry
 
 from rocket_columnar.formats import DELAYS, body_begin, parse_int
 from rocket_columnar.store.listing import find_files
-from rocket_columnar.store.places import is_store
 from rocket_columnar.store.reader import open_reader, raise_of_process, require_regular
-from rocket_columnar.store.store_file import StoreFile, read_at
+from rocket_columnar.store.store_file import StoreFile, is_store, read_at
 
 _LOG_FILE_SIZE: Final = 1 << 30
 _QUEUE_FILE_SIZE: Final = 6_000_000

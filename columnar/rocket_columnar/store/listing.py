@@ -10,25 +10,13 @@ import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
+from rocket_spec import layout
 from rocket_spec.errors import UsageError
-from rocket_spec.layout import ENTRY, RECORD_MAGICS
 from rocket_spec.printable import counted
 
 from rocket_columnar.formats import parse_int, parse_long
-from rocket_columnar.store.places import (
-    PathFacts,
-    detect,
-    entries_of,
-    entry_position,
-    is_store,
-    is_timer_wheel,
-    log_of_member,
-    member_logs,
-    place_of,
-    refuse_parent,
-)
 from rocket_columnar.store.reader import open_reader, raise_of_process, require_regular
 from rocket_columnar.store.store_file import (
     ALL_KINDS,
@@ -36,8 +24,16 @@ from rocket_columnar.store.store_file import (
     KINDS,
     LATER_KINDS,
     Kind,
+    PathFacts,
     StoreFile,
+    entries_of,
+    is_store,
+    is_timer_wheel,
+    log_of_member,
+    member_logs,
+    place_of,
     reason_left_out,
+    refuse_parent,
     shown_name,
 )
 
@@ -297,6 +293,104 @@ class _Finder:
                 yield _single(path, kind)
 
 
+# The kind of a file, inferred from its bytes alone.
+#
+# No file but the commit log has a magic, so the rest follow from what a reader could rely on in each: lengths
+# that add up, offsets that are in a range that exists, zeros where nothing was written.
+
+
+_SAMPLE: Final = 4000  # bytes checked: a multiple of a queue unit
+_OFFSET_LIMIT: Final = 1 << 56  # a store of 64 PiB; any text read as an offset is above
+_TIMES: Final = range(1_262_304_000_000, 4_102_444_800_000)  # 2010 to 2100, in ms
+_HEADER: Final = struct.Struct(layout.INDEX_HEADER.struct_format)
+_UNIT: Final = struct.Struct(layout.QUEUE_UNIT.struct_format)
+_EXT: Final = struct.Struct(layout.EXT_UNIT.struct_format)
+_ENTRY: Final = struct.Struct(layout.ENTRY.struct_format)
+
+
+def _is_log(head: bytes, size: int) -> bool:
+    if size < 8:
+        return False
+    length, magic = struct.unpack_from(">ii", head)
+    if magic in (*layout.RECORD_MAGICS, layout.BLANK_MAGIC):
+        return bool(8 <= length <= size)
+    return entry_position(head) is not None and bool(magic <= size)
+
+
+def entry_position(head: bytes) -> int | None:
+    """Position in the log of the DLedger entry at whose header some bytes begin (DLG-2), None without one."""
+    if len(head) < _ENTRY.size + 8:
+        return None
+    magic, length, _, _, position, _, _, _, body = _ENTRY.unpack_from(head)
+    total, record = struct.unpack_from(">ii", head, _ENTRY.size)
+    framed = magic == layout.ENTRY_MAGIC and length == _ENTRY.size + body and position >= 0
+    return position if framed and record in layout.RECORD_MAGICS and total == body else None
+
+
+def _is_checkpoint(head: bytes, size: int) -> bool:
+    # Later versions keep three more longs, at 24, 32 and 40.
+    if size < layout.CHECKPOINT_SIZE or any(head[48 : layout.CHECKPOINT_SIZE]):
+        return False
+    times = struct.unpack_from(">qqq", head)
+    return any(times) and all(time == 0 or time in _TIMES for time in times)
+
+
+def _is_ext(head: bytes, size: int) -> bool:
+    position = 0
+    while position + _EXT.size <= min(len(head), size):
+        length, _, _, bit_map = _EXT.unpack_from(head, position)
+        if length < 1:
+            return position > 0 and length in (0, -1)
+        if length != _EXT.size + bit_map or position + length > size:
+            return False
+        position += length
+    return position > 0
+
+
+def _is_queue(head: bytes, size: int) -> bool:
+    if size < _UNIT.size or size % _UNIT.size:
+        return False
+    ended = False
+    for index, (offset, length, tags_code) in enumerate(
+        _UNIT.iter_unpack(head[: len(head) // _UNIT.size * _UNIT.size])
+    ):
+        written = 0 <= offset < _OFFSET_LIMIT and length > 0
+        if not written and (index == 0 or (offset, length, tags_code) != (0, 0, 0)):
+            return False
+        if written and ended:
+            return False
+        ended = not written
+    return True
+
+
+def _is_index(head: bytes, size: int) -> bool:
+    room = size - layout.INDEX_HEADER.size - layout.INDEX_SLOT.size
+    if room < layout.INDEX_ENTRY.size or size % layout.INDEX_SLOT.size:
+        return False
+    begin, end, begin_offset, end_offset, used_slots, count = _HEADER.unpack_from(head)
+    if count < 2:
+        return False
+    times = all(time == 0 or time in _TIMES for time in (begin, end))
+    offsets = 0 <= begin_offset < _OFFSET_LIMIT and 0 <= end_offset < _OFFSET_LIMIT
+    return times and offsets and 1 <= used_slots < count <= room // layout.INDEX_ENTRY.size
+
+
+def _detect(path: Path) -> Kind | None:
+    """The kind of a file by its bytes, or None if it is unclear, or the file no longer exists."""
+    try:
+        with open_reader(path) as reader:
+            size, head = reader.size, reader.read(0, min(reader.size, layout.CHECKPOINT_SIZE)).tobytes()
+    except FileNotFoundError:
+        return None
+    if _is_log(head, size):
+        return "log"
+    if _is_checkpoint(head, size):
+        return "checkpoint"
+    tests: dict[Kind, Callable[[bytes, int], bool]] = {"index": _is_index, "ext": _is_ext, "queue": _is_queue}
+    kinds = [kind for kind, test in tests.items() if test(head[:_SAMPLE], size)]
+    return kinds[0] if len(kinds) == 1 else None
+
+
 def _held(file: StoreFile) -> int:
     """Byte of a file after which only zeros follow, -1 if it holds nothing else."""
     with file.open() as reader:
@@ -308,18 +402,10 @@ def _has_entry(path: Path) -> bool:
     """Whether a file begins with an entry of DLedger."""
     try:
         with open_reader(path) as reader:
-            return entry_position(reader.read(0, min(reader.size, ENTRY.size + 8)).tobytes()) is not None
+            return entry_position(reader.read(0, min(reader.size, _ENTRY.size + 8)).tobytes()) is not None
     except OSError as error:
         raise_of_process(error)
         return True  # it is in use as far as anyone knows
-
-
-def _detect(path: Path) -> Kind | None:
-    try:
-        with open_reader(path) as reader:
-            return cast("Kind | None", detect(reader))
-    except FileNotFoundError:
-        return None
 
 
 def _first_offset(path: Path) -> int:
@@ -327,13 +413,13 @@ def _first_offset(path: Path) -> int:
     with open_reader(path) as reader:
         if reader.size < 36:
             return 0
-        head = reader.read(0, min(reader.size, ENTRY.size + 8)).tobytes()
+        head = reader.read(0, min(reader.size, _ENTRY.size + 8)).tobytes()
     position = entry_position(head)
     if position is not None:
         return position
     (magic,) = struct.unpack_from(">i", head, 4)
     (offset,) = struct.unpack_from(">q", head, 28)
-    return int(offset) if magic in RECORD_MAGICS else 0
+    return int(offset) if magic in layout.RECORD_MAGICS else 0
 
 
 def _single(path: Path, kind: Kind) -> StoreFile:
@@ -412,8 +498,9 @@ def find_files(
         place = place_of(path, is_file=False)
         if place is None:
             refuse_parent(path)
+        sought = kind or (None if place is None else place.kind)
         none = "file of a store" if is_store(path) else "store"
-        what = none if kind is None and place is None else _NAMES[kind or cast("PathFacts", place).kind]
+        what = none if sought is None else _NAMES[sought]
         others = f" among {counted(len(skipped), 'file')}" if skipped else ""
         hint = "" if kind or place or is_store(path) else f"or use {_CHOICES}"
         raise UsageError(f"{path}: contains no {what}{others}", hint=hint)
