@@ -1,4 +1,4 @@
-"""What compiled loops need before Numba is loaded: the folder of their code, no settings in the way, and lines for the user."""
+"""The conditions for compiled loops: the folder of their code, settings for which Numba is not loaded, and lines for the user."""
 
 import hashlib
 import os
