@@ -15,6 +15,7 @@ import struct
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import fields
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -29,7 +30,7 @@ from rocket_columnar.findings import Finding
 from rocket_columnar.formats import hash_key
 from rocket_columnar.index import IndexFile
 from rocket_columnar.log import Gap
-from rocket_columnar.query import OpenStore, explain
+from rocket_columnar.query import OpenStore, explain, find_all, scan
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.restart import restart
 from rocket_columnar.store import find_files
@@ -50,6 +51,16 @@ _FIELDS: Final = {
 _TEXTS: Final = {"topic", "body", "properties", "born", "store"}
 _LEVELS: Final = ("quick", "default", "deep", "exact")
 _FOREVER: Final = (1 << 63) - 1
+_STEP: Final = (
+    "entry",
+    "key_hash",
+    "phy_offset",
+    "time_diff",
+    "store_timestamp",
+    "prev_entry",
+    "verdict",
+    "read",
+)
 _QUERIED: Final = Geometry(16, 200)
 """Of the index files that are queried."""
 
@@ -413,17 +424,34 @@ def _query(case: Case, topic: str, key: str, *exact: str, **options: str) -> Ite
     yield Row(_facts(offsets=offsets, messages=messages, truncated=answer.truncated))
 
 
+def _every(case: Case, topic: str, key: str, *, name: str, **options: str) -> Iterator[Row]:
+    """All messages of a key, by the index (`all`) or by the log alone (`scan`; the topic `*` is any)."""
+    find = {"all": find_all, "scan": scan}[name]
+    window = {"window": tuple(map(case.number, options["window"].split(",")))} if options else {}
+    with OpenStore(case.root, _QUERIED) as store:
+        rows = find(store, None if topic == "*" else topic, key, **window)  # type: ignore[arg-type]
+    yield Row(_facts(messages=",".join(str(row["phy_offset"]) for row in rows)))
+
+
 def _explain(case: Case, topic: str, key: str, *exact: str, **options: str) -> Iterator[Row]:
     """What was found, and why not more; then each file that was looked at, and each entry of its chain."""
     with OpenStore(case.root, _QUERIED) as store:
         found = explain(store, topic, key, exact=bool(exact), **_window(case, options))
-    yield Row(_facts(found=found.found, hash=found.key_hash), "\n".join(found.reasons))
+    yield Row(_facts(found=found.found, limit=found.limit, hash=found.key_hash, reasons=len(found.reasons)))
+    for reason in found.reasons:
+        yield Row(("because",), reason)
     for walked in found.files:
-        words = (walked.verdict, Path(walked.file).name, f"slot={walked.slot_value}")
-        yield Row(words, f"{walked.chain}; {walked.why}")
+        known = {
+            "verdict": walked.verdict,
+            "matched": walked.time_matched,
+            "slot": walked.slot,
+            "holds": walked.slot_value,
+        }
+        yield Row((*_facts(**known), f"@{walked.slot_offset}"), f"{walked.chain}; {walked.why}")
         for step in walked.steps:
-            known = _facts(entry=step.entry, read=step.read, placed=step.store_timestamp)
-            yield Row(known, f"{step.verdict}; {step.stop}")
+            check = walked.checks.get(step.entry)
+            known = {name: getattr(step, name) for name in _STEP} | {"record": check and check.verdict}
+            yield Row((*_facts(**known), f"@{step.offset}"), str(step.stop))
 
 
 def _byte(case: Case, path: str, at: str, **options: str) -> Iterator[Row]:
@@ -475,6 +503,8 @@ COMMANDS: Final[dict[str, Callable[..., Iterator[Row]]]] = {
     "restart": _restart,
     "decode": _decode,
     "query": _query,
+    "all": partial(_every, name="all"),
+    "scan": partial(_every, name="scan"),
     "explain": _explain,
     "byte": _byte,
     "diff": _diff,
