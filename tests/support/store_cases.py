@@ -8,6 +8,7 @@ a case of each of its rows: `<column>` is its cell, in which `;` separates lines
 Numbers: `#2` is the physical offset of the third record, `T` the time of records that have none of their own (`store_bytes.BEGIN`).
 """
 
+import json
 import re
 import shlex
 import shutil
@@ -26,13 +27,14 @@ from one_at_a_time import broker_lock
 from rocket_columnar.audit import audit
 from rocket_columnar.decode import decode
 from rocket_columnar.describe import byte_at, diff, summarise
+from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.formats import hash_key
 from rocket_columnar.index import IndexFile
 from rocket_columnar.log import Gap
 from rocket_columnar.query import OpenStore, explain, find_all, scan
 from rocket_columnar.rebuild import rebuild
-from rocket_columnar.restart import restart
+from rocket_columnar.restart import restarts, rows_of
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
 from rocket_spec.errors import FormatError, UsageError
@@ -41,7 +43,7 @@ from store_bytes import BEGIN, Entry, put
 
 _BLOCK: Final = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _WORD: Final = re.compile(r'([\w.]+=|!)?"([^"]*)"|(\S+)')
-_EXPRESSION: Final = re.compile(r"(?<=[=@])(?:#|T\b|\d+[+*])[\w#*+-]*$")
+_EXPRESSION: Final = re.compile(r"(?<=[=@])(?:#|T\b|0x|-?\d+[+*^-])[\w#*+^-]*$")
 _FIELDS: Final = {
     "queue": "queue_id",
     "offset": "queue_offset",
@@ -198,6 +200,21 @@ class Case:
                 return False
         return True
 
+    def scratch(self) -> Path:
+        """A directory beside the store, not made yet."""
+        return self.folder / f"scratch-{len(list(self.folder.iterdir()))}"
+
+    def unit_names(self, data: bytes) -> list[str]:
+        """The units of a queue file as in the step `queue`, without zeros at the end."""
+        known = {pointer: str(number) for number, pointer in enumerate(self.records)}
+        found = []
+        written = -(-len(data.rstrip(b"\0")) // 20) * 20
+        for at, size, tags in struct.iter_unpack(">qiq", data[:written]):
+            filler = {(0, 0): "-", (0, 0x7FFFFFFF): "B"}
+            name = filler.get((at, size)) or known.get((at, size)) or f"{at}/{size}"
+            found.append(f"{name}:{tags}" if tags else name)
+        return found
+
     # Steps
 
     def golden(self, name: str) -> None:
@@ -316,6 +333,11 @@ class Case:
         for file in paths(self.root, path):
             store_bytes.overwrite(file, self.number(at), data)
 
+    def topics(self, *names: str) -> None:
+        """The list of topics."""
+        listed = {name: {"topicName": name} for name in names}
+        put(self.root, "config/topics.json", json.dumps({"topicConfigTable": listed}).encode())
+
     def running(self) -> None:
         """A broker works on the store: it holds the lock, and there is an abort file."""
         put(self.root, "abort", b"")
@@ -323,7 +345,7 @@ class Case:
 
     def rebuilt(self, *parts: str, **options: str) -> None:
         """Puts parts of a rebuild in the place of those of the store."""
-        target = self.folder / f"rebuilt-{len(list(self.folder.iterdir()))}"
+        target = self.scratch()
         rebuild(self.root, target, **_options(options))
         for part in parts:
             shutil.rmtree(self.root / part, ignore_errors=True)
@@ -346,10 +368,9 @@ def _options(options: dict[str, str]) -> dict[str, Any]:
 def _seen(value: Any) -> str:
     """A value as a word; bytes by their text."""
     if isinstance(value, bytes):
-        return value.decode("latin-1")
-    if isinstance(value, float):
-        return f"{value:g}"
-    return str(value)
+        value = value.decode("latin-1")
+    text = str(value)
+    return text if text.isprintable() else repr(text)[1:-1]
 
 
 def _facts(**known: Any) -> tuple[str, ...]:
@@ -382,17 +403,52 @@ def _audit(case: Case, *words: str, **options: str) -> Iterator[Row]:
 
 
 def _restart(case: Case, **options: str) -> Iterator[Row]:
-    """What a start would do, then what it deletes and what is lost."""
-    found = restart(case.root, **_options(options))
+    """What a start would do, then what it deletes, and the units and keys that are lost."""
+    known = _options(options)
+    index_safe = known.pop("index_safe", False)
+    usual, safe = restarts(case.root, **known)
+    found = safe if index_safe else usual
+    *_, summary = rows_of(usual, safe)
     known = {field.name: getattr(found, field.name) for field in fields(found)}
-    yield Row((*_facts(**known), f"safe={found.safe}"), found.refused or "")
+    units = sum(one.count for one in found.lost_units)
+    known |= {
+        "index_safe": summary["index_safe"],
+        "safe": found.safe,
+        "units": units,
+        "keys": len(found.lost),
+    }
+    yield Row(_facts(**known), found.refused or "")
     for gone in found.deletions:
         yield Row((gone.action, gone.file, f"@{'-' if gone.offset is None else gone.offset}"), gone.reason)
-    for units in found.lost_units:
-        known = {field.name: getattr(units, field.name) for field in fields(units)}
-        yield Row(("units", *_facts(**known)), units.reason)
+    for lost in found.lost_units:
+        queue = f"{lost.topic}/{lost.queue_id}"
+        yield Row(
+            ("units", queue, *_facts(first=lost.first, count=lost.count), f"@{lost.phy_offset}"), lost.reason
+        )
     for key in found.lost:
         yield Row(("key", f"{key.topic}#{key.key}", f"@{key.phy_offset}"))
+
+
+def _rebuild(case: Case, **options: str) -> Iterator[Row]:
+    """The queue files, as in the step `queue`, whether each is the `same` as the store's; the entries of each index file; findings."""
+    target = case.scratch()
+    done = rebuild(case.root, target, **_options(options))
+    for name in done.files:
+        data = (target / name).read_bytes()
+        if name.startswith("index/"):
+            yield Row(("index", f"entries={max(int.from_bytes(data[36:40]) - 1, 0)}"))
+            continue
+        own = case.root / name
+        alike = "new" if not own.exists() else "same" if own.read_bytes() == data else "other"
+        units = " ".join(case.unit_names(data)) if name.startswith("consumequeue/") else None
+        yield Row((name, alike, f"units={units}", f"length={len(data)}"))
+    yield from map(_finding, done.findings)
+
+
+def _store(case: Case, *names: str, **options: str) -> Iterator[Row]:
+    """Facts of a store, in one row."""
+    store = Store(case.root, **_options(options))
+    yield Row(_facts(**{name: getattr(store, name) for name in names}))
 
 
 def _decode(case: Case, path: str, **options: str) -> Iterator[Row]:
@@ -501,6 +557,8 @@ def _summary(case: Case, path: str) -> Iterator[Row]:
 COMMANDS: Final[dict[str, Callable[..., Iterator[Row]]]] = {
     "audit": _audit,
     "restart": _restart,
+    "rebuild": _rebuild,
+    "store": _store,
     "decode": _decode,
     "query": _query,
     "all": partial(_every, name="all"),

@@ -1,7 +1,6 @@
 """The one object that stands for a store, and what an audit, a rebuild and a prediction make of its facts."""
 
 import shutil
-import struct
 import sys
 from collections import Counter
 from pathlib import Path
@@ -11,34 +10,12 @@ import pytest
 import rocket_golden
 from one_at_a_time import broker_lock
 from rocket_columnar.facts import Store
-from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import audit
 from rocket_columnar.restart import restart
 from rocket_columnar.store import read_broker_conf
-from store_bytes import BEGIN, Entry, blank, checkpoint, contents, index_file, overwrite, put, record, unit
+from store_bytes import put, record
 
 ON = "enableDLegerCommitLog=true\n"
-TOPICS = b'{"dataVersion":{"counter":1,"timestamp":1},"topicConfigTable":{"Kept":{"topicName":"Kept"}}}'
-
-
-def store_of(
-    root: Path, messages: list[tuple[bytes, int, bytes, int]], size: int = 4096
-) -> list[tuple[int, int]]:
-    """A log of messages, each with its topic, logical offset, properties and queue; where each is, and its length."""
-    data, places = b"", []
-    for number, (topic, logical, properties, queue_id) in enumerate(messages):
-        one = record(
-            len(data),
-            topic=topic,
-            queue_offset=logical,
-            properties=properties,
-            queue_id=queue_id,
-            store_timestamp=BEGIN + 1000 * number,
-        )
-        places.append((len(data), len(one)))
-        data += one
-    put(root, f"commitlog/{0:020}", data.ljust(size, b"\0"))
-    return places
 
 
 @pytest.fixture
@@ -65,7 +42,7 @@ def test_an_audit_opens_each_file_at_most_twice(tmp_path: Path, opened: Counter[
 
 
 def test_only_a_process_that_holds_the_lock_makes_a_store_live(tmp_path: Path) -> None:
-    store_of(tmp_path, [(b"T", 0, b"", 0)])
+    put(tmp_path, f"commitlog/{0:020}", record(0))
     assert Store(tmp_path).state == "stopped"
     (tmp_path / "abort").touch()
     (tmp_path / "lock").touch()
@@ -88,70 +65,8 @@ def test_a_killed_store_without_its_index_lost_what_no_start_dispatches_again(tm
     assert {key.phy_offset < logs[-1] for key in predicted.lost} == {True}
 
 
-def test_a_topic_that_was_deleted_and_made_again_keeps_its_live_messages(tmp_path: Path) -> None:
-    """Four messages, then two of the second life, whose units alone are in the queue; as `mqadmin deleteTopic` leaves it."""
-    root = tmp_path / "store"
-    places = store_of(root, [(b"Kept", logical, b"", 0) for logical in (0, 1, 2, 3, 0, 1)])
-    put(root, f"consumequeue/Kept/0/{0:020}", (unit(*places[4]) + unit(*places[5])).ljust(200, b"\0"))
-    put(root, "config/topics.json", TOPICS)
-    found = [finding for finding in audit(root) if finding.file.startswith("consumequeue")]
-    assert [(finding.code, finding.severity) for finding in found] == [("queue.missing_unit", "note")]
-    rebuild(root, tmp_path / "new")
-    assert contents(tmp_path / "new/consumequeue") == contents(root / "consumequeue")
-
-
-def test_the_lives_of_a_queue_are_told_apart_in_other_files_too(tmp_path: Path) -> None:
-    """The second life begins in the second file of the log, whose first file has a queue that is gone."""
-    root = tmp_path / "store"
-    size = 1024
-    first = [(b"Kept", 0, b"", 0), (b"Kept", 1, b"", 0), (b"Kept", 0, b"", 1)]
-    store_of(root, first, size)
-    whole = sum(len(record(0, topic=topic)) for topic, *_ in first)
-    path = root / f"commitlog/{0:020}"
-    path.write_bytes(
-        path.read_bytes()[:whole] + struct.pack(">ii", size - whole, -0x344BCE6C) + bytes(size - whole - 8)
-    )
-    again = record(size, topic=b"Kept", queue_offset=0, store_timestamp=BEGIN + 9000)
-    put(root, f"commitlog/{size:020}", again.ljust(size, b"\0"))
-    put(root, f"consumequeue/Kept/0/{0:020}", unit(size, len(again)).ljust(200, b"\0"))
-    put(root, "config/topics.json", TOPICS)
-    found = [finding for finding in audit(root) if finding.code.startswith("queue.")]
-    assert [(finding.severity, finding.file) for finding in found] == [("note", "consumequeue/Kept")]
-    rebuild(root, tmp_path / "new")
-    assert contents(tmp_path / "new/consumequeue/Kept/0") == contents(root / "consumequeue/Kept/0")
-
-
-def test_a_topic_in_neither_the_list_nor_the_queues_was_deleted(tmp_path: Path) -> None:
-    root = tmp_path / "store"
-    places = store_of(root, [(b"Gone", 0, b"", 0), (b"Kept", 0, b"", 0)])
-    put(root, f"consumequeue/Kept/0/{0:020}", unit(*places[1]).ljust(200, b"\0"))
-    put(root, "config/topics.json", TOPICS)
-    found = [finding for finding in audit(root) if finding.code == "queue.missing_unit"]
-    assert [(finding.severity, finding.file) for finding in found] == [("note", "consumequeue/Gone")]
-    rebuild(root, tmp_path / "new")
-    assert [path.name for path in (tmp_path / "new/consumequeue").iterdir()] == ["Kept"]
-    (root / "config/topics.json").unlink()  # nothing shows that it was deleted
-    found = [finding for finding in audit(root) if finding.code == "queue.missing_unit"]
-    assert [finding.severity for finding in found] == ["warning"]
-
-
-@pytest.mark.parametrize("delay", [3_600_000 * 3, 5000])
-def test_delays_of_a_level_are_those_that_its_units_wait(tmp_path: Path, delay: int) -> None:
-    """Level 1 waits 1 s by default; a broker with its own messageDelayLevel writes other times."""
-    root, topic = tmp_path / "store", "SCHEDULE_TOPIC_XXXX"
-    places = store_of(root, [(topic.encode(), logical, b"DELAY\x011\x02", 0) for logical in range(3)])
-    units = [unit(*place, BEGIN + 1000 * number + delay) for number, place in enumerate(places)]
-    put(root, f"consumequeue/{topic}/0/{0:020}", b"".join(units).ljust(200, b"\0"))
-    assert [finding.code for finding in audit(root) if finding.code == "queue.tags_code"] == []
-    rebuild(root, tmp_path / "new")
-    assert contents(tmp_path / "new/consumequeue") == contents(root / "consumequeue")
-    units[1] = unit(*places[1], BEGIN + 1000 + delay + 1)
-    put(root, f"consumequeue/{topic}/0/{0:020}", b"".join(units).ljust(200, b"\0"))
-    assert [finding.offset for finding in audit(root) if finding.code == "queue.tags_code"] == [20 + 12]
-
-
 def test_delays_of_a_store_without_delayed_messages_are_those_of_its_broker(tmp_path: Path) -> None:
-    store_of(tmp_path / "store", [(b"T", 0, b"", 0)])
+    put(tmp_path / "store", f"commitlog/{0:020}", record(0))
     conf = put(tmp_path, "broker.conf", b"messageDelayLevel=5s 20s 1m 3h\n")
     assert Store(tmp_path / "store", conf=read_broker_conf(conf)).delays == (5000, 20_000, 60_000, 10_800_000)
     assert Store(tmp_path / "store").delays[:3] == (1000, 5000, 10_000)
@@ -258,27 +173,6 @@ def test_names_of_sound_index_files_are_found_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("times", "physic", "walk_from"),
-    [
-        ((0, 1000, 2000), 5000, 2048),
-        ((0, 1000, 2000), 4999, 1024),
-        ((0, 1000, None), 5000, 1024),
-        ((0, 1000, 2000), 2999, 0),
-    ],
-)
-def test_the_log_file_from_which_a_start_recovers_after_a_kill(
-    times: tuple[int | None, ...], physic: int, walk_from: int, tmp_path: Path
-) -> None:
-    """The newest whose first record was stored 3 s before the checkpoint; one of time 0 is none (`CommitLog.isMappedFileMatchedRecover`)."""
-    for number, time in enumerate(times):
-        made = record(1024 * number, queue_offset=number, store_timestamp=0 if time is None else BEGIN + time)
-        put(tmp_path, f"commitlog/{1024 * number:020}", (made + blank(1024 - len(made))).ljust(1024, b"\0"))
-    put(tmp_path, "abort", b"")
-    put(tmp_path, "checkpoint", checkpoint(BEGIN + physic, BEGIN + physic, 0))
-    assert Store(tmp_path).dispatched_again_from == walk_from
-
-
-@pytest.mark.parametrize(
     ("settings", "member"),
     [
         ("", "n0"),
@@ -295,32 +189,3 @@ def test_the_member_whose_log_the_configured_broker_does_not_read(
     store = rocket_golden.open_store("dledger", tmp_path)
     conf = read_broker_conf(put(tmp_path, "broker.conf", settings.encode() or b"\n"))
     assert Store(store, conf=conf).unread_member == member
-
-
-@pytest.mark.parametrize(
-    ("entries", "foreign"),
-    [([0], False), ([1], True), ([0, 1], False), ([4096], False), ([4096, 1], True)],
-)
-def test_an_index_of_which_no_file_begins_with_its_record_is_another_stores(
-    entries: list[int], tmp_path: Path, *, foreign: bool
-) -> None:
-    """Files that begin after the log's end show nothing: the log may have lost it."""
-    put(tmp_path, f"commitlog/{0:020}", (record(0) + record(len(record(0)))).ljust(1024, b"\0"))
-    for number, at in enumerate(entries):
-        put(tmp_path, f"index/2023111422132000{number}", index_file(16, 10, [Entry(3, at, 0)]))
-    assert Store(tmp_path).foreign_index == foreign
-    for path in (tmp_path / "index").iterdir():
-        overwrite(path, 0, (BEGIN + 1).to_bytes(8))
-    assert Store(tmp_path).foreign_index == (entries != [4096]), "no record was stored then"
-
-
-def test_a_topic_with_one_queue_more_than_are_read(tmp_path: Path) -> None:
-    """Of 0 to 3, say, queue 3, if 3 are read; of an unlisted topic queue 0 (`PullMessageProcessor` 144)."""
-    for topic, queue_id in ((b"Read", 1), (b"Lone", 0), (b"Kept", 0)):
-        put(tmp_path, f"consumequeue/{topic.decode()}/{queue_id}/{0:020}", unit(0, 96).ljust(200, b"\0"))
-    names = b",".join(
-        b'"%s":{"topicName":"%s","readQueueNums":1}' % (name, name) for name in (b"Read", b"Kept")
-    )
-    put(tmp_path, "config/topics.json", b'{"topicConfigTable":{%s}}' % names)
-    put(tmp_path, f"commitlog/{0:020}", record(0).ljust(1024, b"\0"))
-    assert Store(tmp_path).unlisted == {"Lone": 1, "Read": 2}

@@ -4,16 +4,16 @@ import filecmp
 import shutil
 import struct
 from pathlib import Path
-from typing import Any
 
 import pytest
 from golden_logs import commitlog
 from rocket_columnar.audit import audit
 from rocket_columnar.index import IndexFile
-from rocket_columnar.rebuild import FOLDERS, MANIFEST, rebuild
+from rocket_columnar.rebuild import FOLDERS, MANIFEST, IndexPlan, name_indexes, rebuild
 from rocket_golden import manifest, open_store, stores
 from rocket_spec.layout import Geometry
-from store_bytes import BEGIN, put, record
+from store_bytes import BEGIN
+from store_cases import Case
 from table_rows import same
 
 BROKEN = ("killed", "dledger-group-rejoined")
@@ -67,54 +67,19 @@ def test_the_rebuilt_index_of_a_killed_broker_has_no_findings(name: str, tmp_pat
     assert {finding.code for finding in audit(store, "deep")} == known
 
 
-def small(root: Path, count: int = 3, **fields: Any) -> list[bytes]:
-    records: list[bytes] = []
-    for number in range(count):
-        options: dict[str, Any] = {
-            "queue_offset": number,
-            "properties": b"KEYS\1k%d" % number,
-            "store_timestamp": BEGIN + 1000 * number,
-        }
-        records.append(record(sum(map(len, records)), **(options | fields)))
-    put(root, f"commitlog/{0:020}", b"".join(records).ljust(4096, b"\0"))
-    return records
-
-
-def test_a_queue_file_size_is_rounded_up_to_whole_units(tmp_path: Path) -> None:
-    small(tmp_path / "store")
-    done = rebuild(tmp_path / "store", tmp_path / "new", geometry=Geometry(4, 8), queue_file_size=41)
-    assert done.queue_file_size == 60
-    assert [path.stat().st_size for path in files(tmp_path / "new/consumequeue")] == [60]
-
-
 def test_a_keyless_message_behind_a_full_file_rolls_it(tmp_path: Path) -> None:
     """IDX-SVC-3, IDX-FILE-2: three entries fill a file of four; the next message makes a seeded one, without a key."""
-    records = small(tmp_path / "store")
-    end = sum(map(len, records))
-    log = tmp_path / "store/commitlog" / f"{0:020}"
-    data = b"".join(records) + record(end, queue_offset=3, store_timestamp=BEGIN + 9000)
-    log.write_bytes(data.ljust(4096, b"\0"))
+    case = Case(tmp_path)
+    case.run("record keys=k time=T,T+1000,T+2000\nrecord time=T+9000")
+    last = case.records[2][0]
     rebuild(tmp_path / "store", tmp_path / "new", geometry=Geometry(4, 4))
     full, seeded = files(tmp_path / "new/index")
-    last = end - len(records[2])
     with IndexFile(tmp_path / "expected" / "1", 4, 4) as expected:
         for number in range(3):
-            assert expected.put(f"T#k{number}", sum(map(len, records[:number])), BEGIN + 1000 * number)
+            assert expected.put("T#k", case.records[number][0], BEGIN + 1000 * number)
     assert full.read_bytes() == (tmp_path / "expected" / "1").read_bytes()
     header = struct.pack(">qqqqii", BEGIN + 2000, BEGIN + 2000, last, last, 0, 0)
     assert seeded.read_bytes() == header + bytes(4 * 4 + 20 * 4)
-
-
-def test_unsafe_topics_are_left_out_and_told(tmp_path: Path) -> None:
-    records = [record(0, topic=b"../../x", properties=b"KEYS\1k")]
-    records.append(record(len(records[0]), topic=b"Good"))
-    put(tmp_path / "store", f"commitlog/{0:020}", b"".join(records).ljust(4096, b"\0"))
-    done = rebuild(tmp_path / "store", tmp_path / "new", geometry=Geometry(4, 8), queue_file_size=100)
-    assert [(finding.code, finding.file, finding.offset) for finding in done.findings] == [
-        ("store.unsafe_name", f"commitlog/{0:020}", 0)
-    ]
-    assert [path.parent.parent.name for path in files(tmp_path / "new/consumequeue")] == ["Good"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "store"]
 
 
 def test_only_missing_writes_what_the_store_lacks(tmp_path: Path) -> None:
@@ -151,3 +116,10 @@ def test_a_missing_index_file_is_named_between_its_neighbours(tmp_path: Path) ->
     for path in files(tmp_path / "some/index"):
         path.rename(store / "index" / path.name)
     assert [path.read_bytes() for path in files(store / "index")] == held
+
+
+def test_a_file_is_named_no_later_than_those_after_it() -> None:
+    """The clock was an hour ahead while the record after the first file was stored."""
+    plans, hour = [IndexPlan(0, 1), IndexPlan(1, 2), IndexPlan(2, 3)], 3_600_000
+    ahead, right = (name_indexes((), (), plans, times) for times in ([hour, 5, 9], [5, 5, 9]))
+    assert ahead == right == sorted(set(right))

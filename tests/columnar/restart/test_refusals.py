@@ -102,12 +102,3 @@ def test_timer_wheel_and_timer_log(tmp_path: Path, files: dict[str, int], refuse
     assert bool(found) == bool(refused)
     codes = [one.code for one in audit(tmp_path / "later") if one.severity != "note"]
     assert codes == (["store.refused"] if refused else [])
-
-
-def test_a_log_file_that_is_missing_in_the_middle(tmp_path: Path) -> None:
-    """A clean start does not notice (STORE-14): nothing more is lost, and it is not called safe."""
-    path = open_store("mixed", tmp_path)
-    (path / "commitlog" / f"{32768:020}").unlink()
-    found = restart(path)
-    assert (found.refused, len(found.lost), found.lost_units, found.missing) == (None, 0, (), 32768)
-    assert not found.safe
