@@ -26,7 +26,7 @@ from broken_stores import change, paths
 from one_at_a_time import broker_lock
 from rocket_columnar.audit import audit
 from rocket_columnar.decode import decode
-from rocket_columnar.describe import byte_at, diff, summarise
+from rocket_columnar.describe import byte_at, diff, occupancy, summarise
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.formats import hash_key
@@ -322,6 +322,7 @@ class Case:
                 key, _, place = one.rpartition("@")
                 at, _, time = place.partition("+")
                 assert index.put(key, self.number(at), BEGIN + self.number(time or "0"))
+            index.flush()
 
     def checkpoint(self, *times: str) -> None:
         physic, logics, index = map(self.number, times)
@@ -332,6 +333,10 @@ class Case:
         data = escaped(value) if form == "s" else struct.pack(f">{form}", self.number(value))
         for file in paths(self.root, path):
             store_bytes.overwrite(file, self.number(at), data)
+
+    def keep(self) -> None:
+        """Keeps a copy of the store, for `diff`."""
+        shutil.copytree(self.root, self.folder / "kept")
 
     def topics(self, *names: str) -> None:
         """The list of topics."""
@@ -511,36 +516,34 @@ def _explain(case: Case, topic: str, key: str, *exact: str, **options: str) -> I
 
 
 def _byte(case: Case, path: str, at: str, **options: str) -> Iterator[Row]:
-    """What a byte is: its structure, then the structure's fields; the byte's own field has a `*`."""
+    """The structure in which a byte is, then the structure's fields; the byte's own field has a `*`."""
     (file,) = find_files(case.root / path)
     geometry = options.get("geometry")
     found = byte_at(file, case.number(at), _shape(geometry) if geometry else None)
-    yield Row(
-        (f"number={found.number}", f"@{found.begin}", f"end={found.end}"),
-        f"{found.structure}: {found.remark}",
-    )
+    known = _facts(byte=found.byte, structure=found.structure, number=found.number, end=found.end)
+    yield Row((*known, f"@{found.begin}"), found.remark)
     for number, field in enumerate(found.fields):
-        yield Row(
-            (
-                f"{field.name}={_seen(field.value)}",
-                f"@{field.offset}",
-                *("*" if number == found.field else ()),
-            ),
-            field.meaning,
-        )
+        words = (field.name, f"{field.name}={_seen(field.value)}", f"@{field.offset}", field.clause)
+        yield Row((*words, *("*" if number == found.field else ())), field.meaning)
 
 
-def _diff(case: Case, one: str, other: str) -> Iterator[Row]:
-    for found in diff(case.root / one, case.root / other):
-        yield Row(
-            (
-                found.part,
-                f"number={found.number}",
-                f"{found.field}={found.first}",
-                f"other={found.second}",
-                f"@{found.offset}",
-            )
+def _diff(case: Case, path: str, other: str = "") -> Iterator[Row]:
+    """The fields that differ between the store that was kept and the store, in one file of both or in two files."""
+    for found in diff(case.folder / "kept" / path, case.root / (other or path)):
+        values = _facts(number=found.number, first=found.first, second=found.second)
+        yield Row((found.part, found.field, *values, f"@{found.offset}"))
+
+
+def _occupancy(case: Case, path: str, shape: str) -> Iterator[Row]:
+    """What an index file has, and its oddities."""
+    found = occupancy(case.root / path, _shape(shape))
+    yield Row(
+        _facts(
+            **{field.name: getattr(found, field.name) for field in fields(found) if field.name != "oddities"}
         )
+    )
+    for oddity in found.oddities:
+        yield Row((oddity.clause,), oddity.text)
 
 
 def _summary(case: Case, path: str) -> Iterator[Row]:
@@ -567,4 +570,5 @@ COMMANDS: Final[dict[str, Callable[..., Iterator[Row]]]] = {
     "byte": _byte,
     "diff": _diff,
     "summary": _summary,
+    "occupancy": _occupancy,
 }
