@@ -25,6 +25,7 @@ import store_bytes
 from broken_stores import change, paths
 from one_at_a_time import broker_lock
 from rocket_columnar.audit import audit
+from rocket_columnar.consumers import config_findings, moved_offsets, progress
 from rocket_columnar.decode import decode
 from rocket_columnar.describe import byte_at, diff, occupancy, summarise
 from rocket_columnar.facts import Store
@@ -35,7 +36,7 @@ from rocket_columnar.log import Gap
 from rocket_columnar.query import OpenStore, explain, find_all, scan
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.restart import restarts, rows_of
-from rocket_columnar.store import find_files
+from rocket_columnar.store import find_files, read_broker_conf
 from rocket_golden import open_store
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import Geometry
@@ -44,6 +45,7 @@ from store_bytes import BEGIN, Entry, put
 _BLOCK: Final = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _WORD: Final = re.compile(r'([\w.]+=|!)?"([^"]*)"|(\S+)')
 _EXPRESSION: Final = re.compile(r"(?<=[=@])(?:#|T\b|0x|-?\d+[+*^-])[\w#*+^-]*$")
+_OPTION: Final = re.compile("[a-z_]+=")
 _FIELDS: Final = {
     "queue": "queue_id",
     "offset": "queue_offset",
@@ -94,11 +96,13 @@ def cases(page: str) -> Iterator[tuple[str, str]]:
     for section in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
         title, _, text = section.partition("\n")
         (block,) = _BLOCK.findall(text)
-        table = [line.strip()[1:-1].split("|") for line in text.splitlines() if line.startswith("|")]
+        table = [
+            re.split(r"(?<!\\)\|", line.strip()[1:-1]) for line in text.splitlines() if line.startswith("|")
+        ]
         if not table:
             yield title, block
             continue
-        names, _, *rows = ([cell.strip() for cell in line] for line in table)
+        names, _, *rows = ([cell.strip().replace("\\|", "|") for cell in line] for line in table)
         for row in rows:
             yield f"{title}: {' | '.join(row)}", _filled(block, dict(zip(names, row, strict=True)))
 
@@ -110,7 +114,9 @@ def _filled(block: str, cells: dict[str, str]) -> str:
         indent, text = re.fullmatch(r"( *)(.*)", line).groups()  # type: ignore[union-attr]
         parts = cells[text[1:-1]].split(";") if re.fullmatch(r"<\w+>", text) else [line.strip()]
         lines += [
-            indent + re.sub(r"<(\w+)>", lambda one: cells[one[1]], part.strip()) for part in parts if part
+            indent + re.sub(r"<(\w+)>", lambda one: cells.get(one[1], one[0]), part.strip())
+            for part in parts
+            if part
         ]
     return "\n".join(lines)
 
@@ -172,9 +178,9 @@ class Case:
             method(*(word for word in words if "=" not in word), **options)
 
     def _asked(self, name: str, *words: str) -> list[Row]:
-        options = dict(word.split("=", 1) for word in words if "=" in word)
+        options = dict(word.split("=", 1) for word in words if _OPTION.match(word))
         try:
-            return list(COMMANDS[name](self, *(word for word in words if "=" not in word), **options))
+            return list(COMMANDS[name](self, *(word for word in words if not _OPTION.match(word)), **options))
         except (FormatError, UsageError, OSError) as error:
             known = error if isinstance(error, FormatError) else None
             place = (f"@{known.offset}", str(known.clause), f"found={known.found}") if known else ()
@@ -421,6 +427,7 @@ def _restart(case: Case, **options: str) -> Iterator[Row]:
         "safe": found.safe,
         "units": units,
         "keys": len(found.lost),
+        "forgets": len(found.forgotten),
     }
     yield Row(_facts(**known), found.refused or "")
     for gone in found.deletions:
@@ -448,6 +455,42 @@ def _rebuild(case: Case, **options: str) -> Iterator[Row]:
         units = " ".join(case.unit_names(data)) if name.startswith("consumequeue/") else None
         yield Row((name, alike, f"units={units}", f"length={len(data)}"))
     yield from map(_finding, done.findings)
+
+
+def _config(case: Case) -> Iterator[Row]:
+    """The findings on the files of `config/`."""
+    yield from map(_finding, config_findings(Store(case.root)))
+
+
+def _moved(case: Case, **options: str) -> Iterator[Row]:
+    """The offsets of consumers that a repair sets."""
+    for one in moved_offsets(Store(case.root), **_options(options)):
+        yield Row((), str(one))
+
+
+def _progress(case: Case, *names: str) -> Iterator[Row]:
+    """Facts of the consumers' progress, in one row."""
+    found = progress(Store(case.root))
+    yield Row(_facts(**{name: getattr(found, name) for name in names}))
+
+
+def _conf(case: Case, text: str, *names: str) -> Iterator[Row]:
+    """Facts of a broker's configuration of this text, in one row."""
+    path = case.scratch()
+    path.write_bytes(escaped(text))
+    found = read_broker_conf(path)
+    yield Row(_facts(**{name: getattr(found, name) for name in names}))
+
+
+def _files(case: Case, path: str, *kind: str) -> Iterator[Row]:
+    """The files of a path in the order of their listing, and names that it skips."""
+    skipped: list[Row] = []
+    for file in find_files(
+        case.root / path, *kind, on_skip=lambda name, why: skipped.append(Row(("skipped", name), why))
+    ):  # type: ignore[arg-type]
+        known = {"topic": file.topic, "queue": file.queue_id, "base": file.base_offset}
+        yield Row((file.kind, file.name, *_facts(**known)))
+    yield from skipped
 
 
 def _store(case: Case, *names: str, **options: str) -> Iterator[Row]:
@@ -562,6 +605,11 @@ COMMANDS: Final[dict[str, Callable[..., Iterator[Row]]]] = {
     "restart": _restart,
     "rebuild": _rebuild,
     "store": _store,
+    "config": _config,
+    "moved": _moved,
+    "progress": _progress,
+    "conf": _conf,
+    "files": _files,
     "decode": _decode,
     "query": _query,
     "all": partial(_every, name="all"),
