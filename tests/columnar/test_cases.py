@@ -13,7 +13,7 @@ CASES = [
 ]
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("block", CASES)
 def test_a_case(block: str, tmp_path: Path) -> None:
     with ExitStack() as open_until:

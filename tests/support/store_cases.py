@@ -13,7 +13,8 @@ import re
 import shlex
 import shutil
 import struct
-from collections.abc import Callable, Iterator
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import fields
 from functools import partial
@@ -24,6 +25,7 @@ from typing import Any, Final, NamedTuple
 import store_bytes
 from broken_stores import change, paths
 from one_at_a_time import broker_lock
+from rocket_columnar import report
 from rocket_columnar.audit import audit
 from rocket_columnar.consumers import config_findings, moved_offsets, progress
 from rocket_columnar.decode import decode
@@ -42,6 +44,7 @@ from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN, Entry, put
 
+TESTS: Final = Path(__file__).parents[1]
 _BLOCK: Final = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _WORD: Final = re.compile(r'([\w.]+=|!)?"([^"]*)"|(\S+)')
 _EXPRESSION: Final = re.compile(r"(?<=[=@])(?:#|T\b|0x|-?\d+[+*^-])[\w#*+^-]*$")
@@ -85,7 +88,7 @@ def escaped(text: str) -> bytes:
 def _named(word: str) -> str:
     """A path in which the last number has 20 digits, as the names of log and queue files have."""
     return re.sub(
-        r"^((?:commitlog|consumequeue(?:_ext)?/[^/]+/\d+)/)(\d+)$",
+        r"^((?:commitlog|(?:batch)?consumequeue(?:_ext)?/[^/]+/\d+)/)(\d+)$",
         lambda at: f"{at[1]}{int(at[2]):020}",
         word,
     )
@@ -226,6 +229,16 @@ class Case:
     def golden(self, name: str) -> None:
         """Takes a golden store instead."""
         self.root = open_store(name, self.folder)
+
+    def unpack(self, archive: str) -> None:
+        """Takes a packed store of the tests instead."""
+        self.root = self.folder / "unpacked"
+        shutil.unpack_archive(TESTS / archive, self.root)
+
+    def cure(self) -> None:
+        """Runs the commands of the first cause."""
+        cause = report.audit(self.root).causes[0]
+        subprocess.run(["sh", "-c", "\n".join(cause.commands)], cwd=self.folder, check=True)
 
     def log(self, base: str, length: str = "4096") -> None:
         """Begins a log file, of this length with zeros."""
@@ -392,6 +405,7 @@ def _finding(one: Finding) -> Row:
     at = "-" if one.offset is None else one.offset
     known = one.deviation
     more = _facts(found=known.found, allowed=bool(known.allowed)) if known else ()
+    more += _facts(cure=one.cure)
     words = (
         one.code,
         one.severity,
@@ -404,13 +418,39 @@ def _finding(one: Finding) -> Row:
     return Row((*words, *more), one.message)
 
 
-def _audit(case: Case, *words: str, **options: str) -> Iterator[Row]:
+def _audit(
+    case: Case, *words: str, of: Callable[..., Iterable[Finding]] = audit, **options: str
+) -> Iterator[Row]:
     """The findings of a level, of codes that begin with one of the other words; `faults` leaves out notes."""
     level: Any = next((word for word in words if word in _LEVELS), "default")
     codes = tuple(word for word in words if word not in {*_LEVELS, "faults"})
-    for one in audit(case.root, level, **_options(options)):
+    for one in of(case.root, level, **_options(options)):
         if one.code.startswith(codes or "") and not ("faults" in words and one.severity == "note"):
             yield _finding(one)
+
+
+def _causes(case: Case) -> Iterator[Row]:
+    """The causes of the findings: their roots, number of consequences, and whether there are commands."""
+    for cause in report.audit(case.root).causes:
+        roots = (text for root in cause.roots for text in (root.code, root.file))
+        known = _facts(
+            roots=len(cause.roots), consequences=len(cause.consequences), cured=bool(cause.commands)
+        )
+        yield Row((*roots, *known), f"{cause.title}; {cause.cure}")
+
+
+def _signs(case: Case) -> Iterator[Row]:
+    """What shows that a later release wrote the store."""
+    for sign in report.audit(case.root).signs:
+        yield Row((sign.kind,), sign.text)
+
+
+def _changed(case: Case) -> Iterator[Row]:
+    """The files that differ from those of the store that was kept."""
+    before, after = (store_bytes.own_contents(root) for root in (case.folder / "kept", case.root))
+    for name in sorted({*before, *after}):
+        if before.get(name) != after.get(name):
+            yield Row((name, "gone" if name not in after else "new" if name not in before else "other"))
 
 
 def _restart(case: Case, **options: str) -> Iterator[Row]:
@@ -437,6 +477,8 @@ def _restart(case: Case, **options: str) -> Iterator[Row]:
         yield Row(
             ("units", queue, *_facts(first=lost.first, count=lost.count), f"@{lost.phy_offset}"), lost.reason
         )
+    for text in found.blocked:
+        yield Row(("blocked", text.split()[0]), text)
     for key in found.lost:
         yield Row(("key", f"{key.topic}#{key.key}", f"@{key.phy_offset}"))
 
@@ -602,6 +644,10 @@ def _summary(case: Case, path: str) -> Iterator[Row]:
 
 COMMANDS: Final[dict[str, Callable[..., Iterator[Row]]]] = {
     "audit": _audit,
+    "report": partial(_audit, of=report.audit),
+    "causes": _causes,
+    "signs": _signs,
+    "changed": _changed,
     "restart": _restart,
     "rebuild": _rebuild,
     "store": _store,

@@ -100,15 +100,6 @@ def test_with_a_configuration_the_log_is_where_it_says(tmp_path: Path) -> None:
     assert {file.path.parent for file in logs} == {tmp_path / "log"}
 
 
-def test_an_empty_index_in_rocksdb_hides_no_missing_key(tmp_path: Path) -> None:
-    """5.5.0 makes `rocksdbstore` in every store."""
-    store = rocket_golden.open_store("mixed", tmp_path)
-    shutil.rmtree(store / "index")
-    for name, data in {"CURRENT": b"MANIFEST-000005\n", "000004.log": b"", "MANIFEST-000005": b"\1"}.items():
-        put(store, f"rocksdbstore/{name}", data)
-    assert {finding.code for finding in audit(store)} == {"index.missing_key"}
-
-
 def test_files_of_the_configuration_that_cannot_be_loaded_refuse_a_start(tmp_path: Path) -> None:
     store = rocket_golden.open_store("mixed", tmp_path)
     for name in ("subscriptionGroup.json", "subscriptionGroup.json.bak"):

@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 import rocket_golden
 from release_run import content
-from rocket_columnar.audit import Level
 from rocket_columnar.describe import byte_at
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import finding
 from rocket_columnar.rebuild import rebuild
-from rocket_columnar.report import AuditReport, Shell, audit, report_on
+from rocket_columnar.report import Shell, audit, report_on
 from rocket_columnar.store import Sign, find_files
 from rocket_spec.layout import Geometry
 from store_bytes import overwrite, put, record
@@ -26,7 +25,6 @@ from table_rows import rows_of
 from verb_run import Run, runner
 
 LATER = Path(__file__).with_name("store-5.5.0.zip")
-LOG = f"commitlog/{32768:020}"
 LARGE = f"commitlog/{65536:020}"  # a file with a record of a large body
 
 
@@ -40,24 +38,6 @@ def later(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     return rocket_golden.open_store("mixed", tmp_path)
-
-
-def kinds(report: AuditReport) -> list[str]:
-    return [sign.kind for sign in report.signs]
-
-
-@pytest.mark.parametrize("level", ["quick", "default", "deep"])
-def test_a_healthy_store_of_5_5_0_has_no_findings(later: Path, level: Level) -> None:
-    report = audit(later, level)
-    assert list(report) == []
-    assert set(kinds(report)) == {"config"} | ({"tags"} if level != "quick" else set())
-
-
-def test_its_tag_entries_alone_are_a_sign(later: Path) -> None:
-    shutil.rmtree(later / "config")
-    (later / "checkpoint").unlink()
-    report = audit(later)
-    assert (list(report), kinds(report)) == ([], ["tags"])
 
 
 def test_damage_in_its_index_is_found_and_repaired(
@@ -86,21 +66,6 @@ def test_a_file_that_no_repair_moves_does_not_hide_the_cure_of_its_queues(
     verb, *options = shlex.split(command)[1:]
     assert runner(verb, capfd, monkeypatch)(*options).code == 1  # the folder in index/ is left
     assert queue.read_bytes() == whole
-
-
-def test_damage_in_its_log_has_no_cure(later: Path) -> None:
-    (log, *_) = sorted((later / "commitlog").iterdir())
-    overwrite(log, 4, bytes(4))
-    report = audit(later)
-    assert "log.magic" in {finding.code for finding in report} or "log.gap" in {
-        finding.code for finding in report
-    }
-    causes = [cause for cause in report.causes if any(root.code.startswith("log.") for root in cause.roots)]
-    assert not any(cause.cure or cause.commands or cause.other_commands for cause in causes)
-
-
-def test_a_store_of_4_9_3_has_no_signs(store: Path) -> None:
-    assert audit(store).signs == ()
 
 
 def as_later(record: bytes, topic: bytes) -> bytes:
@@ -152,7 +117,7 @@ def test_a_record_of_the_later_magic_is_a_record(with_long_topic: tuple[Path, in
     """Its unit and entries were written for another topic, as its rules show."""
     store, at = with_long_topic
     report = audit(store, "deep")
-    assert kinds(report) == ["magic"]
+    assert [sign.kind for sign in report.signs] == ["magic"]
     assert f"magic daa320ab in {LARGE} at byte {at + 4:,}" in report.signs[0].text
     codes = {finding.code for finding in report}
     assert {"index.entry_wrong_key", "queue.wrong_target"} <= codes
@@ -186,14 +151,6 @@ def test_its_queue_is_rebuilt(with_long_topic: tuple[Path, int], tmp_path: Path)
     assert (65536 + at).to_bytes(8) in queue.read_bytes()
 
 
-def test_a_damaged_magic_is_damage_even_if_it_is_the_later_one(store: Path) -> None:
-    """A record of 4.9.3 with that magic: the byte before its topic is the length, so that the lengths do not add up."""
-    overwrite(store / LOG, 4, bytes.fromhex("daa320ab"))
-    report = audit(store)
-    assert report.signs == ()
-    assert "log.length" in {finding.code for finding in report}
-
-
 def test_a_rebuild_of_a_store_of_5_5_0_gives_its_files(later: Path, tmp_path: Path) -> None:
     """The keys of its tags are among the entries (`IndexService.buildIndex` 267-277 of 5.5.0), as its own index shows."""
     rebuild(later, tmp_path / "rebuilt")
@@ -210,74 +167,6 @@ def test_without_its_index_the_profile_says_what_is_indexed(
         ended = run(later, "-o", folder, "--geometry", "61,200", "--rocketmq-profile", version)
         assert ended.code == 0, ended
         assert (content(folder) == known) == alike
-
-
-def test_longs_of_a_later_checkpoint(store: Path) -> None:
-    """Bytes 24 to 47 (`StoreCheckpoint`, 5.0.0 and later); 4.9.3 writes zeros there."""
-    overwrite(store / "checkpoint", 0, (1).to_bytes(8) * 3)
-    overwrite(store / "checkpoint", 32, (4711).to_bytes(8))
-    report = audit(store)
-    assert (list(report), kinds(report)) == ([], ["checkpoint"])
-
-
-def test_these_longs_are_explained(store: Path) -> None:
-    overwrite(store / "checkpoint", 24, (17).to_bytes(8) + (18).to_bytes(8) + (19).to_bytes(8))
-    (file,) = find_files(store, kinds=("checkpoint",))
-    meaning = byte_at(file, 40)
-    assert meaning.field is not None
-    assert (meaning.structure, meaning.fields[meaning.field].name) == (
-        "checkpoint of 5.x",
-        "logics_physical_offset",
-    )
-    assert [field.value for field in meaning.fields[3:]] == [17, 18, 19]
-
-
-def test_queues_in_rocksdb_are_not_missing(store: Path) -> None:
-    shutil.rmtree(store / "consumequeue")
-    assert "queue.missing_unit" in {finding.code for finding in audit(store)}
-    (store / "consumequeue_rocksdb").mkdir()
-    (store / "consumequeue_rocksdb" / "000008.sst").write_bytes(b"\0")
-    report = audit(store)
-    assert (list(report), kinds(report)) == ([], ["rocksdb"])
-
-
-def test_queues_and_configuration_of_a_broker_with_defaultrocksdb_are_named(store: Path) -> None:
-    """As a broker of 5.5.0 with `storeType=defaultRocksDB` leaves them: a database in `consumequeue` itself."""
-    shutil.rmtree(store / "consumequeue")
-    for folder in ("consumequeue", "config/topics"):
-        (store / folder).mkdir(parents=True)
-        (store / folder / "CURRENT").write_text("MANIFEST-000005\n")
-    report = audit(store)
-    assert list(report) == []
-    assert [sign.text for sign in report.signs if sign.kind in {"rocksdb", "config"}] == [
-        "queues in RocksDB (consumequeue, not read)",
-        "the configuration in RocksDB (config/topics, not read)",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("folder", "kind", "text"),
-    [
-        ("compaction/compactionLog", "compaction", "compacted topics (compaction/compactionLog, not read)"),
-        ("timerlog", "timer", "timed messages (timerlog, not audited, not rebuilt)"),
-    ],
-)
-def test_what_is_not_read_is_named(store: Path, folder: str, kind: str, text: str) -> None:
-    """`CompactionStore` 48-75 and `TimerMessageStore` 275-279 of 5.5.1."""
-    (store / folder).mkdir(parents=True)
-    assert audit(store).signs == ()
-    (store / folder / "00000000000000000000").write_bytes(b"\1")
-    assert [(sign.kind, sign.text) for sign in audit(store).signs] == [(kind, text)]
-
-
-def test_keys_of_an_index_in_rocksdb_are_not_missing(store: Path) -> None:
-    """`MessageRocksDBStorage` 63 of 5.5.1; with index files beside it they are judged."""
-    (store / "rocksdbstore").mkdir()
-    (store / "rocksdbstore" / "000008.sst").write_bytes(b"\0")
-    assert audit(store).signs == ()
-    shutil.rmtree(store / "index")
-    report = audit(store)
-    assert (list(report), kinds(report)) == ([], ["index"])
 
 
 VERBS: dict[str, tuple[str, ...]] = {
@@ -301,15 +190,6 @@ def test_each_verb_on_a_store_says_so_once(
     err = run(*where, *VERBS[name]).err.replace("\n", " ")
     assert err.count("written by 5.x: ") == 1
     assert "stateVersion in config/topics.json" in err
-
-
-def test_without_the_list_of_topics_that_of_groups_shows_the_release(later: Path) -> None:
-    overwrite(later / "checkpoint", 24, bytes(24))
-    for path in (later / "config").glob("topics.json*"):
-        path.unlink()
-    groups = '{"dataVersion":{"counter":1,"stateVersion":0,"timestamp":1},"subscriptionGroupTable":{}}'
-    (later / "config/subscriptionGroup.json").write_text(groups)
-    assert [sign.text for sign in Store(later).signs] == ["stateVersion in config/subscriptionGroup.json"]
 
 
 def test_a_start_is_predicted_without_a_cure(
