@@ -396,7 +396,7 @@ def log_tail(files: Sequence[StoreFile]) -> Tail:
             with file.open() as reader:
                 there.append(file)
                 sizes.append(reader.size)
-                filled.append(max((end for _, end in reader.extents()), default=0))
+                filled.append(reader.data_end())
         except FileNotFoundError:  # expired meanwhile
             continue
     for file in reversed(there):

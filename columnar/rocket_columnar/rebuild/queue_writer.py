@@ -36,7 +36,7 @@ _SIZE: Final = QUEUE_UNIT.size
 class OwnUnits:
     """The units of the store's files by place.
 
-    `places` has for each queue the logical offset of the first unit of its files and that after the last.
+    `places` has for each queue the logical offset of the first unit of its files, and that after the last before the hole at the end.
     """
 
     def __init__(self, files: Sequence[StoreFile], holes: Holes) -> None:
@@ -46,9 +46,20 @@ class OwnUnits:
         for file in sorted(files, key=lambda file: file.base_offset):
             if file.kind == "queue" and file.topic is not None and file.queue_id is not None:
                 key, first = (file.topic, file.queue_id), file.base_offset // _SIZE
-                end = first + file.size() // _SIZE
+                with file.open() as reader:
+                    end = first + -(-reader.data_end() // _SIZE)
                 self._files.setdefault(key, []).append((first, end, file))
                 self.places[key] = self.places.get(key, (first, 0))[0], end
+
+    def next_held(self, key: tuple[str, int], place: int) -> int:
+        """The first logical offset from `place` on whose unit is not in a hole of its file; the queue's end without one."""
+        for first, end, file in self._files[key]:
+            if place < end:
+                with file.open() as reader:
+                    held = next(reader.extents(max(place - first, 0) * _SIZE), None)
+                if held is not None:
+                    return max(place, first + held[0] // _SIZE)
+        return self.places[key][1]
 
     def lost(
         self, key: tuple[str, int], place: int, count: int, *, after: int, before: int
@@ -369,7 +380,11 @@ class QueueFiles:
                 queue = OpenQueue(self._directory, key, self._file_size, self._open)
                 self._queues[self.topics.number(key[0]), key[1]] = queue
             place = queue.position if queue.begun else first
-            while place < end and not queue.left_out:
+            while not queue.left_out:
+                if not queue.begun:
+                    place = self._own.next_held(key, place)
+                if place >= end:
+                    break
                 units = self._lost_units(queue, place, min(_UNITS_AT_ONCE, end - place), _LARGEST)
                 there = units["size"] > 0
                 start = int(np.argmax(there)) if not queue.begun else 0

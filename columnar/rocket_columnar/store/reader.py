@@ -141,6 +141,10 @@ class Reader(ABC):
         if begin < self.size:
             yield begin, self.size
 
+    def data_end(self) -> int:
+        """Where the hole at the end begins, bytes; the size without one."""
+        return max((end for _, end in self.extents()), default=0)
+
     def held_by_either(self, other: Reader, begin: int, end: int) -> Iterator[tuple[int, int]]:
         """Offset and length of parts of [begin, end), to compare two files: without holes that both have."""
         for first, last in heapq.merge(self.extents(begin), other.extents(begin)):

@@ -39,6 +39,12 @@ def a_queue(root: Path) -> Path:
     return path
 
 
+def a_queue_that_the_log_knows_not(root: Path) -> Path:
+    path = put(root, f"consumequeue/Other/0/{FIRST}", unit(0, 100))
+    stretched(path, unit(5, 100))
+    return path
+
+
 def a_log(root: Path) -> Path:
     path = max((root / "commitlog").iterdir())
     stretched(path, record(int(path.name) + TERABYTE - 4096, body=b"b").ljust(4096, b"\0"))
@@ -62,7 +68,7 @@ def an_ext_file(root: Path) -> Path:
     return path
 
 
-FILES = [a_queue, a_log, an_index, a_checkpoint, an_ext_file]
+FILES = [a_queue, a_queue_that_the_log_knows_not, a_log, an_index, a_checkpoint, an_ext_file]
 FUNCTIONS: dict[str, Callable[[Path, Path, Path], Any]] = {
     "inspect": lambda root, _file, _out: look_at(root),
     "summarise": lambda root, _file, _out: [summarise(file) for file in find_files(root)],
@@ -74,7 +80,8 @@ FUNCTIONS: dict[str, Callable[[Path, Path, Path], Any]] = {
     "audit": lambda root, _file, _out: list(audit(root)),
     "audit deep": lambda root, _file, _out: list(audit(root, "deep")),
     "restart": lambda root, _file, _out: [list(predicted.lost) for predicted in restarts(root)],
-    "rebuild": lambda root, _file, out: rebuild(root, out / "rebuilt", only_missing=True),
+    "rebuild": lambda root, _file, out: rebuild(root, out / "rebuilt"),
+    "rebuild of what is missing": lambda root, _file, out: rebuild(root, out / "rebuilt", only_missing=True),
     "digest": lambda root, _file, _out: list(digest(root)),
     "diff": lambda _root, file, _out: list(diff(file, file)),
 }
