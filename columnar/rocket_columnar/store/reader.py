@@ -142,7 +142,7 @@ class Reader(ABC):
             yield begin, self.size
 
     def data_end(self) -> int:
-        """Where the hole at the end begins, bytes; the size without one."""
+        """The byte after the last one that is not in the hole at the end; the size without such a hole."""
         return max((end for _, end in self.extents()), default=0)
 
     def held_by_either(self, other: Reader, begin: int, end: int) -> Iterator[tuple[int, int]]:
