@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rocket_spec.errors import UsageError
 
-from rocketspec._terminal import note, shown_json
+from rocketspec._terminal import note, say_all, shown_json
 
 if TYPE_CHECKING:
     from rocket_columnar.audit import Level
@@ -143,6 +143,15 @@ def write_json(value: Any, *, indent: int | None = None) -> None:
     between = (",", ":") if indent is None else None
     text = json.dumps(value, ensure_ascii=plain, separators=between, indent=indent, default=dict)
     sys.stdout.write((shown_json(text) if sys.stdout.isatty() else text) + "\n")
+
+
+def print_rows(rows: Iterable[Any], lines: Iterable[str], *, as_json: bool) -> None:
+    """Prints a result: its rows as JSON, one a line, or its lines."""
+    if as_json:
+        for row in rows:
+            write_json(row)
+    else:
+        say_all(lines)
 
 
 _NAMED: Final = 20  # topics in a message

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 from rocket_spec.printable import counted
 
-from rocketspec._options import write_json
-from rocketspec._terminal import say_all
+from rocketspec._options import print_rows
 
 if TYPE_CHECKING:
     from rocket_conformance.adapter_check import Exchange, Summary
@@ -122,13 +121,9 @@ def check(
     with stop_on_signals(), adapter_errors(), checked as coming:
         for exchange in coming:
             exchanges.append(exchange)
-            if as_json:
-                write_json(asdict(exchange))
-            else:
-                say_all(_told(exchange))
+            print_rows([asdict(exchange)], _told(exchange), as_json=as_json)
     result = summary(exchanges)
-    if not as_json:
-        say_all(_verdict(result, command))
+    print_rows([], _verdict(result, command), as_json=as_json)
     raise typer.Exit(int(not result.good))
 
 

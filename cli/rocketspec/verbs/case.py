@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from rocketspec._options import write_json
+from rocketspec._options import print_rows, write_json
 from rocketspec._terminal import say_all
 
 if TYPE_CHECKING:
@@ -29,11 +29,8 @@ def list_cases(
     from rocket_conformance.planning import plan
 
     planned = plan(select=globs or ())
-    if json:
-        for item in planned:
-            write_json({"id": item.id, "level": item.level, "clauses": item.clauses})
-    else:
-        say_all(f"{item.id} ({item.level})" for item in planned)
+    rows = ({"id": item.id, "level": item.level, "clauses": item.clauses} for item in planned)
+    print_rows(rows, (f"{item.id} ({item.level})" for item in planned), as_json=json)
 
 
 @GROUP.command("show")

@@ -137,7 +137,6 @@ def diff(
                 option.write_json({name: _plain(value) for name, value in asdict(found).items()})
             else:
                 say(_shown(found, (first, second)))
-    if not as_json:
-        typer.echo(counted(count, "difference") if count else "no differences")
+    option.print_rows([], [counted(count, "difference") if count else "no differences"], as_json=as_json)
     if count:
         raise typer.Exit(option.FINDINGS)

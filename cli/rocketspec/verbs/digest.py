@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rocketspec import _options as option
 from rocketspec._options import read_settings, warn
-from rocketspec._terminal import progress, say, skipped
+from rocketspec._terminal import progress, skipped
 
 
 def digest(
@@ -33,11 +33,6 @@ def digest(
     with progress("reading", unit="bytes") as step:
         files = list(engine(settings.store, on_skip=skipped, on_progress=step, **settings.known))
     whole = store_digest(files)
-    if as_json:
-        lines = [{"path": file.path, "kind": file.kind, "digest": file.digest} for file in files]
-        for line in [*lines, {"store": whole}]:
-            option.write_json(line)
-        return
-    for file in files:
-        say(f"{file.digest}  {file.path}")
-    say(f"{whole}  {settings.store}")
+    rows = [{"path": file.path, "kind": file.kind, "digest": file.digest} for file in files]
+    lines = [*(f"{file.digest}  {file.path}" for file in files), f"{whole}  {settings.store}"]
+    option.print_rows([*rows, {"store": whole}], lines, as_json=as_json)

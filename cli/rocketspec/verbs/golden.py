@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 from rocket_spec.printable import counted
 
-from rocketspec._options import write_json
+from rocketspec._options import print_rows, write_json
 from rocketspec._terminal import say_all
 
 if TYPE_CHECKING:
@@ -49,14 +49,9 @@ def verify_stores(json: bool = False) -> None:
 
     with _errors_in_one_line():
         names, problems = stores(log=None), verify()
-    if json:
-        write_json({"stores": names, "problems": problems})
-    else:
-        for problem in problems:
-            typer.echo(problem)
-        typer.echo(
-            f"{len(names)} golden stores, {counted(len(problems), 'problem') if problems else 'all as recorded'}"
-        )
+    verdict = counted(len(problems), "problem") if problems else "all as recorded"
+    lines = [*problems, f"{len(names)} golden stores, {verdict}"]
+    print_rows([{"stores": names, "problems": problems}], lines, as_json=json)
     if problems:
         raise typer.Exit(1)
 
@@ -93,10 +88,7 @@ def unpack_store(
         owned_folder(directory, prefix=".rocketspec-unpack-") as folder,
     ):
         open_store(name, folder).rename(path)
-    if json:
-        write_json({"name": name, "path": str(path)})
-    else:
-        typer.echo(path)
+    print_rows([{"name": name, "path": str(path)}], [str(path)], as_json=json)
 
 
 def _as_json(store: StoreEntry) -> dict[str, Any]:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 from rocket_spec.printable import counted
 
-from rocketspec._options import write_json
+from rocketspec._options import print_rows, write_json
 from rocketspec._tables import columns
-from rocketspec._terminal import say_all
 
 if TYPE_CHECKING:
     from rocket_conformance.mutants import ClauseCoverage
@@ -43,13 +42,10 @@ def list_clauses(
         for clause in clauses().values()
         if clause.level == _level(level, clause.level) and _in_family(clause, family)
     ]
-    if json:
-        for clause in chosen:
-            write_json(_as_json(clause))
-    else:
-        head = ("clause", "level", "evidence", "summary")
-        rows = [(clause.id, clause.level, clause.evidence, clause.summary) for clause in chosen]
-        say_all([*columns([head, *rows]), "", counted(len(chosen), "clause")])
+    head = ("clause", "level", "evidence", "summary")
+    rows = [(clause.id, clause.level, clause.evidence, clause.summary) for clause in chosen]
+    lines = [*columns([head, *rows]), "", counted(len(chosen), "clause")]
+    print_rows(map(_as_json, chosen), lines, as_json=json)
     if not chosen:
         raise typer.Exit(1)
 
@@ -93,11 +89,8 @@ def show_coverage(family: str | None = None, json: bool = False) -> None:
 
     _check_family(family)
     rows = [row for row in coverage() if _in_family(clauses()[row.id], family)]
-    if json:
-        for row in rows:
-            write_json({**asdict(row), "shown": row.shown})
-    else:
-        say_all(_coverage_lines(rows))
+    shown = ({**asdict(row), "shown": row.shown} for row in rows)
+    print_rows(shown, _coverage_lines(rows), as_json=json)
     if not all(row.shown for row in rows if row.level != "UNSPECIFIED"):
         raise typer.Exit(1)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 from rocket_spec.printable import counted
 
-from rocketspec._options import write_json
+from rocketspec._options import print_rows, write_json
 from rocketspec._terminal import fitted, one_line, say, say_all
 
 if TYPE_CHECKING:
@@ -103,8 +103,7 @@ def show(
     if as_json:
         from rocket_columnar.restart import rows_of
 
-        for row in rows_of(safe if index_safe else usual, safe):
-            write_json(row)
+        print_rows(rows_of(safe if index_safe else usual, safe), (), as_json=True)
         return
     plan, other = (safe, usual) if index_safe else (usual, safe)
     _show_text(plan)
@@ -128,26 +127,25 @@ def show(
 
 def show_gone(gone: Mapping[str, int], *, as_json: bool) -> None:
     """Prints the number of messages that go with each file."""
-    for name, count in gone.items():
-        if as_json:
-            write_json({"without": name, "messages": count})
-        else:
-            say(f"gone with {name}: {counted(count, 'message')}, which no start brings back to consumers")
+    rows = ({"without": name, "messages": count} for name, count in gone.items())
+    lines = (
+        f"gone with {name}: {counted(count, 'message')}, which no start brings back to consumers"
+        for name, count in gone.items()
+    )
+    print_rows(rows, lines, as_json=as_json)
 
 
 def show_running(store: Path, reason: str, *, as_json: bool) -> None:
     """States that a broker runs, and that no start is predicted beside it."""
-    if as_json:
-        write_json({"running": reason})
-    else:
-        say(
-            f"{store}: a broker is running ({reason}): what a start would do changes with every message, and is not "
-            "predicted; stop the broker, or copy the store"
-        )
-        say(
-            "never start a second broker on this store: before it fails at the lock it deletes the index file in use and the "
-            "log file made ahead, and what the running one then writes into them is gone at its next start"
-        )
+    running = (
+        f"{store}: a broker is running ({reason}): what a start would do changes with every message, and is not "
+        "predicted; stop the broker, or copy the store"
+    )
+    second = (
+        "never start a second broker on this store: before it fails at the lock it deletes the index file in use and the "
+        "log file made ahead, and what the running one then writes into them is gone at its next start"
+    )
+    print_rows([{"running": reason}], [running, second], as_json=as_json)
 
 
 def answer(plan: Restart) -> str:

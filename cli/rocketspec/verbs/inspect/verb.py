@@ -11,7 +11,7 @@ from rocket_spec.store_folders import refuse_store
 
 from rocketspec import _options as option
 from rocketspec._options import StoreOptions, note_release, read_settings
-from rocketspec._terminal import progress, say_all, skipped
+from rocketspec._terminal import progress, skipped
 
 if TYPE_CHECKING:
     from rocket_columnar.index import GeometryGuess
@@ -189,10 +189,8 @@ def _explain_byte(file: StoreFile, offset: int, guess: GeometryGuess | None, *, 
 
     with progress("searching", unit="bytes") as step:
         meaning = byte_at(file, offset, None if guess is None else guess.geometry, on_progress=step)
-    if as_json:
-        option.write_json(view.byte_as_json(file, meaning, guess))
-    else:
-        say_all(view.byte_lines(file, meaning, guess))
+    row, lines = view.byte_as_json(file, meaning, guess), view.byte_lines(file, meaning, guess)
+    option.print_rows([row], lines, as_json=as_json)
 
 
 def _summarise(file: StoreFile, guess: GeometryGuess | None, *, as_json: bool, plot: Path | None) -> None:
@@ -203,10 +201,8 @@ def _summarise(file: StoreFile, guess: GeometryGuess | None, *, as_json: bool, p
 
         with progress("reading", unit="bytes") as step:
             facts = summarise(file, on_progress=step)
-        if as_json:
-            option.write_json({"file": file.name, "kind": file.kind} | facts)
-        else:
-            say_all(view.fact_lines(file, facts))
+        row = {"file": file.name, "kind": file.kind} | facts
+        option.print_rows([row], view.fact_lines(file, facts), as_json=as_json)
         return
     from rocket_columnar.describe import occupancy
 
@@ -216,9 +212,5 @@ def _summarise(file: StoreFile, guess: GeometryGuess | None, *, as_json: bool, p
             from rocketspec.verbs.inspect.plot import draw
 
             draw(file, guess.geometry, filled, plot)
-    if as_json:
-        option.write_json(view.index_as_json(file, guess, filled))
-    else:
-        say_all(view.index_lines(file, guess, filled))
-        if plot is not None:
-            say_all([f"plot: {plot}"])
+    lines = [*view.index_lines(file, guess, filled), *([] if plot is None else [f"plot: {plot}"])]
+    option.print_rows([view.index_as_json(file, guess, filled)], lines, as_json=as_json)

@@ -11,7 +11,7 @@ from rocket_spec.errors import UsageError
 
 from rocketspec import _options as option
 from rocketspec._options import read_settings, warn
-from rocketspec._terminal import note, progress, say, say_all, skipped
+from rocketspec._terminal import note, progress, say_all, skipped
 
 if TYPE_CHECKING:
     from rocket_columnar.facts import Store
@@ -151,10 +151,9 @@ def _bounds(store: Store, topic: str, queue_id: int, *, as_json: bool) -> None:
 
     found = queue_bounds(store, topic, queue_id)
     broker_max = max_after_start(store, topic, queue_id)
-    if as_json:
-        option.write_json(asdict(found) | {"broker_max": broker_max})
-    else:
-        say(bounds_line(found, broker_max))
+    option.print_rows(
+        [asdict(found) | {"broker_max": broker_max}], [bounds_line(found, broker_max)], as_json=as_json
+    )
 
 
 def _unit_at(store: Store, wanted: tuple[str, int, int], *, body: bool, as_json: bool) -> None:
@@ -182,9 +181,9 @@ def _offset_at(store: Store, wanted: tuple[str, int, int], *, as_json: bool) -> 
     from rocket_columnar.formats import iso
 
     found = offset_at(store, *wanted)
-    if as_json:
-        option.write_json(asdict(found))
-        return
     stored = "" if found.store_timestamp is None else f", stored {iso(found.store_timestamp)}"
-    say(f"{found.topic} queue {found.queue_id} at {iso(found.time)}: offset {found.offset:,}{stored}")
-    say(f"  {found.why} (searched {found.file})")
+    lines = [
+        f"{found.topic} queue {found.queue_id} at {iso(found.time)}: offset {found.offset:,}{stored}",
+        f"  {found.why} (searched {found.file})",
+    ]
+    option.print_rows([asdict(found)], lines, as_json=as_json)
