@@ -1,5 +1,9 @@
-"""Output on a disk without room or inodes, and by a process that may open few files: one line, exit 3, nothing is left."""
+"""Output on a disk without room or inodes, by a process that may open few files, or that is ended: nothing is left."""
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -63,3 +67,19 @@ def test_no_torn_report_of_a_verdict_stays(tmp_path: Path) -> None:
     for run in runs:
         assert (run.code, run.left, run.err.count("\n")) == (3, [], 1), run
         assert "no space left on device" in run.err, run
+
+
+@pytest.mark.parametrize(
+    ("name", "verb"), [("SIGINT", "decode"), ("SIGTERM", "rebuild"), ("SIGHUP", "decode")]
+)
+def test_a_signal_leaves_no_unfinished_output(store: Path, tmp_path: Path, name: str, verb: str) -> None:
+    out, beside = tmp_path / "out", Path(sys.executable).with_name("rocketspec")
+    command = [beside, verb, store, "-o", out, "--rate", "0.02"]  # 200 KB in ten seconds
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        until = time.monotonic() + 60
+        while not (out.exists() and any(out.iterdir())) and time.monotonic() < until:
+            time.sleep(0.05)
+        process.send_signal(getattr(signal, name))
+        assert process.communicate() == (b"", b"")
+        assert process.returncode == 130
+    assert list(out.glob("*")) == []

@@ -20,7 +20,7 @@ STORES: dict[str, tuple[str, ...]] = {
 
 ELSEWHERE = {
     "docs/adapters.md": "tests/cli/transcripts/conform.md",
-    "docs/audit.md": "tests/cli/test_audit_page.py",
+    "docs/audit.md": "tests/cli/transcripts/audit-page.md",
     "docs/broken-stores.md": "tests/cli/test_broken_stores.py",
     "docs/judge-a-store.md": "tests/acceptance/test_workload.py",
     "docs/licences.md": "tests/project/test_facts_on_pages.py",
