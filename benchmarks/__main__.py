@@ -26,24 +26,7 @@ SECTIONS: Final[dict[str, tuple[str, Callable[[Bench], Section]]]] = {
     "growth": ("Growth", growth.run_growth),
 }
 
-HEAD: Final = """\
-# Benchmarks
-
-Measured on {date} by `{command}`, which writes this page.
-
-Each race runs its contenders in turn, so that what disturbs the machine disturbs each of them. A ratio compares the first
-contender's round with another's next to it; given are the median of these ratios, and their spread. Ratios compare;
-absolute figures belong to this machine. Files are in the page cache. Python keeps its bytecode, as after any `pip install`, and each
-verb has run once before it is measured: with `PYTHONDONTWRITEBYTECODE`, each start compiles some 300 modules again. What sets the limits: [docs/architecture.md](../docs/architecture.md#the-engine).
-
-{machine}
-
-Keys are 32 characters, all different, their hashes spread at random: slots and chains are spread over the whole file.
-
-## Bars
-
-{bars}
-"""
+HEAD: Final = Path(__file__).with_name("results_page.txt").read_text("utf-8")
 
 
 def _arguments(arguments: Sequence[str]) -> argparse.Namespace:

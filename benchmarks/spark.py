@@ -50,51 +50,8 @@ _CONF: Final = {
 
 _SHAPES: Final = "one", "store"  # what is made: an index file, and a store
 
-_BARS: Final = """\
-| what | bar | measured |
-|---|---|---|
-| decode of an index file on local[2] : one process, one thread (time) | at most 1.5 | {decode:.2f} |
-| audit on local[2] : the engine (speed) | at least 0.8 | {audit:.2f} |
-| decode of {many} index files, 1 to 2 cores (speed) | at least 1.7 | {decode_many_cores:.2f} |
-| audit of {many} stores, 1 to 2 cores (speed) | at least 1.7 | {audit_many_cores:.2f} |
-| decode of {many} index files, 1 to 2 workers (speed) | at least 1.7 | {decode_many_workers:.2f} |
-| audit of {many} stores, 1 to 2 workers (speed) | at least 1.7 | {audit_many_workers:.2f} |
-| the same of one index file, 1 to 2 cores and workers (speed) | | {decode_cores:.2f}, {decode_workers:.2f} |
-| the same of one store, 1 to 2 cores and workers (speed) | | {audit_cores:.2f}, {audit_workers:.2f} |
-"""
-
-_PAGE: Final = """\
-# Jobs on Spark
-
-Measured on {date} by `python -m benchmarks.spark --rounds {rounds}`, which writes this page.
-
-An index file of {entries:,} entries is decoded to Parquet, and {many} such files; a store with {store:.2f} GB of commit log is audited, rebuilt and decoded, and {many} such stores are audited (the same files under {many}
-names). On one store what a job costs whatever its size is a good part of the time: planning, two Spark jobs, and on this
-machine the JVMs of driver, master and workers, which run on the cores that are measured.
-
-Contexts are open and warm; their start is measured apart. They are those of `open_context`, as the command opens them, with
-{conf}.
-Times are medians of {rounds} rounds (of one: rebuild, and decode of the store), files in the page cache.
-
-{machine}
-
-{bars}
-| where | start | decode {entries:,} entries | audit | decode {many} | audit {many} | rebuild | decode the store |
-|---|---:|---:|---:|---:|---:|---:|---:|
-{rows}"""
-
-
-_GROWTH: Final = """\
-## Growth
-
-Measured on {date} by `python -m benchmarks.spark --growth`, which writes this section: seconds of processor time, user and system, of
-one command with all its processes. *one process* is the engine's `audit` or `decode` on one store after the other in one Python
-process, *verb* the command `rocketspec` for one store times their number, *Spark* the command `rocketspec spark` with `local[2]`, of
-which an empty context takes {start:.1f} s. The bar: for 100 stores Spark takes at most 2.5 times as long as the verb.
-
-| | one process | verb | Spark | Spark / verb | Spark / one process | without the context |
-|---|---:|---:|---:|---:|---:|---:|
-{rows}"""
+_TEXTS: Final = Path(__file__).with_name("spark_page.txt").read_text("utf-8")
+_PAGE, _BARS, _GROWTH = _TEXTS.rstrip("\n").split("\n====\n")
 
 _LOOK_SECONDS: Final = 0.1
 _ONE_PROCESS: Final = """\

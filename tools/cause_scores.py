@@ -215,22 +215,6 @@ def render(kind: str, seed: int, scores: Sequence[Score]) -> str:
     )
 
 
-_HEAD: Final = """# Causes that reports state, scored
-
-Made by `python -m tools.cause_scores [SEED [PAIRS TRIPLES]]`; not to be edited.
-
-For each two families of clauses, misreadings of both are drawn from the seed and planted together; triples are of three families.
-The cases run that are on small files: all directed ones of the parts concerned, and one of eight that were drawn. *Shown* are the
-planted misreadings that more than one failing case needs, and *named* those that a cause names; one that comes to the same as
-others of its family is named together with them. *Others named* are causes that name none that was planted. *Claimed* are failing
-cases that a cause claims, and *false* those of them that still fail when what the cause names is mended, and what it states may
-be hidden by it; of the hanging ones those that still hang at the same operation.
-
-| planted | seed | sets | misreadings | shown | named | others named | claimed | false |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|
-"""
-
-
 def main() -> None:
     """Scores pairs and triples, and writes conformance/CAUSES.md."""
     seed, most_pairs, most_triples = (
@@ -253,7 +237,8 @@ def main() -> None:
             rows.append(render(kind, seed, scores))
             sys.stderr.write(f"{rows[-1]}\n")
     page = find_data("conformance/PROTOCOL.md").with_name("CAUSES.md")
-    page.write_text(_HEAD + "\n".join(rows) + "\n", encoding="utf-8")
+    head = Path(__file__).with_name("causes_page.txt").read_text("utf-8")
+    page.write_text(head + "\n".join(rows) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

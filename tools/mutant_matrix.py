@@ -114,42 +114,28 @@ def render(rows: Sequence[Row], digest: str) -> str:
     killed = sum(row.suite.killed for row in rows)
     alone = sum(row.property is not None for row in rows)
     named = sum(row.named for row in rows)
-    lines = [
-        "# Wrong implementations, and what notices them",
-        "",
-        "Made by `python -m tools.mutant_matrix`; not to be edited.",
-        "",
-        f"Mutant score: {killed} of {len(rows)}.",
-        "",
-        "A mutant is the reference with one clause misread. *Noticed by* is the first case of a default run that it fails,",
-        "the directed cases of its clause first. *Properties alone* is the first property that notices it in",
-        f"its first {_LISTS} lists of seed 0, without any directed case: one does for {alone} of {len(MUTANTS)}.",
-        f"*Named* is whether the first cause of a report on it alone is of its clause: {named} of {len(MUTANTS)}.",
-        "`rocketspec mutants` runs them.",
-        "",
-        f"Inputs: `{digest}`",
-        "",
-        "| mutant | misreads | noticed by | properties alone | named |",
-        "|---|---|---|---|---|",
-        *(_line(row) for row in rows if row.suite.clause != "none"),
-        "",
-        "Null implementations:",
-        "",
-        "| implementation | noticed by | verdict |",
-        "|---|---|---|",
-        *(
-            f"| {row.suite.name} | {row.suite.killed_by or 'no case applies to it'} | {row.suite.verdict.replace('_', ' ')} |"
-            for row in rows
-            if row.suite.clause == "none"
-        ),
-        "",
-        "Readings that come to the same, and therefore are no mutants:",
-        "",
-        "| reading | clause | why nothing can detect it |",
-        "|---|---|---|",
-        *(f"| {item.reading} | {item.clause} | {item.why} |" for item in EQUIVALENT),
-    ]
-    return "\n".join(lines) + "\n"
+    null = (
+        f"| {row.suite.name} | {row.suite.killed_by or 'no case applies to it'} | {row.suite.verdict.replace('_', ' ')} |"
+        for row in rows
+        if row.suite.clause == "none"
+    )
+    return (
+        Path(__file__)
+        .with_name("mutants_page.txt")
+        .read_text("utf-8")
+        .format(
+            killed=killed,
+            rows=len(rows),
+            lists=_LISTS,
+            alone=alone,
+            named=named,
+            mutants=len(MUTANTS),
+            digest=digest,
+            misread="\n".join(_line(row) for row in rows if row.suite.clause != "none"),
+            null="\n".join(null),
+            equivalent="\n".join(f"| {item.reading} | {item.clause} | {item.why} |" for item in EQUIVALENT),
+        )
+    )
 
 
 def _line(row: Row) -> str:

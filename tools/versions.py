@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from itertools import groupby
+from pathlib import Path
 from typing import Final
 
 from rocket_conformance.judging import FAILING
@@ -170,34 +171,20 @@ def _inputs() -> Iterator[object]:
 
 # --- the page ------------------------------------------------------------------------------------------
 
-_INTRODUCTION: Final = """# Versions
-
-The differences between other releases of Apache RocketMQ and {oracle}, clause by clause: the suite was run on the real store of
-each release that Maven resolves from {first} to {last}, {count} in all. Made by
-
-    python -m tools.versions
-
-which takes about five minutes on two idle cores with a JDK 17 and Maven, from `versions.json` beside it; `--render` makes
-this page alone. The command `rocketspec conform --rocketmq VERSION --report out` shows every difference of one release
-with its input. [Stores of other releases](../docs/releases.md) reports what real brokers of seven of them wrote.
-
-A release *differs* in the clauses of the cases that differ. A case of another clause in which a misreading gives exactly what
-the release does, or that differs first in the same field (the length of a file aside), counts for the clause of that misreading, and as *carried*. Two fields are part of nearly every answer, hash_slot_count (IDX-HDR-4) and max_physic_offset, the end of
-a queue (CQ-PUT-7), and carry many cases. Different results of a put or a recovery can still make a clause differ as
-a consequence.
-
-4.2.0 and 5.3.4 are missing: they require jars that Maven does not find. Releases that share a column behave the same.
-"""
-
 
 def render(survey: Survey) -> str:
     """The page."""
     groups = _groups(survey.releases)
-    introduction = _INTRODUCTION.format(
-        oracle=ORACLE_VERSION,
-        first=survey.releases[0].version,
-        last=survey.releases[-1].version,
-        count=len(survey.releases),
+    introduction = (
+        Path(__file__)
+        .with_name("versions_page.txt")
+        .read_text("utf-8")
+        .format(
+            oracle=ORACLE_VERSION,
+            first=survey.releases[0].version,
+            last=survey.releases[-1].version,
+            count=len(survey.releases),
+        )
     )
     parts = [introduction, *_releases(groups), "", *_matrix(groups), "", *_instead(), "", *_firsts(groups)]
     return "\n".join(parts) + "\n"

@@ -11,20 +11,7 @@ from rocket_spec.clauses import clauses
 
 RESULTS: Final = Path(__file__).with_name("results.json")
 PARTS: Final = ("index", "service", "queue", "log", "checkpoint")
-_HOW: Final = """## Results
-
-Which implementation does what 4.9.3 does, from the reports of runs. A run is never edited; a new one is added.
-The releases of RocketMQ itself have [a page of their own](../spec/VERSIONS.md).
-
-### Add your implementation
-
-1. Write an adapter ([tutorial](tutorial.md)), and run `rocketspec conform --report out -- COMMAND`.
-2. In a checkout, `make results ARGS='add out'` adds the run: its name and version are those of the adapter's hello.
-3. Propose the change of `website/results.json`, with the command of the adapter. Failing cases are welcome: the page shows part by
-   part what an implementation does.
-
-A badge has a permanent address, `badges/NAME-VERSION-PART.svg`; it shows the latest run of that version.
-"""
+_HOW: Final = Path(__file__).with_name("results_page.txt").read_text("utf-8")
 
 
 class Run(NamedTuple):
