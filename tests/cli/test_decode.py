@@ -50,20 +50,6 @@ def test_a_csv_contains_texts_as_they_are(run: Run, tmp_path: Path) -> None:
     assert (code, out, err) == (0, "keys,body\n" + "".join(f'"{key}","+A=="\n' for key in keys), "")
 
 
-@pytest.mark.parametrize("form", ["jsonl", "table"])
-def test_closed_pipe_is_quiet(form: str, tmp_path: Path) -> None:
-    """Also where rows are printed as text, whose error typer takes for itself, with exit code 1."""
-    path = put(tmp_path, FIRST, b"".join(unit(100 * number, 100) for number in range(50_000)))
-    command = [sys.executable, "-m", "rocketspec", "decode", str(path), "--kind", "queue", "--format", form]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.readline()[:8] in (b'{"topic"', b"topic  q")
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait() == 0
-
-
 def test_start_up_loads_only_what_decoding_needs(store: Path) -> None:
     script = (
         "import atexit, json, sys\n"

@@ -1,7 +1,6 @@
-"""What lies among a store's files and is none of them, and names that are no text: told in one line each, never a traceback."""
+"""What is in the place of a store's file, and outputs that cannot be: one line each, never a traceback."""
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -41,35 +40,6 @@ def test_something_else_in_a_files_place(
     assert verb("rebuild", store, "-o", tmp_path / "new").err.startswith(told)
     if folder == "commitlog":
         assert told in verb("query", store, "--topic", "T", "--key", "k").err
-
-
-def test_files_of_other_names(store: Path, verb: Verb) -> None:
-    for folder in KINDS:
-        (store / folder / ".DS_Store").touch()
-    found = verb("audit", store, "--json").rows
-    assert {(finding["code"], finding["file"]) for finding in found} == {
-        ("queue.size", "consumequeue/AaTopic/0/.DS_Store"),
-        ("log.gap", "commitlog/.DS_Store"),
-    }
-
-
-def test_names_that_are_no_text(store: Path, verb: Verb) -> None:
-    queue = store / "consumequeue" / "AaTopic"
-    for name in ("new\nline", os.fsdecode(b"\xff\xfe")):
-        shutil.copytree(queue, queue.parent / name)
-        (store / "index" / name).touch()
-    outcome = verb("decode", store, "--table", "index_headers", "--table", "consume_queue")
-    assert (outcome.code, len(outcome.err.splitlines())) == (0, 2)
-    assert {r"\xff\xfe", "new\nline"} < {row.get("topic") for row in outcome.rows}
-    assert r"  consumequeue/\xff\xfe/0/00000000000000000000" in verb("digest", store).out
-    found = verb("audit", store, "--json").rows
-    assert r"consumequeue/\xff\xfe/0/00000000000000000000" in {one["file"] for one in found}
-    assert r"consumequeue/new\x0aline/0/00000000000000000000 at byte 0" in verb("audit", store).out
-    assert set(verb("query", store, "--topic", "T", "--key", "k").err.splitlines()[:2]) == {
-        r"rocketspec: index/new\x0aline: skipped, its name is not a number",
-        r"rocketspec: index/\xff\xfe: skipped, its name is not a number",
-    }
-    assert verb("decode", store / "no\nsuch").err.endswith(r"/no\x0asuch: no such file or directory" + "\n")
 
 
 @pytest.mark.parametrize(
