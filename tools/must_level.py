@@ -1,4 +1,4 @@
-"""Makes conformance/rocket_conformance/planning/must_level.json: `python -m tools.must_level`.
+"""Makes conformance/rocket_conformance/must_level.json: `python -m tools.must_level`.
 
 It takes a minute or two; a property whose lists and misreadings are those of the file keeps its numbers.
 """

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocket_golden import zstd
-from rocket_golden._read import vector_files
+from rocket_golden._archive import vector_files
 
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parents[1]

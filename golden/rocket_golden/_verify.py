@@ -4,10 +4,9 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 
-from rocket_golden._archive import members, packed_bytes
+from rocket_golden._archive import members, packed_bytes, truth, vector_files
 from rocket_golden._damaged import damaged
 from rocket_golden._manifest import ROOT, GoldenManifest, StoreEntry, manifest
-from rocket_golden._read import truth, vector_files
 from rocket_golden.errors import DamagedError
 
 

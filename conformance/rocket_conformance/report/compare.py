@@ -10,8 +10,8 @@ from rocket_spec.clauses import clauses
 from rocket_spec.errors import MalformedError
 
 from rocket_conformance.judging import FAILING, Verdict
-from rocket_conformance.report.conclusion import cases_of, cause_title, causes_of, describe_divergence
-from rocket_conformance.report.lines import CaseLine, Report, read_report
+from rocket_conformance.report.conclusion import cases_of, cause_title, causes_of
+from rocket_conformance.report.lines import CaseLine, Report, describe_divergence, read_report
 
 _COMPARED: Final = ("suite", "seed", "examples")
 """Of the header: what draws other lists, or other cases, and so explains a difference."""

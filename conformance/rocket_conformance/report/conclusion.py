@@ -1,121 +1,36 @@
-"""A report in words: failures in plain text, what to mend in the order in which to mend it, counts by family, and the last lines of a run.
+"""The conclusion of a report: what to mend, in the order in which to mend it, counts by family, the verdict, and all that on a terminal."""
 
-What an adapter or a case file chose, keys, file names, messages, is shown escaped and cut.
-"""
+from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Any, Final, Literal, NamedTuple, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from rich.table import Table
+from rich.text import Text
 from rocket_spec.clauses import clauses
-from rocket_spec.errors import MalformedError
 from rocket_spec.printable import counted, printable
 from rocket_spec.profiles import GROUND
 
-from rocket_conformance.comparison import describe_file
-from rocket_conformance.files import Allowance, image_from_base64
 from rocket_conformance.judging import FAILING, INTERRUPTED, VERDICTS
 from rocket_conformance.protocol import FAMILIES, OPERATIONS
-from rocket_conformance.report.lines import CaseLine, Report, cases_by_verdict, difference_text, operation_of
+from rocket_conformance.report.lines import (
+    CaseLine,
+    Report,
+    cases_by_verdict,
+    describe_divergence,
+    describe_operations,
+    difference_text,
+    happened,
+    operation_of,
+    value_text,
+)
 
-_MOST_OPS: Final = 40
-_LONGEST_VALUE: Final = 200
-_MOST_PARTS: Final = 8
-_UNPACKED: Final = 1 << 23
-_MOST_LINES: Final = 12
-
-
-def value_text(value: object) -> str:
-    """A value of a report: a text as it is, a rejection in words, anything else as JSON; escaped and cut."""
-    if isinstance(value, str):
-        return printable(value, limit=_LONGEST_VALUE)
-    text = json_text(value)
-    fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-    return f"rejected ({value_text(fields['rejected'])})" if list(fields) == ["rejected"] else text
-
-
-def describe_divergence(divergence: Sequence[Mapping[str, Any]]) -> list[str]:
-    """One line of text for each difference."""
-    lines: list[str] = []
-    for item in divergence:
-        where = f"operation {item['op']}" if item["op"] is not None else f"file {value_text(item['file'])}"
-        at = "" if item["offset"] is None else f" at byte {item['offset']}"
-        if item["field"] == "size" and None in (item["expected"], item["actual"]):
-            is_missing = item["actual"] is None
-            size = value_text(item["expected" if is_missing else "actual"])
-            what = f"is missing, {size} bytes expected" if is_missing else f"of {size} bytes is not expected"
-            lines.append(f"{item['clause']}: {where} {what}")
-            continue
-        texts = item.get("texts", {})
-        form = " and {}" if item["kind"] == "wrongly rejected" else " (of {})"
-        want, got = (
-            value_text(item[name]) + (form.format(value_text(texts[name])) if name in texts else "")
-            for name in ("expected", "actual")
-        )
-        lines.append(
-            f"{item['clause']}: {where}, {value_text(item['field'])}{at}: {item['kind']}, expected {want}, actual {got}"
-        )
-    return lines
-
-
-def happened(line: CaseLine) -> list[str]:
-    """Describes what happened in a case, in lines: the adapter's last words first, then the end of what it wrote to stderr."""
-    first, *rest = line.detail.rstrip().split("\n")
-    if rest:
-        first = f"{first.removesuffix('; the end of its stderr:')}: {rest[-1].strip()}"
-    lines = [first, *(f"  {text}" for text in rest[-_MOST_LINES:])]
-    return [printable(text, limit=_LONGEST_VALUE) for text in lines if text.strip()] or [""]
-
-
-def describe_files(document: Mapping[str, Any]) -> list[str]:
-    """The files that a replay file has at the start: each with what is in it, a line for each entry or unit."""
-    lines: list[str] = []
-    for path, packed in document["files"].items():
-        lines.append(f"file {value_text(path)} exists at the start")
-        try:
-            image = image_from_base64(packed["zstd_base64"], Allowance(size=_UNPACKED))
-        except MalformedError:
-            continue
-        found = list(islice(describe_file(path, document["ops"], image), _MOST_PARTS + 1))
-        lines += [f"  {printable(text, limit=_LONGEST_VALUE)}" for text in found[:_MOST_PARTS]]
-        lines += ["  and more"] if len(found) > _MOST_PARTS else []
-    return lines
-
-
-def describe_operations(document: Mapping[str, Any], *, most: int = _MOST_OPS) -> list[str]:
-    """One line for each operation of a replay file, and one for each file that exists at the start."""
-    ops: list[Mapping[str, Any]] = document["ops"]
-    lines = [f"    {text}" for text in describe_files(document)]
-    for place, op in enumerate(ops[:most]):
-        fields = " ".join(f"{name}={json_text(value)}" for name, value in op.items() if name != "op")
-        lines.append(f"{place:>3} {op['op']} {fields}".rstrip())
-    if len(ops) > most:
-        lines.append(f"    and {counted(len(ops) - most, 'more operation')}")
-    return lines
-
-
-def json_text(value: object) -> str:
-    """A value as JSON, escaped and cut."""
-    return printable(json.dumps(value, ensure_ascii=False), limit=_LONGEST_VALUE)
-
-
-def failure_text(line: CaseLine, document: Mapping[str, Any] | None) -> str:
-    """The whole text of a test's failure."""
-    first, *rest = happened(line)
-    lines = [f"{line.verdict}: {line.id}" + (f": {first}" if first else ""), *rest]
-    lines += [f"  {text}" for text in describe_divergence(line.divergence[:5])]
-    if line.divergence:
-        clause = clauses().get(line.divergence[0]["clause"])
-        if clause is not None:
-            lines += ["", f"{clause.id} ({clause.level}; {clause.source}): {clause.summary}"]
-    if line.description:
-        lines.append(printable(line.description, limit=None))
-    if document is not None:
-        lines += ["", "The input:", *(f"  {text}" for text in describe_operations(document))]
-    return "\n".join(lines)
-
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # --- conclusion ---------------------------------------------------------------------------------------
 
@@ -581,3 +496,100 @@ def _cost(lines: Sequence[CaseLine], example: CaseLine, *, of: str) -> list[str]
     """The cost of a cause: that of the example or of another one of its cases, if it is of the cause's clause."""
     texts = [text for line in (example, *lines) if line.clauses[0] == of for text in _caught(line)]
     return [text[text.find("Cost: ") :] if "Cost: " in text else text for text in texts[:1]]
+
+
+# --- terminal -----------------------------------------------------------------------------------------
+
+_MOST_OPS: Final = 12
+
+_MOST_SHOWN: Final = 4
+"""Number of items that are shown with an example; the others get a line each."""
+
+
+def print_summary(report: Report, console: Console, *, folder: Path | None = None) -> None:
+    """Prints the summary.
+
+    Args:
+        report: what to show.
+        console: where to.
+        folder: the report's folder, whose replay files hold the inputs; None leaves them out.
+    """
+    shown, rows = family_table(report)
+    aside = [name for name, row in rows.items() if shown[-1] == "not_applicable" and not any(row[:-1])]
+    console.print(_table(shown, {name: row for name, row in rows.items() if name not in aside}))
+    account = account_of(report, most_named=_MOST_NAMED)
+    _print_items([item for item in account.items if not item.known], console, folder)
+    for line in report.cases:
+        if line.verdict == "disputed":
+            console.print(Text(f"\ndisputed {line.id}: {printable(line.detail)}"))
+    if report.footer is not None:
+        for text in report.footer["stale"]:
+            console.print(Text(f"stale baseline line: {text}"), soft_wrap=True)
+    console.print()
+    if aside:
+        heads = {_head(name) for name in rows if name not in aside}  # of which other clauses apply
+        counts: Counter[str] = Counter()
+        for name in aside:
+            counts[name if _head(name) in heads else _head(name)] += int(rows[name][-1])
+        listed = ", ".join(f"{name} ({count})" for name, count in counts.items())
+        console.print(Text(f"not applicable, by clauses and cases: {listed}", style="dim"), soft_wrap=True)
+    triples: Mapping[str, Sequence[int]] = (report.footer or {}).get("triples", {})
+    if triples:
+        sent = ", ".join(f"{family} {seen:,} of {count:,}" for family, (seen, count) in triples.items())
+        console.print(Text(f"triples of moves sent: {sent}", style="dim"))
+    if aside or triples:
+        console.print()
+    style = {"good": "bold green", "bad": "bold red", "unclear": "bold yellow"}[tone_of(report)]
+    for text in account.verdict:
+        console.print(Text(text, style=style), soft_wrap=True)
+
+
+def _head(family: str) -> str:
+    return family.partition("-")[0]
+
+
+def _table(shown: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("clauses")
+    for verdict in shown:
+        table.add_column(verdict.replace("_", " "), justify="right")
+    for name, counts in rows.items():
+        table.add_row(name, *counts)
+    return table
+
+
+def _print_items(items: Sequence[Item], console: Console, folder: Path | None) -> None:
+    """Prints the failures, causes first; failures that may follow are one line."""
+    for place, item in enumerate(items):
+        if item.kind == "follows":
+            break
+        console.print(
+            Text(f"\n{item.title}" if place < _MOST_SHOWN else item.title, style="bold"), soft_wrap=True
+        )
+        if place < _MOST_SHOWN:
+            _print_item(item, console, folder)
+        else:
+            for text in filter(None, (item.caught if item.kind == "clause" else "", item.first)):
+                console.print(Text(f"  {text}"), soft_wrap=True)
+    if follow := [item for item in items if item.kind == "follows"]:
+        listed = ", ".join(f"{item.clause} ({len(item.cases)})" for item in follow)
+        console.print(Text(f"\nmay follow from the above, by clause and cases: {listed}"), soft_wrap=True)
+
+
+def _print_item(item: Item, console: Console, folder: Path | None) -> None:
+    """Prints an item's cost, and its example: the first differences and the input."""
+    line = item.example
+    for text in item.notes:
+        console.print(Text(f"  {text}"), soft_wrap=True)
+    console.print(Text(f"  for example, {line.verdict} {line.id}"))
+    for text in filter(None, happened(line)):
+        console.print(Text(f"    {text}"), soft_wrap=True)
+    for text in describe_divergence(line.divergence[:2]):
+        console.print(Text(f"    {text}"), soft_wrap=True)
+    if folder is None or line.replay is None:
+        return
+    path = folder / line.replay
+    if line.divergence and path.is_file():
+        for text in describe_operations(json.loads(path.read_bytes()), most=_MOST_OPS):
+            console.print(Text(f"    {text}", style="dim"), soft_wrap=True)
+    console.print(Text(printable(f"  replay: {path}"), style="dim"), soft_wrap=True)

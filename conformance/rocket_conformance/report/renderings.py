@@ -1,138 +1,25 @@
-"""A report for people: the summary on a terminal, Markdown for a pull request, JUnit XML for dashboards, and a badge."""
-
-from __future__ import annotations
+"""A report in other forms: Markdown for a pull request, JUnit XML for dashboards, and a badge."""
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
-from rich.table import Table
-from rich.text import Text
 from rocket_spec.outputs import write_whole
 from rocket_spec.printable import printable
 
 from rocket_conformance.judging import FAILING
 from rocket_conformance.report.conclusion import (
     Account,
-    Item,
     account_of,
-    describe_divergence,
-    describe_operations,
     family_table,
-    happened,
     known_text,
     narrowed_by,
     partial_count,
-    tone_of,
 )
-from rocket_conformance.report.lines import CaseLine, Report
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-# --- terminal -----------------------------------------------------------------------------------------
-
-_MOST_OPS: Final = 12
-
-_MOST_SHOWN: Final = 4
-"""Number of items that are shown with an example; the others get a line each."""
-
-_MOST_NAMED: Final = 8
-"""Maximum number of failing clauses that the verdict names; of more it gives the number."""
-
-
-def print_summary(report: Report, console: Console, *, folder: Path | None = None) -> None:
-    """Prints the summary.
-
-    Args:
-        report: what to show.
-        console: where to.
-        folder: the report's folder, whose replay files hold the inputs; None leaves them out.
-    """
-    shown, rows = family_table(report)
-    aside = [name for name, row in rows.items() if shown[-1] == "not_applicable" and not any(row[:-1])]
-    console.print(_table(shown, {name: row for name, row in rows.items() if name not in aside}))
-    account = account_of(report, most_named=_MOST_NAMED)
-    _print_items([item for item in account.items if not item.known], console, folder)
-    for line in report.cases:
-        if line.verdict == "disputed":
-            console.print(Text(f"\ndisputed {line.id}: {printable(line.detail)}"))
-    if report.footer is not None:
-        for text in report.footer["stale"]:
-            console.print(Text(f"stale baseline line: {text}"), soft_wrap=True)
-    console.print()
-    if aside:
-        heads = {_head(name) for name in rows if name not in aside}  # of which other clauses apply
-        counts: Counter[str] = Counter()
-        for name in aside:
-            counts[name if _head(name) in heads else _head(name)] += int(rows[name][-1])
-        listed = ", ".join(f"{name} ({count})" for name, count in counts.items())
-        console.print(Text(f"not applicable, by clauses and cases: {listed}", style="dim"), soft_wrap=True)
-    triples: Mapping[str, Sequence[int]] = (report.footer or {}).get("triples", {})
-    if triples:
-        sent = ", ".join(f"{family} {seen:,} of {count:,}" for family, (seen, count) in triples.items())
-        console.print(Text(f"triples of moves sent: {sent}", style="dim"))
-    if aside or triples:
-        console.print()
-    style = {"good": "bold green", "bad": "bold red", "unclear": "bold yellow"}[tone_of(report)]
-    for text in account.verdict:
-        console.print(Text(text, style=style), soft_wrap=True)
-
-
-def _head(family: str) -> str:
-    return family.partition("-")[0]
-
-
-def _table(shown: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("clauses")
-    for verdict in shown:
-        table.add_column(verdict.replace("_", " "), justify="right")
-    for name, counts in rows.items():
-        table.add_row(name, *counts)
-    return table
-
-
-def _print_items(items: Sequence[Item], console: Console, folder: Path | None) -> None:
-    """Prints the failures, causes first; failures that may follow are one line."""
-    for place, item in enumerate(items):
-        if item.kind == "follows":
-            break
-        console.print(
-            Text(f"\n{item.title}" if place < _MOST_SHOWN else item.title, style="bold"), soft_wrap=True
-        )
-        if place < _MOST_SHOWN:
-            _print_item(item, console, folder)
-        else:
-            for text in filter(None, (item.caught if item.kind == "clause" else "", item.first)):
-                console.print(Text(f"  {text}"), soft_wrap=True)
-    if follow := [item for item in items if item.kind == "follows"]:
-        listed = ", ".join(f"{item.clause} ({len(item.cases)})" for item in follow)
-        console.print(Text(f"\nmay follow from the above, by clause and cases: {listed}"), soft_wrap=True)
-
-
-def _print_item(item: Item, console: Console, folder: Path | None) -> None:
-    """Prints an item's cost, and its example: the first differences and the input."""
-    line = item.example
-    for text in item.notes:
-        console.print(Text(f"  {text}"), soft_wrap=True)
-    console.print(Text(f"  for example, {line.verdict} {line.id}"))
-    for text in filter(None, happened(line)):
-        console.print(Text(f"    {text}"), soft_wrap=True)
-    for text in describe_divergence(line.divergence[:2]):
-        console.print(Text(f"    {text}"), soft_wrap=True)
-    if folder is None or line.replay is None:
-        return
-    path = folder / line.replay
-    if line.divergence and path.is_file():
-        for text in describe_operations(json.loads(path.read_bytes()), most=_MOST_OPS):
-            console.print(Text(f"    {text}", style="dim"), soft_wrap=True)
-    console.print(Text(printable(f"  replay: {path}"), style="dim"), soft_wrap=True)
-
+from rocket_conformance.report.lines import CaseLine, Report, describe_divergence
 
 # --- markdown -----------------------------------------------------------------------------------------
 

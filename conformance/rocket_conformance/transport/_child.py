@@ -21,13 +21,13 @@ from rocket_conformance.protocol import (
 )
 from rocket_conformance.rocketmq import command
 from rocket_conformance.schema import check_message
-from rocket_conformance.transport._process import Event, Process, no_orphans
 from rocket_conformance.transport._transport import (
     AdapterError,
-    Handler,
-    InProcessTransport,
+    Event,
     PoolTransport,
+    Process,
     Transport,
+    no_orphans,
 )
 
 HELLO_SECONDS: Final = 60.0
@@ -429,19 +429,6 @@ def open_command(
             stack.callback(transport.close)
             transports.append(transport)
         yield transports[0] if jobs == 1 else PoolTransport(transports)
-
-
-@contextmanager
-def open_handler(handler: Handler, *, check_schema: bool = False) -> Generator[Transport]:
-    """An object of this process as adapter.
-
-    Raises AdapterError: when it does not answer hello.
-    """
-    transport = InProcessTransport(handler, check=check_message if check_schema else None)
-    try:
-        yield transport
-    finally:
-        transport.close()
 
 
 def open_jar(version: str, *, jars: Path | None = None, **limits: Any) -> AbstractContextManager[Transport]:
