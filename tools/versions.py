@@ -116,12 +116,12 @@ def _differs(report: Report) -> tuple[int, dict[str, Differs]]:
     elsewhere = 0
     examples: Mapping[str, str] = (report.footer or {}).get("examples", {})
     failing = [line for line in report.cases if line.verdict in FAILING]
-    failing.sort(key=lambda line: (line.id not in examples.values(), "/prop-" in line.id, line.id))
+    failing.sort(key=lambda line: (line.id not in examples.values(), line.is_property, line.id))
     for name in clauses():
         cases = [line for line in failing if line.clauses[0] == name]
         own = [line for line in cases if name in claimed.get(line.id, [name])]
         others = [line for line in cases if line not in own]
-        if all("/prop-" in line.id for line in own):  # lists that meet several causes at once
+        if all(line.is_property for line in own):  # lists that meet several causes at once
             elsewhere, own = elsewhere + len(own), []
         elsewhere += len(others)
         counts.setdefault(name, [])[:0] = own

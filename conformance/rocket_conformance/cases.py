@@ -8,7 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from struct import pack
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Literal, Self, cast
 
 import rocket_golden
 from rocket_golden import StoreEntry
@@ -61,6 +61,16 @@ class Case:
     def op_names(self) -> frozenset[str]:
         """The operations that it needs."""
         return frozenset(op["op"] for op in self.ops)
+
+
+Origin = Literal["written", "seeded", "property"]
+"""How a case came to be: written for its clause, a vector drawn from a seed, or a property, whose lists are drawn."""
+
+
+def origin_of(name: str) -> Origin:
+    """How the case with an id came to be."""
+    slug = name.partition("/")[2]
+    return "property" if slug.startswith("prop-") else "seeded" if slug.startswith("seeded-") else "written"
 
 
 def geometries_of(ops: Sequence[Op]) -> frozenset[tuple[int, int]]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from rocket_spec.clauses import clauses
 from rocket_spec.errors import UsageError
 
-from rocket_conformance.cases import Case, directed_cases
+from rocket_conformance.cases import Case, directed_cases, origin_of
 from rocket_conformance.judging import Verdict
 from rocket_conformance.misreadings import MUTANTS, Mutant
 from rocket_conformance.planning import Planned, plan
@@ -190,7 +190,7 @@ class ClauseCoverage:
 
 def coverage() -> list[ClauseCoverage]:
     """Every clause, in the order of SPEC.md."""
-    seeded = Counter(case.clauses[0] for case in directed_cases() if "/seeded-" in case.id)
+    seeded = Counter(case.clauses[0] for case in directed_cases() if origin_of(case.id) == "seeded")
     cases = Counter(case.clauses[0] for case in directed_cases())
     properties = Counter(item.clauses[0] for item in PROPERTIES)
     mutants = Counter(mutant.clause for mutant in MUTANTS)

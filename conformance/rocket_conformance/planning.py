@@ -17,7 +17,7 @@ from rocket_spec.clauses import clauses
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import CHECKPOINT_SIZE, QUEUE_UNIT, Geometry
 
-from rocket_conformance.cases import Case, Observation, directed_case, directed_ids
+from rocket_conformance.cases import Case, Observation, directed_case, directed_ids, origin_of
 from rocket_conformance.comparison import differences, expect, same_results, specified
 from rocket_conformance.files import scratch
 from rocket_conformance.judging import Trial, Verdict
@@ -209,7 +209,7 @@ def _fitted(case: Case, fields: tuple[str, ...], allowed: Sequence[tuple[int, ..
     own = _values(case, fields)
     if own <= set(allowed):
         return case
-    if case.files or len(own) != 1 or "/seeded-" in case.id:
+    if case.files or len(own) != 1 or origin_of(case.id) == "seeded":
         return None
     for values in allowed:
         key = (case.id, case.producer, values)
@@ -395,7 +395,7 @@ class Planned:
     @property
     def is_directed(self) -> bool:
         """Whether it was written for its first clause: no property, and no vector drawn from a seed."""
-        return not self.is_property and "/seeded-" not in self.id
+        return not self.is_property and origin_of(self.id) != "seeded"
 
     @property
     def ops(self) -> frozenset[str]:
@@ -470,7 +470,7 @@ def all_ids() -> tuple[str, ...]:
 def _order(name: str) -> tuple[str, int, bool, str]:
     clause, _, slug = name.partition("/")
     family, _, number = clause.rpartition("-")
-    return family, int(number) if number.isdigit() else 0, slug.startswith("prop-"), slug
+    return family, int(number) if number.isdigit() else 0, origin_of(name) == "property", slug
 
 
 def planned_by_id(name: str) -> Planned:
@@ -501,7 +501,8 @@ class CaseState:
     verdict: Verdict = "pass"  # the worst of its examples so far
     detail: str = ""  # what happened, in words
     examples: int = 0  # number of examples that were judged
-    failing: int = 0  # number of those that did not pass
+    # where those came from that did not pass, each once: of a property the names of its lists
+    failed: set[str] = field(default_factory=set[str])
     millis: float = 0.0  # time between sending and judging, all examples together
     drawn: bool = False  # whether no further example will be sent
     whole: bool = False  # whether all its examples were sent
@@ -538,13 +539,13 @@ class CaseState:
     @property
     def all_kept(self) -> bool:
         """Whether those are all that failed; a property with others is claimed for no cause."""
-        return not self.planned.is_property or self.failing <= len(self.alike)
+        return not self.planned.is_property or len(self.failed) <= len(self.alike)
 
     def add(self, trial: Trial) -> None:
         """Counts one example; the smallest failing one is kept."""
         self.examples += 1
         if trial.verdict != "pass":
-            self.failing += 1
+            self.failed.add(trial.case.producer)
         if _SEVERITY.index(trial.verdict) < _SEVERITY.index(self.verdict):
             self.verdict, self.detail, self.worst = trial.verdict, trial.detail, None
             self.alike.clear()

@@ -421,6 +421,26 @@ def test_hangs_that_follow_from_a_cause_come_with_it(first: str, *, sure: bool) 
     assert (note in found.notes) is sure
 
 
+@pytest.mark.parametrize(
+    ("described", "cost"),
+    [
+        (["IDX-SEL-2", "IDX-SEL-1"], "Cost: IDX-SEL-1"),
+        (["IDX-SEL-2"], "Cost: IDX-SEL-2"),
+        ([], "Cost: what IDX-SEL-1 states does not hold: "),
+    ],
+)
+def test_a_cause_whose_example_was_drawn_has_a_cost(described: Sequence[str], cost: str) -> None:
+    """It is that of a case of its own clause, or else of another case that fails so, or else the rule."""
+    drawn = differing("IDX-SEL-1/prop-a")
+    written = [differing(f"{clause}/b", f"Catches. Cost: {clause}") for clause in described]
+    cause = {
+        "clause": "IDX-SEL-1", "misreadings": ["one"], "sure": True, "shows": 1, "cases": [line.id for line in written],
+        "properties": [drawn.id], "together": [], "hidden": [], "example": drawn.id,
+    }  # fmt: skip
+    [item] = account_of(report_of([drawn, *written], causes=[cause])).items
+    assert item.notes[0].startswith(cost)
+
+
 def test_every_form_has_one_order() -> None:
     """Crashes by operation, the cause with its cost and what has to be mended with it, the clause without one, the verdict."""
     crash = CaseLine(
@@ -466,8 +486,13 @@ def test_every_form_has_one_order() -> None:
         "IDX-HDR-5 (MUST): 1 of 1 cases fail",
         "Catches another. Cost: nothing.",
     ]
-    for form in (terminal.getvalue(), render_markdown(report), render_report(report)):
-        places = [form.index(text) for text in order]
+    forms = (
+        (terminal.getvalue(), "\nclauses "),
+        (render_markdown(report), "\n| clauses |"),
+        (render_report(report), "<table>"),
+    )
+    for form, table in forms:
+        places = [form.index(text) for text in (*order, table)]
         assert places == sorted(places)
     *_, aside, sent, _, verdict = terminal.getvalue().splitlines()
     assert aside == "not applicable, by clauses and cases: IDX-SVC (1), LOG (2)"

@@ -97,7 +97,7 @@ def _lines(diff: ReportDiff) -> Iterator[str]:
 
 def _told(name: str, clause: str, group: Sequence[Change]) -> Iterator[str]:
     """The changes of one clause: how many, the first of them, and what it shows."""
-    first = next((change for change in group if "/prop-" not in change.id), group[0])
+    first = next((change for change in group if not change.line.is_property), group[0])
     count = f"{len(group)} cases of {clause}, such as {first.id}" if len(group) > 1 else first.id
     yield f"{name:<8} {count}: {first.old or 'absent'} -> {first.new or 'absent'}"
     if first.new != "pass" and first.why:

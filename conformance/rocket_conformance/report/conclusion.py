@@ -175,7 +175,7 @@ def _levels(report: Report, *, most_named: int) -> str | None:
     failed = [line for line in report.cases if line.verdict in FAILING]
     if footer is None or int(footer["exit_code"]) != 1 or footer["cut_short"]:
         return None
-    if any(line.level != "OBSERVED" or (_is_drawn(line) and _is_must(line.clauses[0])) for line in failed):
+    if any(line.level != "OBSERVED" or (line.is_drawn and _is_must(line.clauses[0])) for line in failed):
         return None  # lists that OBSERVED clauses govern, too, may show a MUST clause that is not met
     if any(line.level == "MUST" and line.verdict in {"skipped", "unsupported"} for line in report.cases):
         return None
@@ -438,15 +438,24 @@ def _clause_items(report: Report, left: Mapping[str, CaseLine], items: Sequence[
     unexamined: Collection[str] = footer.get("unexamined", ()) if items else ()
     near = {name for cause in causes_of(report) for name in cause.get("otherwise", ())}
     shown = {place for item in items for name in item.names for place in places.get(name, ())}
-    written = {line.clauses[0] for line in left.values() if not _is_drawn(line)}
+    written = {line.clauses[0] for line in left.values() if not line.is_drawn}
     clauses_left = in_order({line.clauses[0] for line in left.values()})
     for clause in sorted(clauses_left, key=lambda name: name not in written):
-        own = [line for line in report.cases if line.clauses[0] == clause]
+        own = [
+            line for line in report.cases if line.clauses[0] == clause and line.verdict != "not_applicable"
+        ]
+        failing = [line for line in own if line.verdict in FAILING]
         lines = sorted(
-            (line for line in own if line.id in left),
-            key=lambda line: (line.id != examples.get(clause), _is_drawn(line), line.id),
+            (line for line in failing if line.id in left),
+            key=lambda line: (line.id != examples.get(clause), line.is_drawn, line.id),
         )
-        title = _clause_title(clause, own, len(lines))
+        is_must = any(line.level == "MUST" for line in failing)
+        beyond = not is_must and _is_must(clause)  # OBSERVED clauses govern the input of all that fail, too
+        title = (
+            f"{clause} ({'MUST' if is_must or beyond else 'OBSERVED'}): {len(failing)} of {len(own)} cases fail"
+            f"{', only with input that OBSERVED clauses govern, too' if beyond else ''}"
+            f"{f', {len(lines)} of them without a cause above' if len(lines) < len(failing) else ''}{_known(failing)}"
+        )
         if differing := elsewhere.get(clause, ()):
             title += f"; first differences: {', '.join(map(value_text, differing))}"
         alike = all(line.id in near or places.get(line.id, [""])[0] in shown for line in lines)
@@ -458,25 +467,8 @@ def _clause_items(report: Report, left: Mapping[str, CaseLine], items: Sequence[
         yield Item(kind, clause, title, _caught(lines[0]), lines[0], lines, _ids(lines))
 
 
-def _clause_title(clause: str, own: Sequence[CaseLine], left: int) -> str:
-    """A clause and its cases in numbers, and whether OBSERVED clauses govern the input of all that fail, too."""
-    failing = [line for line in own if line.verdict in FAILING]
-    is_must = any(line.level == "MUST" for line in failing)
-    beyond = not is_must and _is_must(clause)
-    ran = sum(line.verdict != "not_applicable" for line in own)
-    where = ", only with input that OBSERVED clauses govern, too" if beyond else ""
-    rest = "" if left == len(failing) else f", {left} of them without a cause above"
-    level = "MUST" if is_must or beyond else "OBSERVED"
-    return f"{clause} ({level}): {len(failing)} of {ran} cases fail{where}{rest}{_known(failing)}"
-
-
 def _is_must(clause: str) -> bool:
     return clause in clauses() and clauses()[clause].level == "MUST"
-
-
-def _is_drawn(line: CaseLine) -> bool:
-    """Whether a case was drawn, not written for its clause."""
-    return line.id.partition("/")[2].startswith(("prop-", "seeded-"))
 
 
 def _ids(lines: Sequence[CaseLine]) -> frozenset[str]:
@@ -493,9 +485,11 @@ def _caught(line: CaseLine) -> list[str]:
 
 
 def _cost(lines: Sequence[CaseLine], example: CaseLine, *, of: str) -> list[str]:
-    """The cost of a cause: that of the example or of another one of its cases, if it is of the cause's clause."""
-    texts = [text for line in (example, *lines) if line.clauses[0] == of for text in _caught(line)]
-    return [text[text.find("Cost: ") :] if "Cost: " in text else text for text in texts[:1]]
+    """The cost of a cause: that of the example or of another of its cases, of its own clause if there is one; else the rule that is broken."""
+    by_clause = sorted((example, *lines), key=lambda line: line.clauses[0] != of)
+    for text in [text for line in by_clause for text in _caught(line)][:1]:
+        return [text[text.find("Cost: ") :] if "Cost: " in text else text]
+    return [f"Cost: what {of} states does not hold: {clauses()[of].summary}"] if of in clauses() else []
 
 
 # --- terminal -----------------------------------------------------------------------------------------
@@ -514,17 +508,20 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
         console: where to.
         folder: the report's folder, whose replay files hold the inputs; None leaves them out.
     """
+    account = account_of(report, most_named=_MOST_NAMED)
+    items = [item for item in account.items if not item.known]
+    _print_items(items, console, folder)
+    disputed = [line for line in report.cases if line.verdict == "disputed"]
+    for line in disputed:
+        console.print(Text(f"\ndisputed {line.id}: {printable(line.detail)}"))
+    stale: Sequence[str] = (report.footer or {}).get("stale", ())
+    for text in stale:
+        console.print(Text(f"stale baseline line: {text}"), soft_wrap=True)
+    if items or disputed or stale:
+        console.print()
     shown, rows = family_table(report)
     aside = [name for name, row in rows.items() if shown[-1] == "not_applicable" and not any(row[:-1])]
     console.print(_table(shown, {name: row for name, row in rows.items() if name not in aside}))
-    account = account_of(report, most_named=_MOST_NAMED)
-    _print_items([item for item in account.items if not item.known], console, folder)
-    for line in report.cases:
-        if line.verdict == "disputed":
-            console.print(Text(f"\ndisputed {line.id}: {printable(line.detail)}"))
-    if report.footer is not None:
-        for text in report.footer["stale"]:
-            console.print(Text(f"stale baseline line: {text}"), soft_wrap=True)
     console.print()
     if aside:
         heads = {_head(name) for name in rows if name not in aside}  # of which other clauses apply

@@ -22,6 +22,7 @@ from rocket_spec.printable import counted, printable
 from rocket_spec.profiles import GROUND
 from rocket_spec.store_folders import refuse_store
 
+from rocket_conformance.cases import origin_of
 from rocket_conformance.comparison import describe_file
 from rocket_conformance.files import Allowance, image_from_base64, read_input
 from rocket_conformance.judging import FAILING, Verdict, exit_code
@@ -60,6 +61,16 @@ class CaseLine:
     divergence: tuple[Mapping[str, Any], ...] = ()  # the differences with their clauses, the first one first
     replay: str | None = None  # path of the replay file in the report's folder
     description: str = ""  # what the case catches, and what that costs; of a case that failed
+
+    @property
+    def is_property(self) -> bool:
+        """Whether it is the line of a property."""
+        return origin_of(self.id) == "property"
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether its lists were drawn, not written for its clause."""
+        return origin_of(self.id) != "written"
 
     def to_json(self) -> dict[str, Any]:
         """As the report holds it."""

@@ -38,17 +38,14 @@ def render_markdown(report: Report) -> str:
         ),
         "",
     ]
-    shown, rows = family_table(report)
-    lines += ["| clauses | " + " | ".join(shown) + " |", "|---|" + "---:|" * len(shown)]
-    lines += [f"| {name} | " + " | ".join(counts) + " |" for name, counts in rows.items()]
     for item in account.items:
         example = [f"{item.example.clauses[0]}/{item.first}"] if item.first else []
         follows = "may follow: " if item.kind == "follows" else ""
-        lines += [
-            "",
-            f"- {follows}{_cell(item.title, 400)}",
-            *(f"  {_cell(text, 400)}" for text in (*item.notes, *example)),
-        ]
+        lines += [f"- {follows}{_cell(item.title, 400)}"]
+        lines += [*(f"  {_cell(text, 400)}" for text in (*item.notes, *example)), ""]
+    shown, rows = family_table(report)
+    lines += ["| clauses | " + " | ".join(shown) + " |", "|---|" + "---:|" * len(shown)]
+    lines += [f"| {name} | " + " | ".join(counts) + " |" for name, counts in rows.items()]
     failed = [line for line in report.cases if line.verdict in FAILING or line.verdict == "disputed"]
     if failed:
         lines += ["", "| case | verdict | where | expected | actual | replay |", "|---|---|---|---|---|---|"]

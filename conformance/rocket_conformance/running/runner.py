@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import closing
 from dataclasses import replace
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -209,8 +210,8 @@ class Concluder:
         self, state: CaseState, divergence: Sequence[Mapping[str, Any]], replay: str | None = None
     ) -> CaseLine:
         planned, detail = state.planned, state.detail
-        if planned.is_property and state.failing:
-            detail = f"{state.failing} of {state.examples} lists" + (f": {detail}" if detail else "")
+        if planned.is_property and state.failed:
+            detail = f"{len(state.failed)} of {state.examples} lists" + (f": {detail}" if detail else "")
         line = line_of(
             planned,
             state.verdict,
@@ -226,11 +227,16 @@ class Concluder:
 
     def _is_beyond_must(self, state: CaseState) -> bool:
         """Whether a property fails only with lists that no broker makes, or that a misreading of an OBSERVED clause answers differently."""
-        if not (state.planned.is_property and state.verdict == "diverged" and state.all_kept):
+        if not (state.planned.is_property and state.verdict == "diverged"):
             return False
-        directory = self._execution.private()
-        cases = (specified(trial.case, directory) for trial in state.trials)
-        return self._options.profile.version == GROUND and all(
+        directory, options = self._execution.private(), self._options
+        hello = self._execution.transport.hello
+        drawn = state.planned.instances(
+            seed=options.seed, count=options.examples, hello=hello, level=options.level
+        )
+        others = (case for case in drawn if case.producer in state.failed and not state.all_kept)
+        cases = (specified(case, directory) for case in chain((trial.case for trial in state.trials), others))
+        return options.profile.version == GROUND and all(
             is_odd(case) or beyond_must(case, expected, directory) is not None for case, expected in cases
         )
 
