@@ -1,6 +1,8 @@
 """A case and its JSON, the one shape of vectors, case files and replay files; and all directed cases."""
 
+import json
 import re
+import shlex
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,7 +19,7 @@ from rocket_spec.errors import InvalidError, MalformedError
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, LONG_TOPIC_MAGIC
 
 from rocket_conformance.files import Allowance, FileImage, SparseFile, image_from_base64, image_of
-from rocket_conformance.protocol import Op, Result, check_operation, check_path, parse_answer
+from rocket_conformance.protocol import OPERATIONS, Op, Result, check_operation, check_path, parse_answer
 
 SHAPE: Final = 1
 """The version of the JSON shape, its field `rocketspec_case`."""
@@ -238,48 +240,32 @@ def _files(value: object, allowance: Allowance) -> dict[str, FileImage]:
 
 _FILE: Final = "20260101000000000"
 _NOON: Final = 1_767_268_800_000
-_KEY: Final = "a"  # key hash 97, slot 97
-_HASH: Final = 97
+_HASH: Final = 97  # of the key `a`, and its slot
 
 
-def _open(*, load: bool) -> Op:
-    return {
-        "op": "index.open",
-        "file": _FILE,
-        "hash_slot_num": DEFAULT_GEOMETRY.hash_slot_num,
-        "index_num": DEFAULT_GEOMETRY.index_num,
-        "end_phy_offset": "0",
-        "end_timestamp": "0",
-        "load": load,
-    }
-
-
-def _put(phy_offset: int) -> Op:
-    return {
-        "op": "index.put",
-        "key": _KEY,
-        "phy_offset": str(phy_offset),
-        "store_timestamp": str(_NOON + 1000 * phy_offset),
-    }
-
-
-def _select() -> Op:
-    return {"op": "index.select", "key": _KEY, "max_num": 64, "begin": "0", "end": str((1 << 63) - 1)}
-
-
-def _simple(*names: str) -> list[Op]:
-    return [{"op": f"index.{name}"} for name in names]
-
-
-def _nearly_full(missing: int) -> FileImage:
-    """A default file with room for `missing` more entries; its newest entry is of our key."""
-    count = DEFAULT_GEOMETRY.index_num - missing
+def _nearly_full() -> dict[str, FileImage]:
+    """A default file with room for one more entry; its newest entry is of the key `a`."""
+    count = DEFAULT_GEOMETRY.index_num - 1
     file = SparseFile(DEFAULT_GEOMETRY.file_size)
     file.write(0, pack(">qqqqii", _NOON, _NOON, 0, 0, 1, count))
     file.write(40 + 4 * _HASH, pack(">i", count - 1))
     last = DEFAULT_GEOMETRY.entries_offset + INDEX_ENTRY.size * (count - 1)
     file.write(last, pack(">iqii", _HASH, 7, 0, 0))
-    return file.image()
+    return {_FILE: file.image()}
+
+
+def _long_topic() -> dict[str, FileImage]:
+    """A log with a record of the magic that 5.1.0 added, whose topic has a length of two bytes."""
+    record = encode_record("T", b"body", {"KEYS": "k"}, store_timestamp=_NOON)
+    size = len(record) + 1
+    head = pack(">ii", size, LONG_TOPIC_MAGIC)
+    at = record.index(b"body") + len(b"body")
+    return {"log": image_of(head + record[len(head) : at] + b"\0" + record[at:])}
+
+
+def _blanks() -> dict[str, FileImage]:
+    record = encode_record("T", b"b", b" NAME \x01 value \x02KEYS\x01 k ", store_timestamp=_NOON)
+    return {"log": image_of(record)}
 
 
 class _FilesOnUse(Mapping[str, FileImage]):
@@ -301,155 +287,39 @@ class _FilesOnUse(Mapping[str, FileImage]):
         return len(self._names)
 
 
-def _case(name: str, ops: list[Op], *also: str, **fields: Any) -> Case:
-    return Case(id=name, clauses=(name.partition("/")[0], *also), ops=tuple(ops), **fields)
+_FILES: Final[Mapping[str, Mapping[str, FileImage]]] = {
+    "IDX-ENT-1/default-geometry-last-entry": _FilesOnUse((_FILE,), _nearly_full),
+    "IDX-PUT-1/default-geometry-full": _FilesOnUse((_FILE,), _nearly_full),
+    "LOG-PROP-2/read-blanks-kept": _FilesOnUse(("log",), _blanks),
+    "LOG-DSP-6/magic-of-5-1-0": _FilesOnUse(("log",), _long_topic),
+}
+"""The files that cases have at the start, by id."""
 
 
-def _build(keys: str, commit_log_offset: int) -> Op:
-    return {
-        "op": "service.build",
-        "topic": "T",
-        "uniq_key": None,
-        "keys": keys,
-        "commit_log_offset": str(commit_log_offset),
-        "store_timestamp": str(_NOON + commit_log_offset),
-        "sys_flag": 0,
-    }
+def own_cases() -> Iterator[Case]:
+    """Cases for what the vectors do not cover: those of `own_cases.txt`."""
+    text = Path(__file__).with_name("own_cases.txt").read_text("utf-8")
+    for heading, body in re.findall(r"^([^# \n].*)\n((?:  .*\n)+)", text, re.MULTILINE):
+        name, *also = heading.split()
+        lines = [line.strip() for line in body.splitlines()]
+        ops = [line for line in lines if line.partition(" ")[0] in OPERATIONS]
+        yield Case(
+            id=name,
+            clauses=(name.partition("/")[0], *also),
+            ops=tuple(map(_operation_of, ops)),
+            files=_FILES.get(name, {}),
+            description=" ".join(line for line in lines if line not in ops),
+        )
 
 
-def _query(key: str) -> Op:
-    return _select() | {"op": "service.query", "topic": "T", "key": key}
-
-
-def _open_service(hash_slot_num: int, index_num: int) -> Op:
-    geometry = {"hash_slot_num": hash_slot_num, "index_num": index_num}
-    return {"op": "service.open", **geometry, "last_exit_ok": True, "index_msg_timestamp": "0"}
-
-
-def _many_keys() -> list[Op]:
-    """One message with more keys than an answer has offsets: all are indexed."""
-    keys = [f"k{number}" for number in range(100)]
-    return [_open_service(7, 120), _build(" ".join(keys), 100), *map(_query, keys[::33])]
-
-
-def _keys_in_two_files() -> list[Op]:
-    """Files of three entries: of the second message the first key still goes into the first."""
-    return [
-        _open_service(7, 4),
-        _build("a b", 100),
-        _build("c d", 200),
-        *map(_query, "abcd"),
-        {"op": "service.settle"},
-    ]
-
-
-def _long_topic() -> dict[str, FileImage]:
-    """A log with a record of the magic that 5.1.0 added, whose topic has a length of two bytes."""
-    record = encode_record("T", b"body", {"KEYS": "k"}, store_timestamp=_NOON)
-    size = len(record) + 1
-    head = pack(">ii", size, LONG_TOPIC_MAGIC)
-    at = record.index(b"body") + len(b"body")
-    return {"log": image_of(head + record[len(head) : at] + b"\0" + record[at:])}
-
-
-def _blanks() -> dict[str, FileImage]:
-    return {
-        "log": image_of(encode_record("T", b"b", b" NAME \x01 value \x02KEYS\x01 k ", store_timestamp=_NOON))
-    }
-
-
-def _service_cases() -> list[Case]:
-    return [
-        _case(
-            "IDX-SVC-2/100-keys",
-            _many_keys(),
-            description=(
-                "Catches a limit on the number of a message's keys. "
-                "Cost: a message is not found under its last keys."
-            ),
-        ),
-        _case("IDX-SVC-3/keys-in-two-files", _keys_in_two_files()),
-        _case(
-            "IDX-SVC-4/named-by-the-clock",
-            [_open_service(7, 4), _build("a", 1)],
-            description=(
-                "Catches a file named by the message's time, by a number, or with other than 17 digits. "
-                "Cost: the broker loads the files in the order of their names, and takes puts into the wrong one."
-            ),
-        ),
-        _case(
-            "IDX-SVC-4/next-file-named-by-the-clock",
-            _keys_in_two_files(),
-            description=(
-                "Catches a file after a full one named by the offset or the time that it begins with. "
-                "Cost: the broker loads the files in the order of their names, and takes puts into the wrong one."
-            ),
-        ),
-        _case(
-            "IDX-SVC-8/earlier-time",
-            [
-                _open_service(7, 12),
-                _build("a", 100),
-                _build("a", 200) | {"store_timestamp": str(_NOON - 5_000)},
-                _query("a"),
-            ],
-            description=(
-                "Catches messages left out by their time. Cost: after a change of the clock messages are not found."
-            ),
-        ),
-        _case(
-            "IDX-SVC-11/across-files",
-            [_open_service(7, 4), _build("a a", 100), _build("a a a", 200), _query("a") | {"max_num": 4}],
-            description=(
-                "Catches a maximum that holds for each file. Cost: an answer has more messages than were asked for."
-            ),
-        ),
-    ]
-
-
-def own_cases() -> list[Case]:
-    """Cases for what the vectors do not cover, in the order of their clauses."""
-    return [
-        _case(
-            "IDX-FILE-1/default-geometry",
-            [_open(load=False), _put(1), _put(2), _select(), *_simple("header", "flush")],
-        ),
-        _case(
-            "IDX-ENT-1/default-geometry-last-entry",
-            [_open(load=True), _put(8), _select(), *_simple("header")],
-            files={_FILE: _nearly_full(1)},
-        ),
-        _case(
-            "IDX-PUT-1/default-geometry-full",
-            [_open(load=True), *_simple("full"), _put(8), *_simple("full"), _put(9), _select()],
-            "IDX-FULL-1",
-            files={_FILE: _nearly_full(1)},
-        ),
-        _case(
-            "IDX-SEL-1/last-entry-of-a-full-file",
-            [
-                _open(load=False) | {"hash_slot_num": 1, "index_num": 3},
-                *(_put(1), _put(2)),
-                *_simple("full"),
-                _select(),
-            ],
-        ),
-        *_service_cases(),
-        _case(
-            "LOG-PROP-2/read-blanks-kept",
-            [{"op": "log.read", "file": "log"}],
-            files=_FilesOnUse(("log",), _blanks),
-            description=(
-                "Catches names and values without the blanks around them. "
-                "Cost: a message is looked for by another key than it is indexed under."
-            ),
-        ),
-        _case(
-            "LOG-DSP-6/magic-of-5-1-0",
-            [{"op": "log.dispatch", "file": "log", "check_crc": True}],
-            files=_FilesOnUse(("log",), _long_topic),
-        ),
-    ]
+def _operation_of(line: str) -> Op:
+    name, *words = shlex.split(line)
+    op: Op = {"op": name}
+    for word in words:
+        given, _, text = word.partition("=")
+        plain = text == "null" or OPERATIONS[name].fields[given] in {"i32", "bool"}
+        op[given] = json.loads(text) if plain else text
+    return op
 
 
 # --- golden files -------------------------------------------------------------------------------------
