@@ -66,11 +66,11 @@ class Case:
 
 
 Origin = Literal["written", "seeded", "property"]
-"""How a case came to be: written for its clause, a vector drawn from a seed, or a property, whose lists are drawn."""
+"""A case is written for its clause, a vector drawn from a seed, or a property, whose lists are drawn."""
 
 
 def origin_of(name: str) -> Origin:
-    """How the case with an id came to be."""
+    """The origin of the case with an id."""
     slug = name.partition("/")[2]
     return "property" if slug.startswith("prop-") else "seeded" if slug.startswith("seeded-") else "written"
 

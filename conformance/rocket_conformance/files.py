@@ -324,14 +324,9 @@ _NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def read_input(path: Path, *, limit: int, expected: str) -> bytes:
-    """The bytes of a file.
+    """The bytes of a file; links are followed.
 
-    Args:
-        path: the file; links are followed.
-        limit: greatest length, bytes.
-        expected: what the file should be, for errors.
-
-    Raises MalformedError: when it is not a regular file, or longer than the limit.
+    Raises MalformedError: when it is not a regular file, or longer than the limit in bytes; `expected` names what it should be.
     Raises OSError: when it cannot be read.
     """
     descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)

@@ -50,15 +50,7 @@ def exit_code(
     cut_short: bool = False,
     missing_required: bool = False,
 ) -> int:
-    """The exit code of a run: the first that applies of 7, 1, 6, 5, 4, 0.
-
-    Args:
-        counts: cases by verdict.
-        failed: cases with a failing verdict that no baseline line excuses.
-        stale: whether a baseline line matched nothing, or a case that passed.
-        cut_short: whether the run ended before its last case.
-        missing_required: whether a required family lacks operations.
-    """
+    """The exit code of a run: the first that applies of 7, 1, 6, 5, 4, 0; `failed` are cases that no baseline line excuses."""
     if counts.get("disputed", 0):
         return DISPUTED
     if failed:

@@ -73,10 +73,7 @@ class ReportDiff:
 
 
 def read_whole_report(path: Path) -> Report:
-    """A report that has its footer.
-
-    Args:
-        path: report.jsonl, or the folder that holds it.
+    """A report that has its footer, from report.jsonl or the folder that holds it.
 
     Raises MalformedError: when it is none, or was cut off: what is missing in it would look removed.
     Raises OSError: when it cannot be read.

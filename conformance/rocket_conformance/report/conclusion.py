@@ -501,13 +501,7 @@ _MOST_SHOWN: Final = 4
 
 
 def print_summary(report: Report, console: Console, *, folder: Path | None = None) -> None:
-    """Prints the summary.
-
-    Args:
-        report: what to show.
-        console: where to.
-        folder: the report's folder, whose replay files hold the inputs; None leaves them out.
-    """
+    """Prints the summary, with the inputs that the replay files of the report's folder hold."""
     account = account_of(report, most_named=_MOST_NAMED)
     items = [item for item in account.items if not item.known]
     _print_items(items, console, folder)

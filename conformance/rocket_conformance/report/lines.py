@@ -139,11 +139,7 @@ def cases_by_verdict(
 
 
 class ReportWriter:
-    """Writes report.jsonl line by line, so that an interrupted run leaves what it knew.
-
-    Args:
-        folder: where; None writes nothing.
-    """
+    """Writes report.jsonl line by line into a folder, if there is one, so that an interrupted run leaves what it knew."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -298,12 +294,7 @@ class Baseline:
         return next((excuse.reason for excuse in self.lines if excuse.excuses(line)), None)
 
     def stale(self, lines: Sequence[CaseLine], *, unmatched: bool = True) -> list[str]:
-        """Descriptions of what is out of date: a line that matches no case which ran, or one that passed or differs elsewhere first.
-
-        Args:
-            lines: of the cases of the run.
-            unmatched: whether those are all of them, so that a line that matches none is out of date.
-        """
+        """Descriptions of what is out of date: a line with a case that passed or differs elsewhere first, or, if `unmatched`, without one."""
         found: list[str] = []
         for excuse in self.lines:
             ran = [
@@ -328,12 +319,7 @@ def _named(excuse: Excuse, line: CaseLine) -> str:
 
 
 def baseline_text(cases: Iterable[CaseLine], known: Baseline) -> str:
-    """A baseline that excuses what fails in a report, one line a case, sorted by id.
-
-    Args:
-        cases: the lines of the report.
-        known: the baseline so far: its reasons are kept for the cases that still fail that way.
-    """
+    """A baseline that excuses what fails in a report, one line a case, sorted by id, with the reasons that are known already."""
     lines = ["# CASE-OR-GLOB  verdict:first-difference  reason-or-url\n"]
     for case in sorted((case for case in cases if case.verdict in FAILING), key=lambda case: case.id):
         first = first_difference(case)
@@ -385,15 +371,7 @@ def footer_line(
     cut_short: str | None,
     more: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The footer.
-
-    Args:
-        lines: of all cases.
-        baseline: what is known to fail.
-        missing: what was required and is not there.
-        cut_short: why not everything ran; None when everything did.
-        more: further fields, of which `ops` and `families` have to be.
-    """
+    """The footer; of the further fields in `more`, `ops` and `families` have to be there."""
     counts: Counter[Verdict] = Counter(line.verdict for line in lines)
     stale = baseline.stale(lines)
     return {

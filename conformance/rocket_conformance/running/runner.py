@@ -95,12 +95,7 @@ class Concluder:
     def conclude_failing(
         self, states: Sequence[CaseState], passed: Iterable[CaseState]
     ) -> Iterator[Concluded]:
-        """The lines and replay files of all that failed; `causes` and `examples` are known from the first on.
-
-        Args:
-            states: what failed.
-            passed: what passed, the evidence against a cause.
-        """
+        """The lines and replay files of all that failed, with what passed as evidence; `causes` and `examples` are known from the first on."""
         hanging = self._execution.hanging
         if self._naming:
             self._execution.name_hangs(states)
@@ -269,10 +264,7 @@ class Concluder:
 
         A list is made smaller with a short limit of time, and what comes of it has to hang for as long as any case may,
         unless a smaller case is known that ends so in the same operation.
-
-        Args:
-            failing: the case.
-            keep: whether the case stays as it is, and only the operation is looked for.
+        With `keep` the case stays as it is, and only the operation is looked for.
         """
         family = failing.case.clauses[0].rpartition("-")[0]
         limit = self._execution.hang_seconds(family)

@@ -69,9 +69,6 @@ class FindingsJudge:
     """Judges the clauses by the findings of an audit.
 
     Args:
-        facts: of the store.
-        audited: its audit.
-        seen: takes what is observed.
         read: reads the log, which takes long; only what the findings do not show needs it.
         undisturbed_from: offset of the first record since which the broker has not been restarted; None where that is
             unknown.
@@ -334,13 +331,7 @@ def store_report(
 
     A clause is a case `CLAUSE/store`: pass where it held, not applicable where the store does not exercise it. A broken one is a
     diverged case `CLAUSE/store-KIND` for each kind of place, by the field or the wrong reading: a baseline excuses one kind.
-
-    Args:
-        judged: what `judge_store` found.
-        level: "must" leaves OBSERVED clauses out.
-        require: families of which at least one clause has to be exercised.
-        baseline: known failures.
-        folder: where report.jsonl goes, made if it is missing.
+    "must" leaves OBSERVED clauses out; of each family in `require` at least one clause has to be exercised.
     """
     excuses = baseline or Baseline()
     hello = Hello("store", judged.store, "", frozenset(), None, frozenset(), 1)

@@ -53,7 +53,7 @@ def judge_restart(before: Path, after: Path, seen: Observations, look: Look) -> 
         before: the store as the crash or the stop left it; it is not changed.
         after: the store after the broker started over it and stopped cleanly.
         seen: takes what is observed.
-        look: looks at a store.
+        look: gives the facts of a store.
 
     Raises UsageError: the geometry cannot be inferred.
     """
@@ -321,16 +321,9 @@ def judge_crashes(
 ) -> StoreVerdict:
     """Starts a broker, sends to it, kills and restarts it; the verdict on its store and on each start.
 
-    Args:
-        broker: not running; left stopped.
-        open_client: a client of its name server, once the broker is started.
-        send: carries the workload out.
-        store: its store's directory.
-        kills: number of crashes.
-        look: looks at the store, or a copy of it.
-        audit: the engine's audit, for judges.
-        profile: of the release that the broker is judged by.
-        on_step: called after the workload, and after each restart, with what was done and all that was acknowledged.
+    The broker is not running, and is left stopped. `open_client` gives a client of its name server once it is started; `look`
+    gives the facts of a store; `on_step` is called after the workload, and after each restart, with what was done and all that was
+    acknowledged.
 
     Raises ClientError: when the client ends, or the broker does not stop.
     """

@@ -298,11 +298,7 @@ _NUMBER: Final = re.compile(r"(?P<name>\w+) *= *(?P<value>-?[0-9]{1,19})")
 
 
 def read_log(facts: Any, seen: Observations) -> StoredLog:
-    """The log of a store up to the first bytes that are no record; of DLedger mode, with what its entries show of the DLG clauses.
-
-    Args:
-        facts: of the store.
-        seen: takes what is observed.
+    """The log of a store up to the first bytes that are no record; `seen` takes what entries of DLedger mode show of the DLG clauses.
 
     Raises MalformedError: a file is not a regular file, or ends beyond 64 bits.
     Raises OSError: a file cannot be read.
