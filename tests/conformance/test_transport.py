@@ -240,14 +240,14 @@ def test_several_processes_can_be_left_in_the_middle(adapter: AdapterMaker, tmp_
 def test_without_posix_a_hang_is_ended_too(
     adapter: AdapterMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rocket_conformance.transport import _process
+    from rocket_conformance.transport import _transport
 
     # whatever else is asked of them is an AttributeError
     windows = SimpleNamespace(name="nt", read=os.read, getpid=os.getpid)
     there = ("SIG_IGN", "SIGINT", "SIGTERM", "signal", "getsignal")
-    monkeypatch.setattr(_process, "os", windows)
+    monkeypatch.setattr(_transport, "os", windows)
     monkeypatch.setattr(
-        _process, "signal", SimpleNamespace(**{name: getattr(signal, name) for name in there})
+        _transport, "signal", SimpleNamespace(**{name: getattr(signal, name) for name in there})
     )
     code = "def handle(count, message):\n    time.sleep(60 * (message['ops'][0]['key'] == '1'))\n    send(answer(message))"
     assert verdicts(replies(adapter(code), tmp_path, timeout=1.0)) == ["pass", "timeout", "pass"]
