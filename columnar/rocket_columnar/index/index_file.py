@@ -14,12 +14,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.errors import InvalidError
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
-from rocket_columnar.formats import hash_key, parse_long, to_i32, to_i64
+from rocket_columnar.formats import ENTRY_DTYPE, hash_key, parse_long, to_i32, to_i64
 from rocket_columnar.index.geometry import IndexHeader
 from rocket_columnar.store import open_reader
 
@@ -123,6 +125,7 @@ _FIELDS: Final = {
 
 _HASH, _OFFSET, _DIFF, _PREVIOUS = (field.offset or 0 for field in INDEX_ENTRY.fields)
 _INT_MAX = 0x7FFFFFFF
+_LOOKS: Final = 5  # at slots that a broker keeps putting into
 
 
 class EntryFields(NamedTuple):
@@ -383,6 +386,49 @@ class IndexFile:
             if found.prev_entry == number:
                 return
             number = found.prev_entry
+
+    def hits(self, hashes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Every entry in the chains of some hashes that has the hash: which of the hashes, by number, and the entry's physical offset in bytes.
+
+        All chains are walked side by side, each to its real end, or once around where it is a cycle. A slot that leads to an entry after the
+        count was put into after the header was read: the file is then read again. Raises RejectedError for zero slots.
+        """
+        self.slot_position(0)
+        for _ in range(_LOOKS):
+            count = self._header["index_count"]
+            slots = (_HEADER_SIZE + _SLOT_SIZE * (hashes % self._slots)).astype(np.int32)  # as Java wraps
+            numbers = np.zeros(hashes.size, np.int64)
+            inside = (slots >= 0) & (slots <= self._size - _SLOT_SIZE)
+            numbers[inside] = self._gathered(slots[inside], np.dtype(">i4"))
+            if not (numbers > count).any():
+                break
+            self.load()
+        which, marks = np.arange(hashes.size), np.zeros(hashes.size, np.int64)
+        found = [(which[:0], marks[:0])]
+        steps, limit = 0, 1
+        while which.size:
+            places = (self._entries + ENTRY_SIZE * numbers).astype(np.int32)
+            goes_on = (numbers > 0) & (numbers <= count) & (count > 1) & (numbers != marks)
+            goes_on &= (places >= 0) & (places <= self._size - ENTRY_SIZE)
+            which, marks, numbers = which[goes_on], marks[goes_on], numbers[goes_on]
+            entries = self._gathered(places[goes_on], ENTRY_DTYPE)
+            equal = entries["key_hash"] == hashes[which]
+            found.append((which[equal], entries["phy_offset"][equal].astype(np.int64)))
+            steps += 1
+            if steps == limit:  # Brent: a chain that comes back to its mark is a cycle
+                marks, steps, limit = numbers, 0, 2 * limit
+            numbers = entries["prev_entry"].astype(np.int64)
+        return np.concatenate([one for one, _ in found]), np.concatenate([offsets for _, offsets in found])
+
+    def _gathered(self, places: NDArray[np.int32], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """The values of a type at some byte positions, all inside the mapping."""
+        if not places.size:
+            return np.empty(0, dtype)
+        for page in np.unique(np.concatenate([places, places + dtype.itemsize - 1]) // _PAGE).tolist():
+            self._fetch(page * _PAGE, 1)
+        shape = (self._size - dtype.itemsize + 1,)
+        values: NDArray[Any] = np.ndarray(shape, dtype, self._mapping, strides=(1,))[places]
+        return values
 
     def _endless(self, entry: int) -> InvalidError:
         return InvalidError(

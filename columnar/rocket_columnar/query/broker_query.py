@@ -11,6 +11,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
+import numpy as np
 from rocket_spec.errors import InvalidError, UsageError
 from rocket_spec.layout import Geometry
 
@@ -256,12 +257,12 @@ def find_all(store: OpenFiles, topic: str, key: str, *, window: tuple[int, int] 
 
 def _find(store: OpenFiles, topics: Sequence[str], key: str, window: tuple[int, int] = _LONG) -> list[Row]:
     """The messages of several topics, topic by topic."""
-    hashes = [hash_key(index_key(topic, key)) for topic in topics]
+    hashes = np.array([hash_key(index_key(topic, key)) for topic in topics], np.int64)
     offsets: list[set[int]] = [set() for _ in topics]
     for _, index in store.indexes.files:
         index.load()
-        for key_hash, found in zip(hashes, offsets, strict=True):
-            found.update(settled(index, key_hash, partial(_hits, index, key_hash)))
+        for number, offset in zip(*(column.tolist() for column in index.hits(hashes)), strict=True):
+            offsets[number].add(offset)
     return [
         row
         for topic, some in zip(topics, offsets, strict=True)
@@ -275,12 +276,6 @@ def _rows(
     """The records at these offsets that have a topic and a key."""
     rows = (store.log.row(offset) for offset in sorted(offsets))
     return [row for row in rows if row["topic"] == topic and key in keys_of(row) and _inside(row, window)]
-
-
-def _hits(index: IndexFile, key_hash: int) -> set[int]:
-    """Physical offsets of all entries with a hash."""
-    steps = walk(index, key_hash, *_LONG, past_stop=True)
-    return {step.phy_offset for step in steps if step.key_hash == key_hash}
 
 
 def scan(store: OpenFiles, topic: str | None, key: str, *, window: tuple[int, int] = _LONG) -> list[Row]:
