@@ -390,8 +390,8 @@ class IndexFile:
     def hits(self, hashes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Every entry in the chains of some hashes that has the hash: which of the hashes, by number, and the entry's physical offset in bytes.
 
-        All chains are walked side by side, each to its real end, or once around where it is a cycle. A slot that leads to an entry after the
-        count was put into after the header was read: the file is then read again. Raises RejectedError for zero slots.
+        All chains are walked side by side, each to its real end, or once around where it is a cycle. A slot that leads to the count or
+        beyond was put into after the header was read: the file is then read again. Raises RejectedError for zero slots.
         """
         self.slot_position(0)
         for _ in range(_LOOKS):
@@ -400,7 +400,7 @@ class IndexFile:
             numbers = np.zeros(hashes.size, np.int64)
             inside = (slots >= 0) & (slots <= self._size - _SLOT_SIZE)
             numbers[inside] = self._gathered(slots[inside], np.dtype(">i4"))
-            if not (numbers > count).any():
+            if not (numbers >= count).any():
                 break
             self.load()
         which, marks = np.arange(hashes.size), np.zeros(hashes.size, np.int64)

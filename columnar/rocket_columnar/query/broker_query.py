@@ -214,10 +214,10 @@ def walk(
 def settled(index: IndexFile, key_hash: int, ask: Callable[[], _T]) -> _T:
     """The answer of `ask` by the hash's slot; the file is read again if a broker has put into the slot since its header was.
 
-    A slot that leads to an entry after the count that was read before it would count as empty (IDX-SEL-1).
+    A slot that leads to the count that was read before it, or beyond, would count as empty, or its entry as unwritten (IDX-SEL-1).
     """
     for _ in range(_LOOKS):
-        if (index.slot(key_hash) or 0) <= index.header().index_count:
+        if (index.slot(key_hash) or 0) < index.header().index_count:
             break
         index.load()
     return ask()
