@@ -1,15 +1,5 @@
 """The commit log: frames, gaps, dispatch requests, multi-dispatch, and where the log ends."""
 
-from rocket_columnar.log.frame_walk import (
-    Gap,
-    StoredRecords,
-    Tail,
-    VerifiedRecord,
-    Walk,
-    log_tail,
-    misplaced,
-    zeros_after,
-)
 from rocket_columnar.log.queues import (
     RECOVERED_FILES,
     FileLives,
@@ -28,23 +18,25 @@ from rocket_columnar.log.queues import (
     of_earlier_life,
     queue_starts,
 )
-from rocket_columnar.log.scan import (
+from rocket_columnar.log.requests import (
     COMMIT,
     NOT,
     ROLLBACK,
     RULES_4_9_3,
     Dispatch,
     KeyRules,
-    Records,
     Requests,
     RequestScan,
-    RowTopics,
-    Scan,
+    StoredRecords,
+    Tail,
     TopicNames,
-    bodies_match,
+    VerifiedRecord,
+    log_tail,
+    misplaced,
     property_crc_matches,
     read_requests,
     requests_before_gap,
-    tags_codes,
     units_taken,
+    zeros_after,
 )
+from rocket_columnar.log.scan import Gap, Records, RowTopics, Scan, Walk, bodies_match, tags_codes

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT, RECORD_FIXED_V4
 
 from rocket_columnar.formats import UNIT_DTYPE, Bad, clean_utf8, parse_long, parse_properties, parse_record
-from rocket_columnar.log.scan import Requests, TopicNames
+from rocket_columnar.log.requests import Requests, TopicNames
 from rocket_columnar.store import LIGHT, StoreFile, WorkDone, by_queue, read_at, size_of
 
 _QUEUES: Final = b"INNER_MULTI_DISPATCH"

@@ -1,39 +1,370 @@
-"""The one scan of a commit-log file: its records, batch by batch, the gaps between them, and the dispatch requests that a healthy broker makes of them.
+"""The one scan of a commit-log file: its records, batch by batch, and the gaps between them.
 
-Everything that reads records goes through it: decode, dispatch, rebuild and audit. Where no record verifies, the walk in
-`frame_walk` says why, and where the next one does.
+Everything that reads records goes through it: decode, dispatch, rebuild and audit. Where no record verifies, the walk says why,
+and where the next one does. Files of DLedger mode are read in the same way: before each record is the header of an entry
+(DLG-2), which a walk skips, and a different blank ends a full file (DLG-5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
-from threading import Lock
-from typing import Any, Final, NamedTuple
+import re
+import struct
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from mmap import mmap
+from typing import ClassVar, Final
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
-from rocket_spec.layout import RECORD_FIXED_V4
-from rocket_spec.profiles import profile
+from rocket_spec.layout import (
+    BLANK,
+    BLANK_MAGIC,
+    ENTRY,
+    ENTRY_BLANK_MAGIC,
+    ENTRY_MAGIC,
+    RECORD_FIXED_V4,
+    RECORD_MAGICS,
+)
 
-from rocket_columnar.fast import ROW, SLACK, LogRange, PlainLog, log_form
+from rocket_columnar import store
+from rocket_columnar.fast import ROW, SLACK, LogRange, PlainLog
 from rocket_columnar.formats import (
     DELAYS,
+    HEAD_SIZE,
     SCHEDULE_TOPIC,
     Bad,
     Record,
+    body_end,
+    check_frame_head,
     clean_utf8,
-    index_key,
-    string_hash,
-    tag_key,
+    is_blank,
+    parse_record,
     tags_code,
+    topic_length_size,
 )
-from rocket_columnar.log.frame_walk import Gap, Walk
-from rocket_columnar.store import Reader, StoreFile
+from rocket_columnar.store import Reader
 
-_ROWS: Final = 1 << 13
+# The gaps of a log: bytes between the records that verify.
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A range of the commit log that was skipped.
+
+    Attributes:
+        file: path of the file, beginning with the path that the user gave.
+        begin: physical offset of the first byte, in bytes of the log.
+        end: physical offset after the last byte.
+        found: what is at `begin`.
+        expected: what the format requires there.
+    """
+
+    file: str
+    begin: int
+    end: int
+    found: str
+    expected: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.file}: gap from {self.begin:,} to {self.end:,} ({self.end - self.begin:,} bytes): "
+            f"found {self.found}, expected {self.expected}"
+        )
+
+
+LARGE: Final = 1 << 18  # bytes of a record from which on its body is not read unless it is asked for
+
+NARROW: Final = 1 << 16  # window of a walk that checks a record here and there
+
+_NEARBY: Final = 64 << 20
+_PAGE: Final = 4 << 10
+_LONGEST_TOPICS: Final = {1: 0x7F, 2: 0x7FFF}  # by the bytes of their length
+_HUGE: Final = 64 << 20
+_BEFORE: Final = 7  # bytes of a frame that may be before the last byte of its magic, and be zeros of a hole
+_BLANK: Final = BLANK.size
+
+_WAITS: Final = 80
+"""Maximum number of log ends that are checked again per minute, with at most 10 s of pauses."""
+
+_MINUTE: Final = 60.0
+_PAIR: Final = struct.Struct(">ii")
+_ENTRY: Final = struct.Struct(ENTRY.struct_format)
+
+_MAGICS: Final = tuple(
+    (struct.pack(">i", magic), place)
+    for magic, place in ((ENTRY_BLANK_MAGIC, 0), (BLANK_MAGIC, 4), *((magic, 4) for magic in RECORD_MAGICS))
+)
+"""Magics, each with its position in its frame."""
+
+_ENTRY_BLANK: Final = _MAGICS[0][0]
+
+_ENTRY_BLANKS: Final = re.compile(_ENTRY_BLANK + rb"(?=[\x00-\x7f])")
+"""The magic of a DLedger blank and a length that is not negative: erased storage is full of its bytes."""
+
+
+_NOTHING: Final = np.empty(0, np.uint8)
+
+
+class _Patience:
+    """Limits the pauses before checking a log's end again: many damaged files take no more time than a few."""
+
+    def __init__(self) -> None:
+        self._begin = -_MINUTE
+        self._left = 0
+
+    def is_left(self) -> bool:
+        """Whether there may be one more pause; counts it."""
+        now = time.monotonic()
+        if now - self._begin >= _MINUTE:
+            self._begin, self._left = now, _WAITS
+        self._left -= 1
+        return self._left >= 0
+
+
+class Walk:
+    """A window that moves over one file, and the frames in it.
+
+    The window is the bytes of the file from `begin` to `end`, and `SLACK` more; each move makes another one, of `window` bytes at most
+    once the first, smaller ones are read. Without `bodies` those of large records are not read.
+    """
+
+    patience: ClassVar = _Patience()
+    searchable: ClassVar = bytes  # the type in which a window is searched
+
+    def __init__(
+        self, reader: Reader, base_offset: int, *, bodies: bool = True, window: int = NARROW
+    ) -> None:
+        self.reader = reader
+        self.base_offset = base_offset
+        self.window = _NOTHING
+        self.begin = self.end = 0
+        self._view = _NOTHING.data
+        self._bodies = bodies
+        self._framed = self._thin = False
+        self._hits: dict[bytes, int] = {}
+        self._searched = b""
+        self._most, self._next = window, min(window, NARROW)
+
+    def load(self, position: int, length: int, stop: int | None = None) -> int:
+        """Loads `length` bytes from `position` into the window, and more, but not far after `stop`; their place in it."""
+        if self._thin or position < self.begin or position + length > self.end:
+            size = max(length, self._next)
+            if stop is not None and stop - position <= self._next:
+                size = max(length, stop - position + _PAGE)
+            size = min(size, self.reader.size - position)
+            self._next = min(2 * self._next, self._most)
+            window = np.empty(size + SLACK, np.uint8)
+            self.reader.read_into(position, window[:size])
+            self._set(window, position, size)
+        return position - self.begin
+
+    def _set(self, window: NDArray[np.uint8], begin: int, size: int, *, thin: bool = False) -> None:
+        self.window, self._view, self._thin = window, window.data, thin
+        self.begin, self.end = begin, begin + size
+        self._hits, self._searched = {}, b""
+
+    def is_blank(self, position: int) -> bool:
+        """Whether a blank that fills the file to its end begins here (LOG-BLANK-1, DLG-5)."""
+        if position + _BLANK > self.reader.size:
+            return False
+        at = self.load(position, _BLANK)
+        return is_blank(self._view, at, self.reader.size - position)
+
+    def has_blank_magic(self, position: int) -> bool:
+        """Whether a plain blank begins here, whatever length it states: readers go on with the next file (LOG-BLANK-2)."""
+        if position + _BLANK > self.reader.size:
+            return False
+        at = self.load(position, _BLANK) + _BLANK // 2
+        return int.from_bytes(self._view[at : at + _BLANK // 2], signed=True) == BLANK_MAGIC
+
+    def entry_header(self, position: int) -> int:
+        """Bytes of the header of a DLedger entry here (DLG-2), 0 unless a record that verifies follows it."""
+        if position + ENTRY.size + RECORD_FIXED_V4 > self.reader.size:
+            return 0
+        at = self.load(position, ENTRY.size)
+        magic, size, _, _, pos, _, _, _, body_size = _ENTRY.unpack_from(self._view, at)
+        if magic != ENTRY_MAGIC or pos != self.base_offset + position or size != ENTRY.size + body_size:
+            return 0
+        record = self.record(position + ENTRY.size)
+        if isinstance(record, Record) and record.fixed.total_size == body_size:
+            self._framed = True
+            return ENTRY.size
+        return 0
+
+    def why_none(self, position: int, bad: Bad) -> Bad:
+        """The reason that nothing begins here: `bad`, or in a file with entry headers the fault of the header or its record."""
+        if not self._framed or position + ENTRY.size + RECORD_FIXED_V4 > self.reader.size:
+            return bad
+        at = self.load(position, ENTRY.size)
+        magic, size, _, _, pos, _, _, _, body_size = _ENTRY.unpack_from(self._view, at)
+        place = self.base_offset + position
+        if magic != ENTRY_MAGIC:
+            return Bad(f"an entry header of magic {magic & 0xFFFFFFFF:08x}", f"{ENTRY_MAGIC:08x}, or a blank")
+        if pos != place:
+            return Bad(f"an entry header of position {pos:,}", f"{place:,}, where it is")
+        if size != ENTRY.size + body_size:
+            return Bad(f"an entry of {size:,} bytes", f"{ENTRY.size} more than its body's {body_size:,}")
+        record = self.record(position + ENTRY.size)
+        length = record.fixed.total_size if isinstance(record, Record) else body_size
+        return (
+            record
+            if isinstance(record, Bad)
+            else Bad(f"a body of {body_size:,} bytes", f"a record of {length:,}")
+        )
+
+    def begins(self, position: int) -> bool:
+        """Whether a record, the header before one, or a blank that ends the file begins here."""
+        return (
+            isinstance(self.record(position), Record)
+            or self.is_blank(position)
+            or bool(self.entry_header(position))
+        )
+
+    def record(self, position: int) -> Record | Bad:
+        """The record at `position`, whose bytes are then in the window, or why there is none."""
+        room = self.reader.size - position
+        if room < RECORD_FIXED_V4:
+            return Bad(f"{room} bytes", f"a record of at least {RECORD_FIXED_V4}, or a blank")
+        at = self.load(position, RECORD_FIXED_V4)
+        bad = check_frame_head(self._view, at, room, self.base_offset + position)
+        if bad is not None:
+            return bad
+        total_size, _ = _PAIR.unpack_from(self._view, at)
+        if position + total_size > self.end:
+            bad = self._inner_lengths(position, total_size)
+            if bad is not None:
+                return bad
+            if total_size >= LARGE and not self._bodies:
+                self._load_thin(position, total_size)
+                return parse_record(self._view, 0)
+        at = self.load(position, total_size)
+        return parse_record(self._view, at)
+
+    def _inner_lengths(self, position: int, total_size: int) -> Bad | None:
+        """The fault in the lengths inside a record; checked first, so that nothing is read because of a wrong total size."""
+        if total_size > _HUGE and total_size > self.reader.allocated:
+            return Bad(
+                f"a record of {total_size:,} bytes", f"the {self.reader.allocated:,} that are not a hole"
+            )
+        bad = Bad("lengths of body, topic and properties that do not add up", f"{total_size:,} bytes in all")
+        head = self.reader.read(position, min(HEAD_SIZE, self.reader.size - position)).tobytes()
+        end = body_end(head.ljust(HEAD_SIZE, b"\0"))
+        size = topic_length_size(int.from_bytes(head[4:8], signed=True))
+        inner = (
+            size + _LONGEST_TOPICS[size] + 2
+        )  # bytes that hold the lengths of topic and properties, at most
+        if not size + 2 <= total_size - end <= inner + 0x7FFF:
+            return bad
+        lengths = self.reader.read(position + end, min(inner, total_size - end)).tobytes()
+        topic = int.from_bytes(lengths[:size], signed=True)
+        properties = size + topic + 2
+        length = max(int.from_bytes(lengths[properties - 2 : properties], signed=True), 0)
+        return None if topic >= 0 and end + properties + length == total_size else bad
+
+    def _load_thin(self, position: int, total_size: int) -> None:
+        """Loads a record without its body into the window."""
+        head = self.reader.read(position, HEAD_SIZE)
+        end = body_end(head.tobytes())
+        window = np.frombuffer(
+            mmap(-1, total_size + SLACK), np.uint8
+        )  # pages that nobody writes to take no memory
+        window[:HEAD_SIZE] = head
+        self.reader.read_into(position + end, window[end:total_size])
+        self._set(window, position, total_size, thin=True)
+        self._next = _PAGE  # after a large body another one may begin, of which little is wanted
+
+    def is_written(self, position: int, *, last: bool) -> bool:
+        """Whether a frame verifies here now: a broker may have written it since the window was read.
+
+        If it is the `last` frame, a broker may be writing it: the check is repeated after some pauses.
+        """
+        for pause in (0.0, *store.PAUSES) if last and self.patience.is_left() else (0.0,):
+            time.sleep(pause)
+            walk = Walk(self.reader, self.base_offset, bodies=False, window=_PAGE)
+            if walk.begins(position):
+                self._set(_NOTHING, 0, 0)
+                return True
+        return False
+
+    def frame_before(self, position: int) -> int:
+        """A position before `position` from which records follow one another up to it; 0 if none is found nearby.
+
+        A record that is not followed by another one may be bytes of a body that look like one.
+        """
+        nearby = NARROW
+        while nearby < min(position, _NEARBY):
+            first = at = self.next_frame(position - nearby, position)
+            count = 0
+            while at < position:
+                at += self.entry_header(at)
+                if not isinstance(record := self.record(at), Record):
+                    break
+                at += record.fixed.total_size
+                count += 1
+            if count and at < position:
+                return 0
+            if count > 1 or (count and self.begins(at)):
+                return first
+            nearby *= 4
+        return 0
+
+    def next_frame(self, position: int, stop: int | None = None) -> int:
+        """The next place from `position` on at which a record verifies or a blank ends the file, else its size.
+
+        Holes are skipped. Records at or after `stop` are ignored.
+        """
+        size = self.reader.size
+        limit = size if stop is None else stop
+        # Asking the system for data and holes takes long: only for what is far.
+        near = min(position + NARROW, limit)
+        found, position = self._frame_in(position, near)
+        if found or position >= limit:
+            return position if found else size
+        for begin, end in self.reader.extents(position):
+            found, position = self._frame_in(max(position, begin - _BEFORE), min(end, limit))
+            if found:
+                return position
+        return size
+
+    def _frame_in(self, position: int, end: int) -> tuple[bool, int]:
+        """Searches for a record or such a blank between two positions; its position, or where the search ended."""
+        while position + _BLANK <= self.reader.size and position < end:
+            at = self.load(position, _BLANK, end)
+            hits = [hit - place for magic, place in _MAGICS if (hit := self._find(magic, at + place)) >= 0]
+            if not hits:
+                # A magic may be across the window's end.
+                position = max(position + 1, self.end - _BEFORE)
+                continue
+            candidate = self.begin + min(hits)
+            if self.is_blank(candidate):
+                return True, candidate
+            if isinstance(self.record(candidate), Record):
+                before = candidate - ENTRY.size
+                return True, before if before >= position and self.entry_header(before) else candidate
+            position = candidate + 1
+        return False, position
+
+    def _find(self, magic: bytes, at: int) -> int:
+        """Position of the next magic in the window, or -1; no byte of a window is searched twice."""
+        if not self._searched:
+            self._searched = self.searchable(self._view[: self.end - self.begin])
+        hit = self._hits.get(magic, 0)
+        if 0 <= hit < at:
+            if magic == _ENTRY_BLANK:
+                found = _ENTRY_BLANKS.search(self._searched, at)
+                hit = -1 if found is None else found.start()
+            else:
+                hit = self._searched.find(magic, at)
+            self._hits[magic] = hit
+        return hit
+
+
+# The records of a file, batch by batch.
+
+
+ROWS: Final = 1 << 13
 WINDOW: Final = 1 << 20
 
 
@@ -89,7 +420,7 @@ class Scan:
         form: PlainLog,
         *,
         bodies: bool = False,
-        rows: int = _ROWS,
+        rows: int = ROWS,
         goes_on: Callable[[], bool] | None = None,
     ) -> None:
         # that finds what the form does not
@@ -175,120 +506,7 @@ class Scan:
         ), after
 
 
-# Dispatch requests of commit-log records, as columns.
-
-
-# Transaction types: the bits 4 and 8 of sys_flag (LOG-REC-5).
-NOT: Final = 0
-PREPARED: Final = 4
-COMMIT: Final = 8
-ROLLBACK: Final = 12
-
-
-_NAMING: Final = Lock()
-
-
-@dataclass(slots=True)
-class TopicNames:
-    """Topics by number, and numbers by topic, shared by all batches of a log and the threads that read it."""
-
-    names: list[str] = field(default_factory=list)
-    numbers: dict[str, int] = field(default_factory=dict)
-
-    def number(self, name: str) -> int:
-        """The number of a topic, a new one if it has none."""
-        number = self.numbers.get(name)
-        if number is not None:
-            return number
-        with _NAMING:
-            if name not in self.numbers:
-                self.names.append(name)
-                self.numbers[name] = len(self.names) - 1
-        return self.numbers[name]
-
-
-@dataclass(frozen=True, slots=True)
-class Requests:
-    """Records of one batch, in the order of the log; all arrays but `key_hash` have one length."""
-
-    phy_offset: NDArray[np.int64]  # bytes
-    size: NDArray[np.int32]  # bytes
-    topic: NDArray[np.int32]  # numbers of the shared `TopicNames`
-    queue_id: NDArray[np.int32]
-    queue_offset: NDArray[np.int64]
-    tags_code: NDArray[np.int64]  # as a healthy dispatch writes it
-    # False if the dispatch throws an exception, so that nothing is queued or indexed
-    dispatched: NDArray[np.bool_]
-    store_timestamp: NDArray[np.int64]  # ms since the epoch
-    transaction: NDArray[np.int8]  # NOT, PREPARED, COMMIT or ROLLBACK
-    crc_ok: NDArray[np.bool_]  # whether the body matches its checksum; all True if that was not requested
-    copied: NDArray[np.bool_]  # whether the record names queues for multi-dispatch
-    key_count: NDArray[np.int32]  # number of entries of each record in the index
-    key_hash: NDArray[np.int32]  # hashes of these keys, record after record, in the order of their puts
-
-    @property
-    def queued(self) -> NDArray[np.bool_]:
-        """A mask of the records that go into consume queues (LOG-DSP-7)."""
-        queued: NDArray[np.bool_] = (self.transaction == NOT) | (self.transaction == COMMIT)
-        return queued & self.dispatched
-
-    def part(self, start: int, stop: int, bounds: NDArray[np.int64]) -> Requests:
-        """Records `start` up to `stop`; `bounds` has the number of keys before each record."""
-        columns: dict[str, Any] = {name: getattr(self, name)[start:stop] for name in _DTYPES}
-        columns["key_hash"] = self.key_hash[int(bounds[start]) : int(bounds[stop])]
-        return Requests(**columns)
-
-    @staticmethod
-    def dtypes() -> dict[str, type[np.generic]]:
-        """The type of each column."""
-        return dict(_DTYPES)
-
-    @staticmethod
-    def joined(parts: list[Requests]) -> Requests:
-        """Batches as one."""
-        if len(parts) == 1:
-            return parts[0]
-        columns: dict[str, Any] = {
-            name: np.concatenate([np.empty(0, kind), *(getattr(part, name) for part in parts)])
-            for name, kind in _DTYPES.items()
-        }
-        return Requests(**columns)
-
-
-_DTYPES: Final[dict[str, type[np.generic]]] = {
-    "phy_offset": np.int64,
-    "size": np.int32,
-    "topic": np.int32,
-    "queue_id": np.int32,
-    "queue_offset": np.int64,
-    "tags_code": np.int64,
-    "dispatched": np.bool_,
-    "store_timestamp": np.int64,
-    "transaction": np.int8,
-    "crc_ok": np.bool_,
-    "copied": np.bool_,
-    "key_count": np.int32,
-    "key_hash": np.int32,
-}
-
-
-@lru_cache(maxsize=1 << 16)
-def topic_code(topic: str) -> int:
-    """`String.hashCode` of what precedes a topic's keys in the index, as an unsigned number."""
-    return string_hash(index_key(topic, "")) & 0xFFFFFFFF
-
-
-@lru_cache(maxsize=1 << 16)
-def tag_code(topic: str) -> int:
-    """The same of what precedes a topic's tags in the index of 5.4.0 and later."""
-    return string_hash(tag_key(topic, "")) & 0xFFFFFFFF
-
-
 # Values that decode and dispatch both derive from a scan's records: topics, tags codes, and checks of the bodies.
-
-
-_CRC_NAME: Final = b"__CRC32#\1"
-_CRC_SIZE: Final = 20  # bytes: the name, ten digits and a byte 2
 
 
 class RowTopics:
@@ -350,188 +568,3 @@ def bodies_match(records: Records) -> NDArray[np.bool_]:
         for begin, length, expected in zip(begins, lengths, rows["body_crc"].tolist(), strict=True)
     ]
     return np.array(good, np.bool_)
-
-
-def property_crc_matches(record: bytes | memoryview) -> bool:
-    """Whether the checksum that ends a whole record is that of the bytes before it; true without one (LOG-PROP-8)."""
-    name, digits = bytes(record[-_CRC_SIZE:-11]), bytes(record[-11:-1])
-    if name != _CRC_NAME or not digits.isdigit():
-        return True
-    return crc32(record[:-_CRC_SIZE]) & 0x7FFFFFFF == int(digits[::-1])
-
-
-def properties_match(records: Records) -> NDArray[np.bool_]:
-    """Whether each record has the CRC of its own property `__CRC32#`; only before its values are found."""
-    view, rows = records.window.data, records.rows
-    ends = (rows["properties_at"] + rows["properties_length"]).tolist()
-    good = [
-        property_crc_matches(view[end - size : end])
-        for end, size in zip(ends, rows["size"].tolist(), strict=True)
-    ]
-    return np.array(good, np.bool_)
-
-
-# The dispatch requests that a healthy broker makes from a range of one commit-log file.
-
-
-class KeyRules(NamedTuple):
-    """Rules by which a broker reads the properties of a record, by its release and configuration."""
-
-    tag_keys: bool = False  # messages are also indexed under their tags, as since 5.4.0
-    one_separator: bool = False  # a property that contains a second separator is dropped, as before 4.9.1
-    delays: tuple[int, ...] = DELAYS  # ms of each delay level of the broker
-
-    @staticmethod
-    def of(version: str) -> KeyRules:
-        """The rules of a release."""
-        rules = profile(version).rules
-        return KeyRules(rules.get("has_tag_keys", False), rules.get("one_separator", False))
-
-
-RULES_4_9_3: Final = KeyRules()
-
-
-class Dispatch:
-    """Makes dispatch requests of records, and adds their topics to `names`; with `check_crc` bodies and properties are checked against their sums."""
-
-    def __init__(self, names: TopicNames, form: PlainLog, *, check_crc: bool, keys: KeyRules) -> None:
-        self._names = names
-        self._rules = keys
-        self._check_crc = check_crc
-        self._topics = RowTopics(form, lambda raw: names.number(clean_utf8(raw).decode()))
-
-    def requests(self, records: Records) -> Requests:
-        """The requests of some records; their rows are changed."""
-        sound = np.ones(len(records.rows), np.bool_)
-        if self._check_crc:
-            sound = bodies_match(records) & properties_match(records)
-        records.find_values(one_separator=self._rules.one_separator)
-        rows = records.rows
-        numbers = self._topics.numbers(records)
-        topics = self._topics.values(numbers).astype(np.int32)
-        codes, known = tags_codes(records, self._topics.scheduled[numbers], self._rules.delays)
-        dispatched = np.ones(len(rows), np.bool_) if known is None else known
-        transaction = rows["sys_flag"] & ROLLBACK
-        silent = ~dispatched | (transaction == ROLLBACK)
-        for name in ("keys", "uniq_key", "tags"):
-            rows[f"{name}_length"][silent] = 0
-        key_count, key_hash = self._keys(records, topics, topic_code)
-        if self._rules.tag_keys:
-            rows["uniq_key_at"], rows["uniq_key_length"] = rows["tags_at"], rows["tags_length"]
-            rows["keys_length"] = 0
-            counts, hashes = self._keys(records, topics, tag_code)
-            key_hash = np.insert(key_hash, np.cumsum(key_count)[counts > 0], hashes)
-            key_count += counts
-        return Requests(
-            **{name: rows[name].copy() for name in ("phy_offset", "size", "queue_id", "queue_offset")},
-            topic=topics,
-            tags_code=codes,
-            dispatched=dispatched,
-            store_timestamp=rows["store_timestamp"].copy(),
-            transaction=transaction.astype(np.int8),
-            crc_ok=sound,
-            copied=rows["multi_dispatch"].copy(),
-            key_count=key_count,
-            key_hash=key_hash,
-        )
-
-    def _keys(
-        self, records: Records, topics: NDArray[np.int32], code_of: Callable[[str], int]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        before = np.array([code_of(name) for name in self._names.names], np.uint32)[topics]
-        return records.form.hash_keys(records.window, records.rows, before)
-
-
-class RequestScan:
-    """The requests of the records of one file that begin in a range of it; arguments as of `Scan` and `Dispatch`.
-
-    Only the contents of queues and index files are kept: no bodies, no texts, and only the hashes of keys.
-    """
-
-    def __init__(
-        self,
-        reader: Reader,
-        base_offset: int,
-        names: TopicNames,
-        *,
-        check_crc: bool = False,
-        rows: int = _ROWS,
-        keys: KeyRules = RULES_4_9_3,
-    ) -> None:
-        form = log_form(reader.allocated)
-        self._scan = Scan(reader, base_offset, form, bodies=check_crc, rows=rows)
-        self._dispatch = Dispatch(names, form, check_crc=check_crc, keys=keys)
-
-    @property
-    def first(self) -> int:
-        """See `Scan`."""
-        return self._scan.first
-
-    @property
-    def next(self) -> int:
-        """See `Scan`."""
-        return self._scan.next
-
-    def run(self, begin: int, end: int, *, exact: bool, on_gap: Callable[[Gap], None]) -> Iterator[Requests]:
-        """The batches of the records that begin in [begin, end); arguments as of `Scan.run`."""
-        for records in self._scan.run(begin, end, exact=exact, on_gap=on_gap):
-            yield self._dispatch.requests(records)
-
-
-def read_requests(
-    file: StoreFile, names: TopicNames, on_gap: Callable[[Gap], None], *, keys: KeyRules = RULES_4_9_3
-) -> Iterator[Requests]:
-    """The requests of one commit-log file, by the rules of the release; `on_gap` is called with each range in which no record verifies."""
-    with file.open() as reader:
-        if not reader.size:
-            on_gap(Gap(reader.name, file.base_offset, file.base_offset, "an empty file", "a commit log"))
-            return
-        scan = RequestScan(reader, file.base_offset, names, keys=keys)
-        yield from scan.run(0, reader.size, exact=True, on_gap=on_gap)
-
-
-# The puts of a queue's records: which of them get a unit (CQ-PUT-2, CQ-PUT-3; `ConsumeQueue.putMessagePositionInfo` 481-513).
-
-
-def units_taken(offsets: NDArray[np.int64], next_unit: int) -> NDArray[np.bool_]:
-    """A mask of a queue's records, in the order of the log, that get a unit, by the logical offsets that they state.
-
-    A record that states a logical offset below the next unit's gets none, unless it states 0; one that states a greater
-    offset gets the next unit. `next_unit` is the one before them.
-    """
-    if offsets.size and offsets[0] >= next_unit and (np.diff(offsets) > 0).all():
-        return np.ones(offsets.size, np.bool_)
-    taken = np.zeros(offsets.size, np.bool_)
-    for place, offset in enumerate(offsets.tolist()):
-        if offset == 0 or offset >= next_unit:
-            taken[place] = True
-            next_unit += 1
-    return taken
-
-
-def requests_before_gap(
-    files: Iterable[tuple[StoreFile, int]],
-    names: TopicNames,
-    *,
-    bounds: tuple[int, int],
-    on_gap: Callable[[Gap], None] = lambda _: None,
-    keys: KeyRules = RULES_4_9_3,
-) -> Iterator[tuple[Reader, int, Requests]]:
-    """The requests of a log up to its first gap, which a missing file is not, with the reader and the start of their file.
-
-    Each file comes with its length. Records begin at physical offsets within `bounds`; `on_gap` is called with the first gap.
-    """
-    for file, size in files:
-        base = file.base_offset
-        first, stop = max(bounds[0] - base, 0), min(bounds[1] - base, size)
-        if first >= stop:
-            continue
-        gaps: list[Gap] = []
-        with file.open() as reader:
-            scan = RequestScan(reader, base, names, keys=keys)
-            for batch in scan.run(first, stop, exact=True, on_gap=gaps.append):
-                if not gaps:
-                    yield reader, base, batch
-        if gaps:
-            on_gap(gaps[0])
-            return

@@ -43,7 +43,7 @@ def records(start: int, sizes: Sequence[int]) -> bytes:
 def test_rows_and_gaps_are_those_of_the_whole_log(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rocket_columnar.log.frame_walk.NARROW", 1 << 9)
+    monkeypatch.setattr("rocket_columnar.log.scan.NARROW", 1 << 9)
     dice = random.Random(seed)
     for _ in range(6):
         data = bytearray(records(0, dice.choices([1, 30, 200, 3000], k=60)))
