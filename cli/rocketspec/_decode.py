@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-from rocket_columnar.arrow import SCHEMAS, UTC_MS, in_utc, is_time
-from rocket_columnar.decode import TABLE_KINDS, Where
+from rocket_columnar.decode import SCHEMAS, TABLE_KINDS, UTC_MS, Where, in_utc, is_time
 from rocket_columnar.decode import decode as decode_files
 from rocket_columnar.store import KINDS, LATER_KINDS, find_files
 from rocket_spec.errors import UsageError

@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from rocket_columnar.arrow import SCHEMAS, UTC_MS, is_time, utc_times
-from rocket_columnar.decode import ParquetFile
+from rocket_columnar.decode import SCHEMAS, UTC_MS, ParquetFile, is_time, utc_times
 from rocket_spec.errors import UsageError
 
 PARTITIONS: Final = ("store", "topic", "date")

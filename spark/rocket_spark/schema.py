@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from pyspark.sql import types
-from rocket_columnar.arrow import SCHEMAS, is_time, plain_schema
+from rocket_columnar.decode import SCHEMAS, is_time, plain_schema
 from rocket_spec.tables import TABLES
 
 if TYPE_CHECKING:

@@ -26,12 +26,11 @@ ROOMS["rocketspec"] = ("cli", set(ROOMS))
 COLUMNAR = {
     "formats": set[str](),
     "fast": {"formats"},
-    "arrow": set[str](),
     "store": {"formats"},
     "index": {"fast", "formats", "store"},
     "log": {"fast", "formats", "store"},
     "config": {"store"},
-    "decode": {"arrow", "config", "fast", "formats", "index", "log", "store"},
+    "decode": {"config", "fast", "formats", "index", "log", "store"},
     "facts": {"config", "formats", "index", "log", "store"},
     "query": {"decode", "facts", "formats", "index", "store"},
     "findings": {"formats", "log", "store"},
@@ -40,7 +39,7 @@ COLUMNAR = {
     "report": {"audit", "consumers", "facts", "findings", "log", "rebuild", "restart", "store"},
     "rebuild": {"decode", "facts", "findings", "formats", "index", "log", "store"},
     "repair": {"consumers", "facts", "findings", "log", "rebuild", "report", "restart", "store"},
-    "describe": {"arrow", "decode", "facts", "formats", "index", "log", "store"},
+    "describe": {"decode", "facts", "formats", "index", "log", "store"},
     "consumers": {"config", "decode", "describe", "facts", "findings", "formats", "log", "query", "store"},
     "adapter": {"formats", "index"},
 }

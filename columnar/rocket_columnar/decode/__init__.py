@@ -1,6 +1,17 @@
 """Files to tables: record batches, filters, and writers."""
 
-from rocket_columnar.decode.log_rows import Skip, Where
-from rocket_columnar.decode.tables import TABLE_KINDS, ExtUnits, begins, decode, overlap
-from rocket_columnar.decode.unit_rows import unit_count
-from rocket_columnar.decode.writers import FORMATS, ParquetFile, write, write_stream
+from rocket_columnar.decode.arrow import (
+    FORMATS,
+    SCHEMAS,
+    UTC_MS,
+    ParquetFile,
+    in_utc,
+    is_time,
+    plain_schema,
+    utc_times,
+    values,
+    write,
+    write_stream,
+)
+from rocket_columnar.decode.rows import ExtUnits, Skip, Where, unit_count
+from rocket_columnar.decode.tables import TABLE_KINDS, begins, decode, overlap

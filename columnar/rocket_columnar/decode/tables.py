@@ -12,24 +12,145 @@ from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import Geometry
 from rocket_spec.tables import TABLES
 
-from rocket_columnar import arrow
-from rocket_columnar.arrow import SCHEMAS, Array, Columns, values
-from rocket_columnar.decode import unit_rows
-from rocket_columnar.decode.log_rows import WHOLE_LOG, LogState, RowChoice, Skip, Topics, Where, log_columns
+from rocket_columnar.decode import arrow
+from rocket_columnar.decode.arrow import SCHEMAS, Array, Columns, Topics
+from rocket_columnar.decode.rows import (
+    BATCH_ROWS,
+    WHOLE_LOG,
+    RowChoice,
+    Skip,
+    Where,
+    checkpoint_columns,
+    config_columns,
+    entry_columns,
+    ext_columns,
+    header_columns,
+    later_columns,
+    queue_columns,
+)
+from rocket_columnar.fast import PlainLog, log_form
+from rocket_columnar.formats import host_text
 from rocket_columnar.index import GeometryGuess, resolve_each
-from rocket_columnar.log import Gap
+from rocket_columnar.log import Gap, Records, RowTopics, Scan, Walk, bodies_match, tags_codes
 from rocket_columnar.store import (
     CONFIG_TABLES,
     LATER_KINDS,
     Kind,
     Reader,
     StoreFile,
-    by_queue,
     is_gone,
     raise_of_process,
     size_of,
     while_there,
 )
+
+# A commit-log file to rows: record after record to the blank or the zeros after the last one.
+#
+# If a record does not verify, the scan reports a gap and continues at the next frame that verifies.
+
+
+# The columns of `commit_log`, made of the records of a scan; only those that are requested.
+
+
+_NUMBERS: Final = (
+    *("size", "queue_id", "flag", "queue_offset", "phy_offset", "sys_flag", "born_timestamp"),
+    *("store_timestamp", "reconsume_times", "prepared_transaction_offset"),
+)
+_TEXTS: Final = ("keys", "uniq_key", "tags")
+_HOSTS: Final = ("born_host", "store_host")
+
+_VALUES: Final = frozenset({*_TEXTS, "tags_code", "properties"})  # columns of what the properties contain
+
+_MOST_HOSTS: Final = 1 << 16  # known at a time: ports make each client another
+
+
+class LogColumns:
+    """Makes the columns of a decode, batch by batch; `bodies` is whether they need the records' bodies."""
+
+    def __init__(self, names: set[str], form: PlainLog, topics: Topics | None = None) -> None:
+        self.form = form
+        self.bodies = bool(names & {"body", "crc_ok"})
+        self.topics = topics or Topics()
+        self._names = names
+        self._row_topics = RowTopics(form, self.topics.number)
+        self._hosts = form.new_numbers()
+
+    def has_topic(self, records: Records, wanted: Callable[[bytes], bool]) -> NDArray[np.bool_]:
+        """A mask of the records whose topic is wanted."""
+        distinct = self.form.new_numbers()
+        numbers = distinct.numbers(*records.places("topic"))
+        return np.array([wanted(raw) for raw in distinct.items], np.bool_)[numbers]
+
+    def of(self, records: Records) -> Columns:
+        """The columns of some records, without `file`."""
+        names, rows = self._names, records.rows
+        if names & _VALUES:
+            records.find_values()
+        columns: Columns = {name: arrow.integers(rows[name]) for name in _NUMBERS if name in names}
+        if "body_crc" in names:
+            columns["body_crc"] = arrow.integers(rows["body_crc"].astype(np.int64) & 0xFFFFFFFF)
+        if names & {"topic", "tags_code"}:
+            self._add_topics(records, columns)
+        for name in names.intersection(_TEXTS):
+            offsets, data = self.form.gather(*records.places(name))
+            columns[name] = arrow.gathered(offsets, data, valid=rows[f"{name}_length"] > 0, text=True)
+        for name in names.intersection(_HOSTS):
+            columns[name] = self._host_column(*records.places(name))
+        if "body" in names:
+            columns["body"] = arrow.gathered(*self.form.gather(*records.places("body")))
+        if "crc_ok" in names:
+            columns["crc_ok"] = arrow.booleans(bodies_match(records))
+        if "properties" in names:
+            counts, keys, items = self.form.split_properties(records.window, rows)
+            columns["properties"] = arrow.map_of(
+                counts, arrow.gathered(*keys, text=True), arrow.gathered(*items, text=True)
+            )
+        return columns
+
+    def _add_topics(self, records: Records, columns: Columns) -> None:
+        numbers = self._row_topics.numbers(records)
+        if "topic" in self._names:
+            indices = self._row_topics.values(numbers).astype(np.int32)
+            columns["topic"] = arrow.dictionary(indices, self.topics.array())
+        if "tags_code" in self._names:
+            codes, known = tags_codes(records, self._row_topics.scheduled[numbers])
+            columns["tags_code"] = arrow.integers(codes, known)
+
+    def _host_column(
+        self, window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]
+    ) -> Array:
+        if len(self._hosts.items) > _MOST_HOSTS:
+            self._hosts = self.form.new_numbers()
+        used, places = np.unique(self._hosts.numbers(window, at, lengths), return_inverse=True)
+        texts = arrow.strings([host_text(self._hosts.items[number]) for number in used.tolist()])
+        return arrow.taken(texts, places.astype(np.int32))
+
+
+def _wanted(records: Records, choice: RowChoice, columns: LogColumns) -> Records:
+    """The records that pass the filter."""
+    where, rows = choice.where, records.rows
+    if where is None:
+        return records
+    keep = where.rows(phy_offsets=rows["phy_offset"], store_timestamps=rows["store_timestamp"])
+    if where.topics is not None:
+        wanted = columns.has_topic(records, where.topic)
+        keep = wanted if keep is None else keep & wanted
+    return records if keep is None else Records(records.window, rows[keep], records.form)
+
+
+def _range(walk: Walk, choice: RowChoice) -> tuple[int, int, int]:
+    """The frame from which a file is walked, where the walk stops, and where its range ends; bytes."""
+    base_offset = walk.base_offset
+    begin, end = (offset - base_offset for offset in choice.log_range)
+    start, end = max(begin, 0), min(end, walk.reader.size)
+    offsets = None if choice.where is None else choice.where.offsets
+    stop = end if offsets is None else min(end, offsets[1] - base_offset)
+    if start:
+        start = walk.next_frame(start, stop)
+    if offsets is not None:
+        start = max(start, walk.frame_before(offsets[0] - base_offset))
+    return start, stop, end
+
 
 # One table of a decode: its files to record batches, file after file.
 
@@ -103,7 +224,7 @@ class TableDecoder:
         self._reports = reports
         self._names = _StringNumbers(file.name for file in self.files)
         self._topic_names = _StringNumbers(file.topic for file in self.files)
-        self._log = LogState(choice)
+        self._log_columns: LogColumns | None = None
         self._config_topics = Topics()
 
     def _opened(self) -> Iterator[tuple[int, StoreFile, Reader]]:
@@ -183,29 +304,67 @@ class TableDecoder:
 
     def _columns(self, reader: Reader, file: StoreFile, number: int) -> Iterator[tuple[int, Columns]]:
         if self.table == "index_headers":
-            yield 1, unit_rows.header_columns(reader, self._geometries[file].geometry)
+            yield 1, header_columns(reader, self._geometries[file].geometry)
         elif self.table == "index_entries":
-            yield from unit_rows.entry_columns(reader, self._geometries[file].geometry, self.choice)
+            yield from entry_columns(reader, self._geometries[file].geometry, self.choice)
         elif self.table == "consume_queue":
-            yield from unit_rows.queue_columns(reader, file.base_offset, self.choice)
+            yield from queue_columns(reader, file.base_offset, self.choice)
         elif self.table == "consume_queue_ext":
-            yield from unit_rows.ext_columns(
-                reader, file.base_offset, self.choice.batch_rows, where=self.choice.where
-            )
+            yield from ext_columns(reader, file.base_offset, self.choice.batch_rows, where=self.choice.where)
         elif self.table == "checkpoint":
-            yield 1, unit_rows.checkpoint_columns(reader)
+            yield 1, checkpoint_columns(reader)
         elif file.kind == "config":
-            yield from unit_rows.config_columns(self.table, reader, self._config_topics)
+            yield from config_columns(self.table, reader, self._config_topics)
         elif file.kind in LATER_KINDS:
-            yield from unit_rows.later_columns(self.table, reader, file, self.choice)
+            yield from later_columns(self.table, reader, file, self.choice)
         else:
-            yield from log_columns(
-                reader,
-                file.base_offset,
-                self._log,
-                on_gap=self._reports.on_gap,
-                goes_on=lambda: any(begins(later) for later in self.files[number + 1 :]),
+            yield from self._log_rows(reader, file, self.files[number + 1 :])
+
+    def _log_rows(
+        self, reader: Reader, file: StoreFile, later: Sequence[StoreFile]
+    ) -> Iterator[tuple[int, Columns]]:
+        """The rows of `commit_log`, without `file`; an empty file is a MalformedError (LOG-FILE-1).
+
+        A record verifies when its magic, its lengths and its physical offset are right; the body's CRC is a column of its own. Zeros at
+        the file's end are a gap if a later file of the log contains records; otherwise they are space that is still to be written.
+
+        If only certain physical offsets are wanted, the walk begins shortly before the first, and only gaps that touch
+        them are reported.
+        """
+        if not reader.size:
+            raise MalformedError(
+                file=reader.name, found="an empty file", expected="a commit log", clause="LOG-FILE-1"
             )
+        where, choice = self.choice.where, self.choice
+
+        def report(gap: Gap) -> None:
+            if where is None or where.gap(gap.begin, gap.end):
+                self._reports.on_gap(gap)
+
+        form = log_form(reader.allocated)
+        columns = self._log_columns
+        if columns is None or type(form) is not type(columns.form):
+            columns = LogColumns(choice.names, form, None if columns is None else columns.topics)
+            self._log_columns = columns
+        scan = Scan(
+            reader,
+            file.base_offset,
+            columns.form,
+            bodies=columns.bodies,
+            rows=choice.batch_rows,
+            goes_on=lambda: any(map(begins, later)),
+        )
+        start, stop, end = _range(scan.walk, choice)
+        for records in scan.run(start, stop, exact=True, on_gap=report):
+            wanted = _wanted(records, choice, columns)
+            if len(wanted.rows):
+                yield len(wanted.rows), columns.of(wanted)
+        # The gap after a range's last record belongs to this range: the next range begins at the next frame.
+        position = scan.next
+        if start < position < reader.size and position >= end:
+            gap = scan.gap_at(position)
+            if gap is not None:
+                report(gap)
 
     def _batch(self, file: StoreFile, count: int, columns: Columns) -> pa.RecordBatch:
         if "file" in self.choice.names:
@@ -241,7 +400,6 @@ def begins(file: StoreFile) -> bool:
 _JOINED: Final = frozenset(
     {"index_headers", "consume_queue", "checkpoint", "batch_consume_queue"}
 )  # many small files, short rows
-_BATCH_ROWS: Final = 1 << 17
 
 
 def _raise(gap: Gap) -> NoReturn:
@@ -325,7 +483,7 @@ def decode(
     all_entries: bool = False,
     on_gap: Callable[[Gap], None] = _raise,
     on_geometry: Callable[[StoreFile, GeometryGuess], None] | None = None,
-    batch_rows: int = _BATCH_ROWS,
+    batch_rows: int = BATCH_ROWS,
     threads: int = 1,
     where: Where | None = None,
     skip: int = 0,
@@ -406,7 +564,6 @@ def decode(
             all_entries=all_entries,
             threads=threads,
             log_range=log_range,
-            geometry=geometry if isinstance(geometry, Geometry) else None,
         )
         decoders.append(TableDecoder(table, files, schemas[table], geometries, choice, reports))
     return _decoded(decoders, limit)
@@ -423,46 +580,3 @@ def _decoded(decoders: Sequence[TableDecoder], limit: int | None) -> Iterator[tu
             yield decoder.table, batch
         if not any_rows:
             yield decoder.table, arrow.empty(decoder.schema)
-
-
-# Consume-queue ext units by their address, queue by queue.
-
-
-class ExtUnits:
-    """The ext units of a store; those of a queue are read at their first use."""
-
-    def __init__(self, files: Sequence[StoreFile]) -> None:
-        self._files = by_queue(file for file in files if file.kind == "ext")
-
-    def of(self, topic: str, queue_id: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Addresses, tags codes and store timestamps of a queue's ext units, in the order of their addresses."""
-        parts: list[list[NDArray[np.int64]]] = [[np.empty(0, np.int64)] for _ in range(3)]
-        columns = ["address", "tags_code", "store_timestamp"]
-        for file in self._files.get((topic, queue_id), []):
-            try:
-                for _, batch in decode([file], tables=["consume_queue_ext"], columns=columns):
-                    for part, name in zip(parts, columns, strict=True):
-                        part.append(values(batch.column(name)))
-            except MalformedError:
-                continue  # addresses into it will not be found
-        addresses, tags, times = (np.concatenate(part) for part in parts)
-        return addresses, tags, times
-
-    def tags_codes(
-        self, topic: str, queue_id: int, addresses: NDArray[np.int64]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-        """For each address, whether there is a unit, its tags code and its store timestamp (0 without a unit)."""
-        known, tags, times = self.of(topic, queue_id)
-        if not known.size:
-            none = np.zeros(addresses.shape, np.int64)
-            return np.zeros(addresses.shape, np.bool_), none, none
-        at = np.searchsorted(known, addresses)
-        at[at == known.size] = 0
-        found = known[at] == addresses
-        return found, np.where(found, tags[at], 0), np.where(found, times[at], 0)
-
-    def have(self, topic: str, queue_id: int, tags: NDArray[np.int64], times: NDArray[np.int64]) -> bool:
-        """Whether a queue has, at whatever address, an ext unit with each of these tags codes and store timestamps."""
-        _, *columns = self.of(topic, queue_id)
-        known = set(zip(*(column.tolist() for column in columns), strict=True))
-        return known >= set(zip(tags.tolist(), times.tolist(), strict=True))

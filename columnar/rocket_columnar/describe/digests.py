@@ -22,8 +22,7 @@ import numpy as np
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import CHECKPOINT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT, Geometry
 
-from rocket_columnar.arrow import values
-from rocket_columnar.decode import decode, unit_count
+from rocket_columnar.decode import decode, unit_count, values
 from rocket_columnar.facts import Store, any_store
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.index import read_header, resolve_each

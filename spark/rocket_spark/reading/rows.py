@@ -9,8 +9,7 @@ from errno import ENOENT
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import InputPartition
-from rocket_columnar.arrow import is_time, utc_times
-from rocket_columnar.decode import Where, decode
+from rocket_columnar.decode import Where, decode, is_time, utc_times
 from rocket_columnar.log import Gap
 from rocket_columnar.store import StoreFile
 from rocket_spec.errors import FormatError, MalformedError

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow.parquet import ParquetFile, read_table
 from rocket_columnar import decode as decoding
-from rocket_columnar.arrow import SCHEMAS
-from rocket_columnar.decode import FORMATS, decode, write, write_stream
+from rocket_columnar.decode import FORMATS, SCHEMAS, decode, write, write_stream
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
 from rocket_spec.errors import MalformedError, UsageError
@@ -28,7 +27,7 @@ Batches = list[tuple[str, pa.RecordBatch]]
 def _rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines made row by row in Python, or column by column in Arrow, as many rows are."""
     monkeypatch.setattr(
-        "rocket_columnar.decode.writers.FEW_ROWS", 0 if request.param == "many rows" else 1 << 12
+        "rocket_columnar.decode.arrow.FEW_ROWS", 0 if request.param == "many rows" else 1 << 12
     )
 
 
@@ -215,7 +214,7 @@ def test_unknown_format(tmp_path: Path) -> None:
 
 
 def test_parquet_has_row_groups_of_many_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rocket_columnar.decode.writers.GROUP_ROWS", 10)
+    monkeypatch.setattr("rocket_columnar.decode.arrow.GROUP_ROWS", 10)
     schema = pa.schema(
         [pa.field("name", pa.dictionary(pa.int32(), pa.string())), pa.field("number", pa.int64())]
     )
@@ -232,7 +231,7 @@ def test_parquet_has_row_groups_of_many_batches(tmp_path: Path, monkeypatch: pyt
 def test_no_parquet_is_left_when_a_row_group_cannot_be_encoded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rocket_columnar.decode.writers.GROUP_ROWS", 1)
+    monkeypatch.setattr("rocket_columnar.decode.arrow.GROUP_ROWS", 1)
     other = pa.record_batch({"b": [1]})
     found = [("T", pa.record_batch({"a": [1]})), ("T", other), ("T", other), ("T", other)]
     with pytest.raises(ValueError, match="schema"):
@@ -252,7 +251,7 @@ def test_parquet_is_compressed_with_zstd(store: Path, tmp_path: Path) -> None:
 
 
 def test_a_row_group_of_large_bodies_ends_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rocket_columnar.decode.writers.GROUP_BYTES", 3000)
+    monkeypatch.setattr("rocket_columnar.decode.arrow.GROUP_BYTES", 3000)
     schema = pa.schema([("body", pa.binary())])
     file = decoding.ParquetFile(tmp_path / "part", schema)
     for _ in range(5):

@@ -88,7 +88,7 @@ class DecodeReport:
 
     def in_utc(self, batches: Iterator[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str, pa.RecordBatch]]:
         """The same batches with their times as timestamps; reports the number of those out of range, which become null."""
-        from rocket_columnar.arrow import in_utc
+        from rocket_columnar.decode import in_utc
 
         total = 0
         for table, batch in batches:

@@ -1,14 +1,14 @@
-"""The rows of index files, queues, later files and config/ as columns."""
+"""The rows that a decode chooses, and those of index files, queues, later files and config/ as columns."""
 
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from rocket_spec.errors import MalformedError
+from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.later_layouts import BATCH_UNIT, LATER_CHECKPOINT, TIMER_SLOT, TIMER_UNIT
 from rocket_spec.layout import (
     BLANK_MAGIC,
@@ -23,13 +23,113 @@ from rocket_spec.layout import (
 )
 from rocket_spec.tables import TABLES
 
-from rocket_columnar import arrow
-from rocket_columnar.arrow import Columns
 from rocket_columnar.config import table_rows
-from rocket_columnar.decode.log_rows import RowChoice, Topics, Where
-from rocket_columnar.formats import ENTRY_DTYPE, LONG_MIN, dtype_of, to_i64
+from rocket_columnar.decode import arrow
+from rocket_columnar.decode.arrow import Columns, Topics
+from rocket_columnar.formats import ENTRY_DTYPE, LONG_MAX, LONG_MIN, clean_utf8, dtype_of, to_i64
 from rocket_columnar.index import read_header
-from rocket_columnar.store import Reader, StoreFile, in_order
+from rocket_columnar.store import Reader, StoreFile, by_queue, in_order
+
+_COLUMNS = {
+    "time": ("store_timestamp", ("index_entries", "commit_log", "consume_queue_ext", "batch_consume_queue")),
+    "offset": (
+        "phy_offset",
+        ("index_entries", "consume_queue", "commit_log", "batch_consume_queue", "timer_log"),
+    ),
+    "key_hash": ("key_hash", ("index_entries",)),
+    "topic": ("topic", ("consume_queue", "consume_queue_ext", "commit_log", "batch_consume_queue")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A filter for rows; a criterion that is None lets all rows pass."""
+
+    times: tuple[int, int] | None = None  # first and last store timestamp, ms, both inclusive
+    # physical offsets from the first up to, but excluding, the second, bytes
+    offsets: tuple[int, int] | None = None
+    key_hashes: Collection[int] | None = None  # of index entries
+    topics: Collection[str] | None = None  # names
+
+    def check(self, tables: Sequence[str]) -> None:
+        """Raises UsageError for a criterion that a table has no column for."""
+        given = (self.times, self.offsets, self.key_hashes, self.topics)
+        for criterion, (column, having) in zip(given, _COLUMNS.values(), strict=True):
+            for table in tables:
+                if criterion is not None and table not in having:
+                    raise UsageError(f"table {table} has no {column} to filter by; select other tables")
+
+    def file(self, file: StoreFile, size: int) -> bool:
+        """Whether a file of `size` bytes can contain such rows at all."""
+        if (
+            file.kind in ("queue", "ext", "batch")
+            and self.topics is not None
+            and file.topic not in self.topics
+        ):
+            return False
+        if file.kind == "log" and self.offsets is not None:
+            first, end = self.offsets
+            return first < file.base_offset + size and file.base_offset < end
+        return True
+
+    def gap(self, begin: int, end: int) -> bool:
+        """Whether a gap of the log touches the offsets."""
+        return self.offsets is None or (begin < self.offsets[1] and self.offsets[0] < end)
+
+    def rows(
+        self,
+        *,
+        phy_offsets: NDArray[Any] | None = None,
+        store_timestamps: NDArray[Any] | None = None,
+        key_hashes: NDArray[Any] | None = None,
+    ) -> NDArray[np.bool_] | None:
+        """A mask of the rows that pass, by those of their columns that are given; None if all do."""
+        masks: list[NDArray[np.bool_]] = []
+        if self.offsets is not None and phy_offsets is not None:
+            masks.append((phy_offsets >= self.offsets[0]) & (phy_offsets < self.offsets[1]))
+        if self.times is not None and store_timestamps is not None:
+            masks.append((store_timestamps >= self.times[0]) & (store_timestamps <= self.times[1]))
+        if self.key_hashes is not None and key_hashes is not None:
+            masks.append(np.isin(key_hashes, np.array(sorted(self.key_hashes), np.int32)))
+        return np.logical_and.reduce(masks) if masks else None
+
+    def topic(self, raw: bytes) -> bool:
+        """Whether a record's topic passes."""
+        return self.topics is None or clean_utf8(raw).decode() in self.topics
+
+
+class Skip:
+    """The rows of a table that are still to be skipped."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+
+    def of(self, count: int) -> int:
+        """Number of rows to skip among the next `count`."""
+        passed = min(self.rows, count)
+        self.rows -= passed
+        return passed
+
+
+# The rows and columns of a table that a decode returns, and the size of its batches.
+
+
+BATCH_ROWS: Final = 1 << 17
+WHOLE_LOG: Final = (LONG_MIN, LONG_MAX + 1)  # the range of all physical offsets
+
+
+@dataclass(frozen=True, slots=True)
+class RowChoice:
+    """The rows and columns of one table that are wanted; the names are those of `decode`, and `skip` is shared by all files of the table."""
+
+    names: set[str]
+    batch_rows: int
+    where: Where | None = None
+    skip: Skip = field(default_factory=lambda: Skip(0))
+    all_entries: bool = False
+    threads: int = 1
+    log_range: tuple[int, int] = WHOLE_LOG
+
 
 # Files of units of one length: which units are rows, and their fields as columns, from the layout.
 
@@ -219,6 +319,50 @@ def _ext_columns(rows: list[tuple[int, int, int, int, bytes]]) -> Columns:
     return {**columns, "size": arrow.integers(np.array(size, np.int16)), "bit_map": arrow.binaries(bit_map)}
 
 
+# Consume-queue ext units by their address, queue by queue.
+
+
+class ExtUnits:
+    """The ext units of a store; those of a queue are read at their first use."""
+
+    def __init__(self, files: Sequence[StoreFile]) -> None:
+        self._files = by_queue(file for file in files if file.kind == "ext")
+
+    def of(self, topic: str, queue_id: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Addresses, tags codes and store timestamps of a queue's ext units, in the order of their addresses."""
+        parts: list[list[NDArray[np.int64]]] = [[np.empty(0, np.int64)] for _ in range(3)]
+        columns = ["address", "tags_code", "store_timestamp"]
+        for file in self._files.get((topic, queue_id), []):
+            try:
+                with file.open() as reader:
+                    for _, found in ext_columns(reader, file.base_offset, BATCH_ROWS):
+                        for part, name in zip(parts, columns, strict=True):
+                            part.append(arrow.values(found[name]))
+            except MalformedError:
+                continue  # addresses into it will not be found
+        addresses, tags, times = (np.concatenate(part) for part in parts)
+        return addresses, tags, times
+
+    def tags_codes(
+        self, topic: str, queue_id: int, addresses: NDArray[np.int64]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
+        """For each address, whether there is a unit, its tags code and its store timestamp (0 without a unit)."""
+        known, tags, times = self.of(topic, queue_id)
+        if not known.size:
+            none = np.zeros(addresses.shape, np.int64)
+            return np.zeros(addresses.shape, np.bool_), none, none
+        at = np.searchsorted(known, addresses)
+        at[at == known.size] = 0
+        found = known[at] == addresses
+        return found, np.where(found, tags[at], 0), np.where(found, times[at], 0)
+
+    def have(self, topic: str, queue_id: int, tags: NDArray[np.int64], times: NDArray[np.int64]) -> bool:
+        """Whether a queue has, at whatever address, an ext unit with each of these tags codes and store timestamps."""
+        _, *columns = self.of(topic, queue_id)
+        known = set(zip(*(column.tolist() for column in columns), strict=True))
+        return known >= set(zip(tags.tolist(), times.tolist(), strict=True))
+
+
 def checkpoint_columns(reader: Reader) -> Columns:
     """The row of `checkpoint`, without `file`: times in ms (CKP-1), and what 5.x adds (CKP-5), null if zeros; MalformedError below 4096 bytes."""
     if reader.size < CHECKPOINT_SIZE:
@@ -231,9 +375,9 @@ def checkpoint_columns(reader: Reader) -> Columns:
     later = struct.unpack(LATER_CHECKPOINT.struct_format, reader.read(0, LATER_CHECKPOINT.size).tobytes())
     known = len(CHECKPOINT.fields)
     columns: Columns = {}
-    for place, (field, value) in enumerate(zip(LATER_CHECKPOINT.fixed, later, strict=True)):
+    for place, (form, value) in enumerate(zip(LATER_CHECKPOINT.fixed, later, strict=True)):
         there = place < known or any(later[known:])
-        columns[field.name] = arrow.integers(np.array([value], np.int64), np.array([there]))
+        columns[form.name] = arrow.integers(np.array([value], np.int64), np.array([there]))
     return columns
 
 
