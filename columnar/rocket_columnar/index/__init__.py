@@ -5,6 +5,7 @@ from rocket_columnar.index.geometry import (
     GeometryGuess,
     IndexHeader,
     read_header,
+    read_headers,
     resolve,
     resolve_each,
     resolve_some,
@@ -15,7 +16,6 @@ from rocket_columnar.index.raw_index import (
     IndexState,
     entry_position,
     hashes_at,
-    read_headers,
     resolve_by_records,
     slot_position,
 )

@@ -9,7 +9,7 @@ used too.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -45,6 +45,31 @@ class IndexHeader:
 def read_header(reader: Reader) -> IndexHeader:
     """The header as it is in the file; MalformedError if the file is shorter than 40 bytes."""
     return IndexHeader(*HEADER.unpack(reader.read(0, HEADER.size).tobytes()))
+
+
+def read_headers(files: Iterable[StoreFile]) -> list[tuple[StoreFile, IndexHeader]]:
+    """The headers of files, padded with zeros if a file is too short; a file that no longer exists is skipped."""
+    headers = []
+    for file in files:
+        try:
+            with file.open() as reader:
+                header = padded_header(reader)
+        except FileNotFoundError:
+            continue
+        headers.append((file, header))
+    return headers
+
+
+def read_padded(reader: Reader, offset: int, length: int) -> NDArray[np.uint8]:
+    """Bytes of the file, and zeros after its end."""
+    there = max(0, min(length, reader.size - offset))
+    raw = reader.read(offset, there) if there else np.empty(0, np.uint8)
+    return raw if there == length else np.concatenate([raw, np.zeros(length - there, np.uint8)])
+
+
+def padded_header(reader: Reader) -> IndexHeader:
+    """The header, padded with zeros if the file is too short."""
+    return IndexHeader(*HEADER.unpack(read_padded(reader, 0, HEADER.size).tobytes()))
 
 
 # Measures how well an index file's slots, chains and entries agree with a geometry.

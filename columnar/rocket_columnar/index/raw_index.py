@@ -15,13 +15,14 @@ from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.formats import ENTRY_DTYPE
 from rocket_columnar.index.geometry import (
-    HEADER,
     GeometryGuess,
     IndexHeader,
     agreement_of_all,
     by_size,
     guessed,
     last_entry_guess,
+    padded_header,
+    read_padded,
 )
 from rocket_columnar.store import Reader, StoreFile
 
@@ -52,30 +53,6 @@ def entry_position(geometry: Geometry, entry: int, name: str) -> int:
     return geometry.entries_offset + INDEX_ENTRY.size * entry + INDEX_ENTRY.offset_of(name)
 
 
-def read_headers(files: Iterable[StoreFile]) -> list[tuple[StoreFile, IndexHeader]]:
-    """The headers of files, padded with zeros if a file is too short; a file that no longer exists is skipped."""
-    headers = []
-    for file in files:
-        try:
-            with file.open() as reader:
-                header = _header(reader)
-        except FileNotFoundError:
-            continue
-        headers.append((file, header))
-    return headers
-
-
-def _read(reader: Reader, offset: int, length: int) -> NDArray[np.uint8]:
-    """Bytes of the file, and zeros after its end."""
-    there = max(0, min(length, reader.size - offset))
-    raw = reader.read(offset, there) if there else np.empty(0, np.uint8)
-    return raw if there == length else np.concatenate([raw, np.zeros(length - there, np.uint8)])
-
-
-def _header(reader: Reader) -> IndexHeader:
-    return IndexHeader(*HEADER.unpack(_read(reader, 0, HEADER.size).tobytes()))
-
-
 class EntryWindows:
     """The entries of an open file, some at a time.
 
@@ -86,12 +63,12 @@ class EntryWindows:
     def __init__(self, reader: Reader, geometry: Geometry) -> None:
         self._reader = reader
         self.geometry = geometry
-        first = _header(reader)
-        self._slots = _read(reader, INDEX_HEADER.size, INDEX_SLOT.size * geometry.hash_slot_num)
+        first = padded_header(reader)
+        self._slots = read_padded(reader, INDEX_HEADER.size, INDEX_SLOT.size * geometry.hash_slot_num)
         begin = geometry.entries_offset
         last = reader.last_nonzero(begin, min(reader.size, geometry.file_size))
         written = 1 if last is None else max((last - begin) // INDEX_ENTRY.size + 1, 1)
-        self.state = IndexState(_header(reader), first.index_count, written)
+        self.state = IndexState(padded_header(reader), first.index_count, written)
 
     def slots(self) -> NDArray[np.int32]:
         """The newest entry of each slot."""
@@ -100,7 +77,9 @@ class EntryWindows:
     def hashes(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
         """The key hashes of the entries with these numbers."""
         places = (entry_position(self.geometry, number, "key_hash") for number in numbers.tolist())
-        found = (int.from_bytes(_read(self._reader, place, 4).tobytes(), signed=True) for place in places)
+        found = (
+            int.from_bytes(read_padded(self._reader, place, 4).tobytes(), signed=True) for place in places
+        )
         return np.fromiter(found, np.int32, numbers.size)
 
     def each(self, stop: int, start: int = 0) -> Iterator[tuple[int, NDArray[np.void]]]:
@@ -110,7 +89,7 @@ class EntryWindows:
             count = min(_ENTRIES_AT_ONCE, stop - first)
             yield (
                 first,
-                _read(self._reader, self.geometry.entries_offset + first * size, count * size).view(
+                read_padded(self._reader, self.geometry.entries_offset + first * size, count * size).view(
                     ENTRY_DTYPE
                 ),
             )
