@@ -8,7 +8,7 @@ from typing import Final
 import rocketspec
 import typer
 from rocket_spec.tables import TABLES
-from rocketspec.verbs import register_all
+from rocketspec.command import register_all
 from typer.cli import get_docs_for_click
 
 from website.table_columns import ROWS, describe_columns

@@ -12,7 +12,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 def main() -> None:
     """Runs the command, and ends with SystemExit."""
     try:
-        from rocketspec._command import run_command
+        from rocketspec.command import run_command
 
         status = run_command(sys.argv[1:])
     except KeyboardInterrupt:

@@ -16,7 +16,7 @@ from typing import Any, Final
 import typer
 from rocket_golden import manifest
 from rocket_spec.clauses import clauses
-from rocketspec.verbs import register_all
+from rocketspec.command import register_all
 
 ROOT: Final = Path(__file__).parents[2]
 _LISTED: Final = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)

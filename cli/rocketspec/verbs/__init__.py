@@ -1,5 +1,1 @@
-"""One module per verb; each has `register(app)`, and imports what it needs only when it runs."""
-
-from rocketspec.verbs._register import is_verb, register_all, register_one
-
-__all__ = ["is_verb", "register_all", "register_one"]
+"""One module per verb, with a function of its name, or a group `GROUP`; each imports what it needs only when it runs."""

@@ -80,9 +80,15 @@ def query(
 
     from rocket_columnar.query import OpenStore
 
-    from rocketspec._search import SearchArguments, answer, explained
-    from rocketspec.verbs.query.view import as_json as to_json
-    from rocketspec.verbs.query.view import nothing_found, show, show_bodies
+    from rocketspec._search import (
+        SearchArguments,
+        answer,
+        explained,
+        nothing_found,
+        show,
+        show_bodies,
+        to_json,
+    )
 
     asked = SearchArguments(topic, key, unique_key, offset_id, first, last, max_num, exact, every, scan)
     asked.check(explain=explain)
@@ -147,7 +153,7 @@ def _bounds(store: Store, topic: str, queue_id: int, *, as_json: bool) -> None:
     from rocket_columnar.consumers import queue_bounds
     from rocket_columnar.restart import max_after_start
 
-    from rocketspec.verbs.query.view import bounds_line
+    from rocketspec._search import bounds_line
 
     found = queue_bounds(store, topic, queue_id)
     broker_max = max_after_start(store, topic, queue_id)
@@ -160,8 +166,7 @@ def _unit_at(store: Store, wanted: tuple[str, int, int], *, body: bool, as_json:
     """Prints the unit at a logical offset of a queue, and its record."""
     from rocket_columnar.consumers import unit_at
 
-    from rocketspec._search import plain
-    from rocketspec.verbs.query.view import show_bodies, show_unit
+    from rocketspec._search import plain, show_bodies, show_unit
 
     found = unit_at(store, *wanted)
     row = found.row
