@@ -52,6 +52,7 @@ def _dispatch(
     """In a task: one log file, to a folder of `attempts`."""
     with attempt(attempts, "log") as folder:
         done = engine.dispatch_log(file, folder, last=last, buckets=buckets, rules=rules)
+        engine.keep_own_keys([folder], [done], rules)
     return folder.name, done
 
 

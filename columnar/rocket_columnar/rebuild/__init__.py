@@ -1,15 +1,16 @@
 """Rebuilds index files and consume queues from the commit log."""
 
-from rocket_columnar.rebuild.broker_rules import BrokerRules
 from rocket_columnar.rebuild.dispatched_columns import (
     KEYS,
     RECORDS,
     UNIT,
     Batch,
+    BrokerRules,
     Dispatched,
     Holes,
     LeftOut,
     dispatch_log,
+    keep_own_keys,
     log_holes,
 )
 from rocket_columnar.rebuild.output import FOLDERS, MANIFEST, LogKeys, keys_of, name_indexes, write_index

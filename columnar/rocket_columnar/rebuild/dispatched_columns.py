@@ -17,12 +17,41 @@ from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
-from rocket_spec.layout import RECORD_FIXED_V4
+from rocket_spec.layout import DEFAULT_GEOMETRY, RECORD_FIXED_V4, Geometry
 
+from rocket_columnar.facts import is_deleted
 from rocket_columnar.findings import Finding, finding, gap_findings
-from rocket_columnar.log import FileLives, Gap, Life, Lives, Requests, TopicNames, batch_copies, read_requests
-from rocket_columnar.rebuild.broker_rules import BrokerRules, UnsafeKeys
+from rocket_columnar.index import hashes_at
+from rocket_columnar.log import (
+    FileLives,
+    Gap,
+    KeyRules,
+    Life,
+    Lives,
+    Requests,
+    TopicNames,
+    batch_copies,
+    read_requests,
+)
 from rocket_columnar.store import StoreFile, WorkDone, is_safe, read_at
+
+
+class BrokerRules(NamedTuple):
+    """Rules that depend on a broker's configuration and release."""
+
+    light: bool  # whether light queues have the number 0 (`enableLmq`)
+    keys: KeyRules  # what is read in the properties
+    # topics of batch queues, which are not rebuilt: beside them a broker of 5.x takes no other queue (BCQ-2)
+    batched: frozenset[str] = frozenset()
+    # the topics that a broker knows or has queues of; any other one was deleted, and is not rebuilt. None for all
+    kept: frozenset[str] | None = None
+    indexes: tuple[StoreFile, ...] = ()  # the store's own index files that have the usual length
+    geometry: Geometry = DEFAULT_GEOMETRY  # of these
+
+    def writes(self, topic: str) -> bool:
+        """Whether the queues of a topic are rebuilt."""
+        return topic not in self.batched and not is_deleted(topic, self.kept)
+
 
 # Gaps between the records of a commit log: as findings, and as the holes in which records are lost.
 
@@ -331,6 +360,8 @@ class Dispatched:
     holes: tuple[tuple[int, int], ...] = ()  # physical offsets of the ranges whose records are lost
     left_out: tuple[LeftOut, ...] = ()  # queues that are skipped
     lives: tuple[Life, ...] = ()  # where queues begin to count from 0
+    # physical offset, first key and number of keys of the records with keys whose topics cannot be directories
+    unsafe_keys: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def records(self) -> int:
@@ -402,6 +433,30 @@ def left_out_findings(left_out: Iterable[LeftOut], logs: Sequence[StoreFile]) ->
     return found
 
 
+class UnsafeKeys:
+    """Records with keys whose topics cannot be directories: damaged, so that nobody asks for their keys; `rows` as of `Dispatched.unsafe_keys`."""
+
+    def __init__(self) -> None:
+        self._unsafe: list[int] = []
+        self._known = self._added = 0
+        self.rows: list[tuple[int, int, int]] = []
+
+    def add(self, batch: Requests, topics: TopicNames) -> None:
+        """Takes down those of a batch, whose keys are added to the column."""
+        new = topics.names[self._known :]
+        self._unsafe += [number for number, name in enumerate(new, self._known) if not is_safe(name)]
+        self._known += len(new)
+        counts = batch.key_count
+        if self._unsafe:
+            rows = np.flatnonzero(np.isin(batch.topic, self._unsafe) & (counts > 0))
+            begins = np.cumsum(counts, dtype=np.int64) - counts + self._added
+            found = zip(
+                *(column[rows].tolist() for column in (batch.phy_offset, begins, counts)), strict=True
+            )
+            self.rows.extend(found)
+        self._added += batch.key_hash.size
+
+
 def dispatch_log(
     file: StoreFile,
     directory: Path,
@@ -440,12 +495,30 @@ def dispatch_log(
                 columns.add(name, values)
             units = dealt.add(units_added(file, batch, topics, light=rules.light), topics)
             batches.append(keys.summary(units))
-    unsafe.replace(directory / "key_hash", KEYS["key_hash"], rules)
     (directory / "topics.json").write_text(json.dumps(topics.names), "utf-8")
     counted.add(file.base_offset + file.size() - done)
     gaps.close()
     left_out = tuple(sorted(dealt.unsafe.values(), key=lambda found: found.phy_offset))
-    return Dispatched(tuple(batches), tuple(gaps.findings), tuple(holes.ranges), left_out, lives.last)
+    return Dispatched(
+        tuple(batches), tuple(gaps.findings), tuple(holes.ranges), left_out, lives.last, tuple(unsafe.rows)
+    )
+
+
+def keep_own_keys(folders: Sequence[Path], dispatched: Sequence[Dispatched], rules: BrokerRules) -> None:
+    """Writes the keys of the store's own index, which is read once, over those of records whose topics cannot be directories.
+
+    `folders` have the columns of each log file that was dispatched.
+    """
+    offsets = [row[0] for part in dispatched for row in part.unsafe_keys]
+    own = hashes_at(rules.indexes, rules.geometry, offsets) if offsets else {}
+    kind = np.dtype(KEYS["key_hash"])
+    for folder, part in zip(folders, dispatched, strict=True):
+        for phy_offset, begin, count in part.unsafe_keys:
+            kept = np.array(own.get(phy_offset, ()), kind)
+            if kept.size == count:
+                with (folder / "key_hash").open("r+b") as file:
+                    file.seek(begin * kind.itemsize)
+                    file.write(kept.tobytes())
 
 
 class _Columns:

@@ -7,16 +7,17 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import numpy as np
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, QUEUE_UNIT, Geometry
 
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, check_log_files, unread_findings
+from rocket_columnar.formats import ENTRY_DTYPE, hash_key, tag_key
 from rocket_columnar.index import plain, read_headers
-from rocket_columnar.log import KeyRules, log_tail
-from rocket_columnar.rebuild.broker_rules import BrokerRules, has_tag_keys
-from rocket_columnar.rebuild.dispatched_columns import Dispatched
-from rocket_columnar.store import KINDS, StoreFile, open_reader, usual_size
+from rocket_columnar.log import KeyRules, StoredRecords, log_tail
+from rocket_columnar.rebuild.dispatched_columns import BrokerRules, Dispatched
+from rocket_columnar.store import KINDS, StoreFile, open_reader, read_at, usual_size
 
 # Keeps only those rebuilt files that are missing from the store or differ.
 
@@ -102,6 +103,7 @@ def settled_names(names: Sequence[str], twins: Sequence[Twin | None]) -> list[st
 _QUEUE_FILE_SIZE: Final = 6_000_000  # 4.9.3's default, `MessageStoreConfig.mappedFileSizeConsumeQueue`
 _BUCKET_BYTES: Final = 512 << 20
 _MOST_BUCKETS: Final = 256
+_SAMPLE: Final = 256  # entries of each index file that are compared with their records
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +156,31 @@ def plan_rebuild(store: Store, queue_file_size: int | None = None) -> RebuildPla
     files = store.of(*KINDS)
     release = store.release
     indexes = tuple(file for file in store.of("index") if file.size() == shape.file_size)
-    keys = KeyRules(has_tag_keys(logs, indexes, shape)) if release is None else KeyRules.of(release)
+    keys = KeyRules(_has_tag_keys(logs, indexes, shape)) if release is None else KeyRules.of(release)
     batched = frozenset(file.topic or "" for file in store.batches)
     rules = BrokerRules(
         store.light, keys._replace(delays=store.delays), batched, store.kept_topics, indexes, shape
     )
     return RebuildPlan(files, store.skipped, logs, shape, size, buckets, rules)
+
+
+def _has_tag_keys(logs: Sequence[StoreFile], indexes: Sequence[StoreFile], geometry: Geometry) -> bool:
+    """Whether an entry of `topic#T#tags` follows the keys of a record with tags, in the newest index file that has one.
+
+    The release of the last start decides: a store may have been written by an older one before.
+    """
+    with StoredRecords(logs) as records:
+        for file in reversed(indexes):
+            size = ENTRY_DTYPE.itemsize
+            raw = read_at(file, geometry.entries_offset + size, _SAMPLE * size)
+            entries = np.frombuffer(raw[: len(raw) // size * size], ENTRY_DTYPE)
+            runs = np.split(entries, np.flatnonzero(np.diff(entries["phy_offset"])) + 1)
+            for run in runs[1:-1]:  # the others may have entries elsewhere
+                record = records.at(int(run["phy_offset"][0]))
+                tags = record and record.pairs.get(b"TAGS")
+                if record and tags:
+                    return hash_key(tag_key(record.topic, tags.decode())) in run["key_hash"].tolist()
+    return False
 
 
 def _geometry(store: Store) -> Geometry:

@@ -25,6 +25,7 @@ from rocket_columnar.rebuild.dispatched_columns import (
     Dispatched,
     LeftOut,
     dispatch_log,
+    keep_own_keys,
     left_out_findings,
     log_holes,
 )
@@ -111,6 +112,7 @@ def write_parts(
         )
         for file, folder in zip(plan.logs, folders, strict=True)
     ]
+    keep_own_keys(folders, dispatched, plan.rules)
     indexes, made = plan_indexes(dispatched, plan.geometry), scratch / "index"
     causes = [
         write_index(index, made / str(number), keys_of(index, folders, dispatched), plan.geometry)

@@ -4,15 +4,16 @@ import filecmp
 import shutil
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 from golden_logs import commitlog
 from rocket_columnar.audit import audit
-from rocket_columnar.index import IndexFile
+from rocket_columnar.index import IndexFile, hashes_at
 from rocket_columnar.rebuild import FOLDERS, MANIFEST, IndexPlan, name_indexes, rebuild
 from rocket_golden import manifest, open_store, stores
 from rocket_spec.layout import Geometry
-from store_bytes import BEGIN
+from store_bytes import BEGIN, blank, put, record
 from store_cases import Case
 from table_rows import same
 
@@ -80,6 +81,29 @@ def test_a_keyless_message_behind_a_full_file_rolls_it(tmp_path: Path) -> None:
     assert full.read_bytes() == (tmp_path / "expected" / "1").read_bytes()
     header = struct.pack(">qqqqii", BEGIN + 2000, BEGIN + 2000, last, last, 0, 0)
     assert seeded.read_bytes() == header + bytes(4 * 4 + 20 * 4)
+
+
+def test_keys_of_unsafe_topics_are_those_of_the_own_index_which_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One such record in each of two log files; the index has their keys as those of another topic."""
+    store, size, asked = tmp_path / "store", 4096, list[list[int]]()
+    for base in (0, size):
+        one = record(base, topic=b"../../x", properties=b"KEYS\1k", store_timestamp=BEGIN)
+        put(store, f"commitlog/{base:020}", one + blank(size - len(one)))
+    with IndexFile(store / "index" / "20231114221320000", 4, 8) as own:
+        assert all(own.put("T#k", base, BEGIN) for base in (0, size))
+        own.flush()
+
+    def counted(files: Any, geometry: Geometry, offsets: list[int]) -> dict[int, list[int]]:
+        asked.append(offsets)
+        return hashes_at(files, geometry, offsets)
+
+    monkeypatch.setattr("rocket_columnar.rebuild.dispatched_columns.hashes_at", counted)
+    rebuild(store, tmp_path / "new", geometry=Geometry(4, 8))
+    (made,) = files(tmp_path / "new/index")
+    assert made.read_bytes() == files(store / "index")[0].read_bytes()
+    assert asked == [[0, size]]
 
 
 def test_only_missing_writes_what_the_store_lacks(tmp_path: Path) -> None:
