@@ -230,20 +230,22 @@ def read_settings(
     return StoreOptions(path, folders, given, conf, tuple(options))
 
 
-def warn(settings: StoreOptions, store: Store | None = None) -> None:
-    """Notes the signs of 5.x, and how files differ from the broker's configuration, for a verb that reports no findings."""
+def warn(settings: StoreOptions, store: Store | None = None) -> set[str]:
+    """Notes the signs of 5.x, and how files differ from the broker's configuration, for a verb that reports no findings; the differences."""
     from rocket_columnar.report import mismatches
     from rocket_columnar.store import later_line
 
     if store is None:
         note_release(settings.store, settings.commitlog)
         if settings.conf is None:
-            return
+            return set()
         store = settings.open()
     elif store.signs:
         note(f"{store.path}: {later_line(store.signs)}")
-    for found in mismatches(store, store.conf) if store.conf is not None else ():
-        note(f"WARNING: {found.file}: {found.message}")
+    found = [] if store.conf is None else mismatches(store, store.conf)
+    for one in found:
+        note(f"WARNING: {one.file}: {one.message}")
+    return {one.message for one in found}
 
 
 def note_release(path: Path, commitlog: Sequence[Path] = ()) -> None:

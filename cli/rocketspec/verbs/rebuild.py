@@ -9,7 +9,7 @@ import typer
 from rocket_spec.printable import counted
 
 from rocketspec import _options as option
-from rocketspec._options import note_release, read_settings
+from rocketspec._options import read_settings, warn
 from rocketspec._terminal import note, progress, say, skipped
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def rebuild(
     option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     facts = settings.open(rocketmq_profile)
-    note_release(settings.store, settings.commitlog)
+    said = warn(settings, facts)
     with progress("rebuilding", unit="bytes") as step:
         done = facts.looked_at(
             lambda: engine(
@@ -73,7 +73,8 @@ def rebuild(
         geometry_assumed=settings.conf is None and facts.geometry is None,
         size_assumed=settings.conf is None and queue_file_size is None and not facts.queues,
     ):
-        note(f"WARNING: {text}")
+        if text not in said:
+            note(f"WARNING: {text}")
     for name, reason in done.skipped:
         if not isinstance(reason, Unreadable):
             skipped(name, reason)
