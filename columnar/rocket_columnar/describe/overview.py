@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 from rocket_spec.errors import FormatError, UsageError
-from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
+from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, PRE_BLANK_SIZE, QUEUE_UNIT, Geometry
 
 from rocket_columnar.decode import decode, unit_count
 from rocket_columnar.describe.file_summary import checkpoint_times
@@ -215,11 +215,12 @@ def _log_view(store: Store) -> LogView:
 
 
 def _index_views(store: Store) -> tuple[IndexView, ...]:
+    geometry = store.geometry or store.given_geometry
     return tuple(
         IndexView(
             file.name,
             size_of(file) or 0,
-            max(header.index_count - 1, 0),
+            _entries(file, header.index_count - 1, geometry),
             header.begin_phy_offset,
             header.end_phy_offset,
             header.begin_timestamp,
@@ -227,6 +228,16 @@ def _index_views(store: Store) -> tuple[IndexView, ...]:
         )
         for file, header in store.indexes
     )
+
+
+def _entries(file: StoreFile, counted: int, geometry: Geometry | None) -> int:
+    """The entries that an index file's header counts; if the file has no room for as many, those up to its last byte that is not zero."""
+    begin = INDEX_HEADER.size + INDEX_SLOT.size if geometry is None else geometry.entries_offset
+    if counted < ((size_of(file) or 0) - begin) // INDEX_ENTRY.size:
+        return max(counted, 0)
+    with file.open() as reader:
+        last = reader.last_nonzero(begin, reader.size)
+    return 0 if last is None else (last - begin) // INDEX_ENTRY.size
 
 
 def _coverage(log: LogView | None, indexes: Sequence[IndexView], *, whole: bool) -> float | None:

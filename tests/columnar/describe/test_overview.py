@@ -9,8 +9,10 @@ import pytest
 import rocket_golden
 from one_at_a_time import broker_lock
 from rocket_columnar.describe import look_at
+from rocket_columnar.index import IndexFile
 from rocket_spec.errors import UsageError
-from store_bytes import put, record
+from rocket_spec.layout import Geometry
+from store_bytes import BEGIN, overwrite, put, record
 
 _UNIT = struct.Struct(">qiq")
 
@@ -39,6 +41,17 @@ def test_counts_are_those_that_java_recorded(name: str, tmp_path: Path) -> None:
         assert (seen.log.begin_timestamp, seen.log.end_timestamp) == (min(stored), max(stored))
         assert seen.log.end == max(record["phy_offset"] + record["size"] for record in records)
     assert seen.problems == ()
+
+
+@pytest.mark.parametrize("count", [78, 77_777, (1 << 31) - 1])
+def test_entries_that_only_a_damaged_header_counts(count: int, tmp_path: Path) -> None:
+    """Of 77 cells, 30 are written, the first one unused."""
+    with IndexFile(tmp_path / "index" / "20231114221320000", 7, 77) as index:
+        assert all(index.put(f"T#k{number}", 100 * number, BEGIN) for number in range(29))
+        index.flush()
+    overwrite(tmp_path / "index" / "20231114221320000", 36, struct.pack(">i", count))
+    (seen,) = look_at(tmp_path, geometry=Geometry(7, 77)).indexes
+    assert seen.entries == 29
 
 
 @pytest.mark.parametrize(("begin", "expected"), [(0, 1), (50, 1), (51, 7), (90, 7)])
