@@ -6,8 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from rocket_columnar.decode import SCHEMAS
-from rocket_columnar.decode import decode
+from rocket_columnar.decode import SCHEMAS, decode
 from rocket_columnar.store import find_files
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import Geometry
