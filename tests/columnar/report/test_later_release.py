@@ -18,7 +18,7 @@ from rocket_columnar.facts import Store
 from rocket_columnar.findings import finding
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.report import Shell, audit, report_on
-from rocket_columnar.store import Sign, find_files
+from rocket_columnar.store import Sign, find_files, written_later
 from rocket_spec.layout import Geometry
 from store_bytes import overwrite, put, record
 from table_rows import rows_of
@@ -167,6 +167,24 @@ def test_without_its_index_the_profile_says_what_is_indexed(
         ended = run(later, "-o", folder, "--geometry", "61,200", "--rocketmq-profile", version)
         assert ended.code == 0, ended
         assert (content(folder) == known) == alike
+
+
+def test_several_signs_are_one_line_with_the_first_of_each_kind(store: Path) -> None:
+    overwrite(store / "checkpoint", 24, (7).to_bytes(8) + (8).to_bytes(8))
+    put(store, f"timerlog/{0:020}", b"\1")
+    assert written_later(Store(store).signs) == (
+        "written by 5.x: 7 in the checkpoint at byte 24, timed messages (timerlog, not audited, not rebuilt)"
+    )
+
+
+def test_a_record_without_a_body_in_the_last_of_many_files_is_a_sign(tmp_path: Path) -> None:
+    for number in range(9):
+        made = record(1024 * number, topic=b"t" * 128, body=b"")
+        if number == 8:  # two bytes for the topic's length
+            made = (len(made) + 1).to_bytes(4) + bytes.fromhex("daa320ab") + made[8:88] + b"\0" + made[88:]
+        put(tmp_path, f"commitlog/{1024 * number:020}", made.ljust(1024, b"\0"))
+    (sign,) = Store(tmp_path).signs
+    assert sign.text == f"magic daa320ab in commitlog/{8192:020} at byte 4"
 
 
 VERBS: dict[str, tuple[str, ...]] = {

@@ -100,11 +100,11 @@ def test_the_reason_that_no_start_succeeds_is_stated_with_the_damage_and_not_wit
 def test_messages_that_go_with_a_queue_file(tmp_path: Path) -> None:
     """Those of its units in the log from its first byte on, and before where a start without it dispatches."""
     size = len(record(0))
-    log = b"".join(record(size * number, queue_offset=number) for number in range(3))
-    put(tmp_path, f"commitlog/{0:020}", log.ljust(4096, b"\0"))
-    name = f"consumequeue/T/0/{0:020}"
-    put(tmp_path, name, b"".join(unit(size * number, size) for number in range(3)).ljust(100, b"\0"))
-    assert [gone_with(Store(tmp_path), [name], size * number)[name] for number in range(4)] == [0, 1, 2, 3]
+    log = b"".join(record(size * number, queue_offset=number) for number in range(1, 4))
+    put(tmp_path, f"commitlog/{size:020}", log.ljust(4096, b"\0"))
+    name = f"consumequeue/T/0/{0:020}"  # of four messages, the first of which expired
+    put(tmp_path, name, b"".join(unit(size * number, size) for number in range(4)).ljust(100, b"\0"))
+    assert [gone_with(Store(tmp_path), [name], size * number)[name] for number in range(1, 5)] == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(("cut", "remedy"), [(100, "replica"), (0, "trim"), (None, "settings")])
