@@ -10,6 +10,7 @@ from rocket_columnar.facts import Store
 from rocket_golden import open_store
 from rocket_reference import CommitLogFiles, ConsumeQueue
 from rocket_spec.errors import UsageError
+from store_bytes import BEGIN, overwrite, put, record, unit
 
 
 def modified(path: Path) -> int:
@@ -54,6 +55,24 @@ def test_a_file_of_which_the_log_has_no_record(tmp_path: Path) -> None:
     first = store / f"consumequeue/Rare/0/{0:020}"
     first.rename(first.with_name(f"{160:020}"))
     assert offset_at(Store(store), "Rare", 0, 0).offset == 7
+
+
+def test_a_record_that_would_end_after_the_log_has_no_time(tmp_path: Path) -> None:
+    """`CommitLog.pickupStoreTimestamp` gives -1, with which the answer is 0."""
+    store = open_store("mixed", tmp_path)
+    last = max((store / "consumequeue/Orders/0").iterdir())
+    for place in range(8, 400, 20):
+        overwrite(last, place, (1 << 30).to_bytes(4))
+    assert offset_at(Store(store), "Orders", 0, 1 << 60).offset == 0
+
+
+def test_the_search_begins_at_the_first_unit_whose_record_is_left(tmp_path: Path) -> None:
+    """Of 20 units the first 4 expired: the first one looked at is (4 + 19) / 2, and all were stored at that time."""
+    size = len(record(0))
+    log = b"".join(record(number * size, queue_offset=number) for number in range(4, 20))
+    put(tmp_path, f"commitlog/{4 * size:020}", log.ljust(4096, b"\0"))
+    put(tmp_path, f"consumequeue/T/0/{0:020}", b"".join(unit(number * size, size) for number in range(20)))
+    assert offset_at(Store(tmp_path), "T", 0, BEGIN).offset == 11
 
 
 def test_a_queue_that_is_not_there(tmp_path: Path) -> None:
