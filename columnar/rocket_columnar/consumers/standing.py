@@ -205,7 +205,7 @@ class _StoreReading:
             max_offset=high,
             messages=high - offset,
             size=size if self._sizes else None,
-            expired=max(min(low, high) - offset, 0),
+            expired=max(low - offset, 0),
             first_timestamp=None if first is None else self._log.store_timestamp(first),
         )
 

@@ -6,15 +6,24 @@ from pathlib import Path
 
 import pytest
 from broken_stores import fewer_queues, unlist
-from rocket_columnar.consumers import completed_topics, progress
+from rocket_columnar.consumers import completed_topics, moved_offsets, progress
 from rocket_columnar.facts import Store
 from rocket_golden import open_store, truth
-from store_bytes import overwrite
+from store_bytes import overwrite, put
 
 
 @pytest.fixture
 def mixed(tmp_path: Path) -> Path:
     return open_store("mixed", tmp_path)
+
+
+@pytest.mark.parametrize(("replica", "end"), [("", []), ("0:0", [0]), ("0:32", [32]), ("0:33", [32])])
+def test_an_offset_beyond_a_queue_moves_to_the_replica_s_or_to_the_end_that_the_replica_has_passed(
+    mixed: Path, replica: str, end: list[int]
+) -> None:
+    put(mixed, "config/consumerOffset.json", b'{"offsetTable":{"Orders@g":{0:33}}}')
+    other = put(mixed.parent, "replica.json", b'{"offsetTable":{"Orders@g":{%s}}}' % replica.encode())
+    assert [one.end for one in moved_offsets(Store(mixed), other)] == end
 
 
 def test_zeros_in_a_queue_hide_no_message_before_them(mixed: Path) -> None:
