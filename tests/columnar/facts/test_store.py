@@ -13,7 +13,7 @@ from rocket_columnar.facts import Store
 from rocket_columnar.report import audit
 from rocket_columnar.restart import restart
 from rocket_columnar.store import read_broker_conf
-from store_bytes import put, record
+from store_bytes import put, record, unit
 
 ON = "enableDLegerCommitLog=true\n"
 
@@ -70,6 +70,15 @@ def test_delays_of_a_store_without_delayed_messages_are_those_of_its_broker(tmp_
     conf = put(tmp_path, "broker.conf", b"messageDelayLevel=5s 20s 1m 3h\n")
     assert Store(tmp_path / "store", conf=read_broker_conf(conf)).delays == (5000, 20_000, 60_000, 10_800_000)
     assert Store(tmp_path / "store").delays[:3] == (1000, 5000, 10_000)
+
+
+def test_messages_that_wait_on_a_level_are_counted_from_its_offset_on(tmp_path: Path) -> None:
+    """Of level 2, which is not configured, two files have two units each, and three are delivered."""
+    for base in (0, 40):
+        put(tmp_path, f"consumequeue/SCHEDULE_TOPIC_XXXX/1/{base:020}", unit(0, 96) * 2)
+    put(tmp_path, "config/delayOffset.json", b'{"offsetTable":{2:3}}')
+    conf = read_broker_conf(put(tmp_path, "broker.conf", b"messageDelayLevel=1s\n"))
+    assert Store(tmp_path, conf=conf).undelivered == {2: 1}
 
 
 def test_units_of_another_configuration_are_a_note(tmp_path: Path) -> None:
@@ -180,3 +189,11 @@ def test_the_member_whose_log_the_configured_broker_does_not_read(
     store = rocket_golden.open_store("dledger", tmp_path)
     conf = read_broker_conf(put(tmp_path, "broker.conf", settings.encode() or b"\n"))
     assert Store(store, conf=conf).unread_member == member
+
+
+def test_the_member_in_whose_folder_a_plain_log_goes_on(tmp_path: Path) -> None:
+    store = rocket_golden.open_store("dledger-upgraded", tmp_path)
+    conf = read_broker_conf(put(tmp_path, "broker.conf", b"\n"))
+    assert Store(store, conf=conf).unread_member == "n0"
+    (store / f"dledger-n0/data/{12288:020}").unlink()  # the plain log ends there
+    assert Store(store, conf=conf).unread_member is None
