@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from report_lines import differing, line
 from rich.console import Console
 from rocket_conformance.attribution import Cause, Evidence, Simulation, as_examples, elsewhere, find_causes
 from rocket_conformance.cases import Case, Observation
@@ -132,15 +133,9 @@ def test_each_fault_that_ports_have_together_is_named(names: str) -> None:
 
 
 def test_faults_of_queues_leave_runs_for_those_of_index_files() -> None:
-    names = [
-        "end-without-size",
-        "recovered-end-without-size",
-        "truncated-end-without-size",
-        "pre-blank-of-zeros",
-        "place-before-the-end-appended",
-        "count-starts-at-0",
-        "begin-of-the-file-exclusive",
-    ]
+    names = [f"{prefix}end-without-size" for prefix in ("", "recovered-", "truncated-")]
+    names += ["pre-blank-of-zeros", "place-before-the-end-appended"]
+    names += ["count-starts-at-0", "begin-of-the-file-exclusive"]
     found = score([mutant for mutant in MISREADINGS if mutant.name in names], most_runs=3_000)
     assert (found.named, found.false, found.others) == (frozenset(names), (), 0)
 
@@ -200,28 +195,30 @@ def test_a_fault_outside_the_catalogue_is_not_stated_as_another_one(name: str) -
     assert found.named == frozenset()
 
 
-def differing(name: str, description: str = "", *, level: str = "MUST") -> CaseLine:
-    """A failing case with one wrong result."""
-    clause = name.partition("/")[0]
-    difference = {
-        "op": 1, "field": "min", "file": None, "offset": None, "kind": "wrong value", "expected": [1], "actual": 2, "clause": clause,
-    }  # fmt: skip
-    return CaseLine(name, (clause,), level, "diverged", divergence=(difference,), description=description)
+def cause_of(clause: str, name: str, cases: Sequence[str], **more: object) -> dict[str, object]:
+    """A sure cause of a report that these cases show, the first of them as its example."""
+    usual = {
+        "clause": clause,
+        "misreadings": [f"{name} ({clause})"],
+        "sure": True,
+        "shows": len(cases),
+        "cases": cases,
+    }
+    others: dict[str, list[str]] = {"properties": [], "together": [], "hidden": []}
+    return {**usual, **others, "example": next(iter(cases), ""), **more}
 
 
 def test_clauses_with_a_failing_case_of_their_own_come_first() -> None:
     """Drawn lists of other clauses that fail where these do may follow; a cause's places count, too."""
     lines = [
         *map(differing, ("CQ-UNIT-3/prop-a", "CQ-GET-1/prop-b", "CQ-PUT-2/prop-c", "CQ-LAST-1/prop-d")),
-        differing("CQ-MIN-1/a", "Catches units after the write position found. Cost: more."),
+        differing("CQ-MIN-1/a", description="Catches units after the write position found. Cost: more."),
         differing("CQ-MIN-1/prop-e"),
-        differing("CQ-DEL-1/a", "Catches another."),
+        differing("CQ-DEL-1/a", description="Catches another."),
         *map(differing, ("CQ-DEL-1/prop-f", "CQ-REC-2/a", "CQ-REC-2/b", "CQ-REC-1/prop-g")),
     ]
-    cause = {
-        "clause": "CQ-REC-2", "misreadings": ["greatest (CQ-REC-2)"], "sure": False, "shows": 3, "cases": ["CQ-REC-2/a", "CQ-REC-2/b"],
-        "properties": [], "together": [], "hidden": [], "example": "CQ-REC-2/a", "otherwise": ["CQ-REC-1/prop-g"],
-    }  # fmt: skip
+    more = {"sure": False, "shows": 3, "otherwise": ["CQ-REC-1/prop-g"]}
+    cause = cause_of("CQ-REC-2", "greatest", ["CQ-REC-2/a", "CQ-REC-2/b"], **more)
     places = {line.id: ["queue.bounds min: wrong value"] for line in lines} | {
         "CQ-UNIT-3/prop-a": ["queue.get unit: wrong value"],
         "CQ-LAST-1/prop-d": ["queue.recover max: wrong value"],
@@ -238,7 +235,9 @@ def test_clauses_with_a_failing_case_of_their_own_come_first() -> None:
         ("clause", "CQ-UNIT-3"),
         *(("follows", clause) for clause in ("CQ-GET-1", "CQ-PUT-2", "CQ-REC-1", "CQ-LAST-1")),
     ]
-    assert found[0].notes == ["The implementation gives something else in CQ-REC-1/prop-g."]
+    cost, beside = found[0].notes  # no written case states what it costs
+    assert cost.startswith("Cost: it breaks CQ-REC-2: Recovery reads unit by unit")
+    assert beside == "The implementation gives something else in CQ-REC-1/prop-g."
     assert found[1].notes == ["Catches units after the write position found. Cost: more."]
     drawn = found[2]  # it is not the case that catches another
     assert (drawn.example.id, drawn.notes) == ("CQ-DEL-1/prop-f", [])
@@ -266,13 +265,12 @@ def test_a_clause_may_follow(why: dict[str, Any]) -> None:
         "op": None, "field": "slot[0]", "file": "f", "offset": 40, "kind": "wrong bytes", "expected": "1", "actual": "0",
     }  # fmt: skip
     lines = [
-        CaseLine(f"{clause}/a", (clause,), "MUST", "diverged", divergence=(difference | {"clause": clause},))
-        for clause in ("IDX-HDR-5", "IDX-SEL-9")
+        line("IDX-PUT-1/a", "crash", detail="operation 1 (index.put): it died"),
+        *(
+            line(f"{clause}/a", divergence=(difference | {"clause": clause},))
+            for clause in ("IDX-HDR-5", "IDX-SEL-9")
+        ),
     ]
-    crash = CaseLine(
-        "IDX-PUT-1/a", ("IDX-PUT-1",), "MUST", "crash", detail="operation 1 (index.put): it died"
-    )
-    lines = [crash, *lines]
     printed = io.StringIO()
     report = report_of(lines, **why)
     print_summary(report, Console(file=printed, width=40))
@@ -407,13 +405,10 @@ def test_hangs_that_follow_from_a_cause_come_with_it(first: str, *, sure: bool) 
     detail = "operation 3 (index.select): it did not answer"
     hangs = ("IDX-SEL-3/b", "IDX-SEL-3/c", "IDX-SEL-4/d")
     lines = [
-        CaseLine("IDX-SEL-3/a", ("IDX-SEL-3",), "MUST", "diverged"),
-        *(CaseLine(name, (name[:9],), "MUST", "timeout", detail=detail) for name in hangs),
+        line("IDX-SEL-3/a"),
+        *(line(name, "timeout", detail=detail) for name in hangs),
     ]
-    cause = {
-        "clause": "IDX-SEL-3", "misreadings": ["dropped (IDX-SEL-3)"], "sure": sure, "shows": 1, "cases": ["IDX-SEL-3/a"],
-        "properties": [], "together": [], "hidden": [], "example": "IDX-SEL-3/a", "hangs": hangs[:2],
-    }  # fmt: skip
+    cause = cause_of("IDX-SEL-3", "dropped", ["IDX-SEL-3/a"], sure=sure, hangs=hangs[:2])
     stop, found = account_of(report_of(lines, causes=[cause])).items
     assert (stop.kind, stop.title) == ("stop", f"{first} in index.select")
     assert [line.id for line in found.cases] == ["IDX-SEL-3/a", *(hangs[:2] if sure else ())]
@@ -426,52 +421,34 @@ def test_hangs_that_follow_from_a_cause_come_with_it(first: str, *, sure: bool) 
     [
         (["IDX-SEL-2", "IDX-SEL-1"], "Cost: IDX-SEL-1"),
         (["IDX-SEL-2"], "Cost: IDX-SEL-2"),
-        ([], "Cost: what IDX-SEL-1 states does not hold: "),
+        ([], "Cost: it breaks IDX-SEL-1: "),
     ],
 )
 def test_a_cause_whose_example_was_drawn_has_a_cost(described: Sequence[str], cost: str) -> None:
     """It is that of a case of its own clause, or else of another case that fails so, or else the rule."""
     drawn = differing("IDX-SEL-1/prop-a")
-    written = [differing(f"{clause}/b", f"Catches. Cost: {clause}") for clause in described]
-    cause = {
-        "clause": "IDX-SEL-1", "misreadings": ["one"], "sure": True, "shows": 1, "cases": [line.id for line in written],
-        "properties": [drawn.id], "together": [], "hidden": [], "example": drawn.id,
-    }  # fmt: skip
+    written = [differing(f"{clause}/b", description=f"Catches. Cost: {clause}") for clause in described]
+    shown = {"cases": [line.id for line in written], "properties": [drawn.id], "example": drawn.id}
+    cause = cause_of("IDX-SEL-1", "one", **shown)
     [item] = account_of(report_of([drawn, *written], causes=[cause])).items
     assert item.notes[0].startswith(cost)
 
 
 def test_every_form_has_one_order() -> None:
     """Crashes by operation, the cause with its cost and what has to be mended with it, the clause without one, the verdict."""
-    crash = CaseLine(
-        "IDX-PUT-1/a",
-        ("IDX-PUT-1",),
-        "MUST",
-        "crash",
-        detail="operation 2 (index.put): it exited with code 1",
-    )
-    cost = "Catches one. Cost: messages are lost."
-    caused = CaseLine("IDX-PUT-7/b", ("IDX-PUT-7",), "MUST", "diverged", description=cost)
-    found_less = CaseLine(  # the cost that is stated is that of the cause's own clause
-        "IDX-SEL-1/x", ("IDX-SEL-1",), "MUST", "diverged", description="Finds less. Cost: less is found."
-    )
-    other = CaseLine(
-        "IDX-HDR-5/c", ("IDX-HDR-5",), "MUST", "diverged", description="Catches another. Cost: nothing."
-    )
-    cause = {
-        "clause": "IDX-PUT-7", "misreadings": ["slot never written (IDX-PUT-7)"], "sure": False, "shows": 3,
-        "cases": ["IDX-PUT-7/b", "IDX-SEL-1/x"], "properties": [], "together": ["count starts at 0 (IDX-HDR-5)"],
-        "hidden": ["one", "two", "three"], "example": "IDX-SEL-1/x",
-    }  # fmt: skip
+    crash = line("IDX-PUT-1/a", "crash", detail="operation 2 (index.put): it exited with code 1")
+    more = {"sure": False, "shows": 3, "together": ["count starts at 0 (IDX-HDR-5)"]}
+    hidden = ["one", "two", "three"]
+    cause = cause_of("IDX-PUT-7", "slot never written", ["IDX-SEL-1/x", "IDX-PUT-7/b"], hidden=hidden, **more)
     lines = (
         crash,
-        other,
-        caused,
-        found_less,
-        CaseLine("IDX-HDR-5/d", ("IDX-HDR-5",), "MUST", "not_applicable"),
+        line("IDX-HDR-5/c", description="Catches another. Cost: nothing."),
+        line("IDX-PUT-7/b", description="Catches one. Cost: messages are lost."),
+        # the cost that is stated is that of the cause's own clause
+        line("IDX-SEL-1/x", description="Finds less. Cost: less is found."),
         *(
-            CaseLine(f"{name}/e", (name,), "MUST", "not_applicable")
-            for name in ("IDX-SVC-1", "LOG-REC-1", "LOG-DSP-1")
+            line(f"{name}/e", "not_applicable")
+            for name in ("IDX-HDR-5", "IDX-SVC-1", "LOG-REC-1", "LOG-DSP-1")
         ),
     )
     report = report_of(lines, families=["index"], causes=[cause], triples={"index": [1_000, 1_331]})

@@ -489,7 +489,7 @@ def _cost(lines: Sequence[CaseLine], example: CaseLine, *, of: str) -> list[str]
     by_clause = sorted((example, *lines), key=lambda line: line.clauses[0] != of)
     for text in [text for line in by_clause for text in _caught(line)][:1]:
         return [text[text.find("Cost: ") :] if "Cost: " in text else text]
-    return [f"Cost: what {of} states does not hold: {clauses()[of].summary}"] if of in clauses() else []
+    return [f"Cost: it breaks {of}: {clauses()[of].summary}"] if of in clauses() else []
 
 
 # --- terminal -----------------------------------------------------------------------------------------
