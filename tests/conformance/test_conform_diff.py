@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 import pytest
+from report_lines import line
 from rocket_conformance.judging import Verdict
-from rocket_conformance.report import CaseLine, Report, compare_implementations, compare_reports
+from rocket_conformance.report import Report, compare_implementations, compare_reports
 
 HEADER = {
     "type": "header", "suite": "0.1.0", "implementation": {"name": "port", "version": "1"}, "seed": 0, "examples": 100,
@@ -15,9 +16,7 @@ FOOTER = {"type": "footer", "counts": {}, "stale": [], "exit_code": 0}
 def report(verdicts: Mapping[str, Verdict] | None = None, **more: Verdict) -> Report:
     """A report with a case `IDX-PUT-1/NAME` of each verdict."""
     named: dict[str, Verdict] = {**(verdicts or {}), **more}
-    lines = (
-        CaseLine(f"IDX-PUT-1/{name}", ("IDX-PUT-1",), "MUST", verdict) for name, verdict in named.items()
-    )
+    lines = (line(f"IDX-PUT-1/{name}", verdict) for name, verdict in named.items())
     return Report(HEADER, tuple(lines), FOOTER)
 
 
@@ -81,7 +80,7 @@ def test_the_cause_of_what_broke_is_stated(where: str) -> None:
 
 
 def test_a_clause_of_which_an_implementation_ran_no_case_neither_passes_nor_differs() -> None:
-    wrong = CaseLine("IDX-HDR-5/a", ("IDX-HDR-5",), "MUST", "diverged")
+    wrong = line("IDX-HDR-5/a")
     found = compare_implementations([report(a="pass"), Report(HEADER, (wrong,), FOOTER)])
     states = {row["clause"]: [cell["state"] for cell in row["implementations"]] for row in found["clauses"]}
     assert states == {"IDX-HDR-5": ["none", "differs"], "IDX-PUT-1": ["passes", "none"]}
