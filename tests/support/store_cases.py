@@ -529,7 +529,7 @@ def _files(case: Case, path: str, *kind: str) -> Iterator[Row]:
     skipped: list[Row] = []
     for file in find_files(
         case.root / path, *kind, on_skip=lambda name, why: skipped.append(Row(("skipped", name), why))
-    ):  # type: ignore[arg-type]
+    ):
         known = {"topic": file.topic, "queue": file.queue_id, "base": file.base_offset}
         yield Row((file.kind, file.name, *_facts(**known)))
     yield from skipped
