@@ -37,6 +37,7 @@ from rocket_columnar.index import IndexFile
 from rocket_columnar.log import Gap
 from rocket_columnar.query import OpenStore, explain, find_all, scan
 from rocket_columnar.rebuild import rebuild
+from rocket_columnar.repair import RepairPlan, Target, plan_repair, repair
 from rocket_columnar.restart import restarts, rows_of
 from rocket_columnar.store import find_files, read_broker_conf
 from rocket_golden import open_store
@@ -499,6 +500,33 @@ def _rebuild(case: Case, **options: str) -> Iterator[Row]:
     yield from map(_finding, done.findings)
 
 
+def _plan(case: Case) -> Iterator[Row]:
+    """What a repair would do."""
+    yield from _planned(plan_repair(Target(case.root)))
+
+
+def _planned(plan: RepairPlan) -> Iterator[Row]:
+    yield Row(_facts(messages=plan.outlook.messages, topics=plan.topics))
+    for word, names in (("away", plan.away), ("into", plan.into)):
+        yield from (Row((word, name)) for name in sorted(names))
+    yield from (Row(("left", *_finding(one).words), one.message) for one in plan.left)
+
+
+def _repair(case: Case) -> Iterator[Row]:
+    """What a repair does, after it did what its plan names and no more, and kept what it moved away."""
+    before, plan = store_bytes.own_contents(case.root), plan_repair(Target(case.root))
+    assert store_bytes.own_contents(case.root) == before
+    done = repair(Target(case.root))
+    assert done.plan == plan
+    after = store_bytes.own_contents(case.root)
+    assert {name for name in before if name not in after} == {*plan.away} - {*plan.into}
+    assert {name for name, data in after.items() if before.get(name) != data} == {*plan.into}
+    kept = store_bytes.contents(case.root / done.folder / "old") if done.folder else {}
+    assert kept == {name: before[name] for name in plan.away}
+    yield Row(_facts(worse=done.worse, found=done.after.found, refused=done.after.refused))
+    yield from _planned(plan)
+
+
 def _config(case: Case) -> Iterator[Row]:
     """The findings on the files of `config/`."""
     yield from map(_finding, config_findings(Store(case.root)))
@@ -651,6 +679,8 @@ COMMANDS: Final[dict[str, Callable[..., Iterator[Row]]]] = {
     "restart": _restart,
     "rebuild": _rebuild,
     "store": _store,
+    "plan": _plan,
+    "repair": _repair,
     "config": _config,
     "moved": _moved,
     "progress": _progress,

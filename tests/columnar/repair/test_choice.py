@@ -9,13 +9,11 @@ import pytest
 from rocket_columnar.config import load_config
 from rocket_columnar.consumers import moved_offsets
 from rocket_columnar.facts import Store
-from rocket_columnar.rebuild import rebuild
-from rocket_columnar.repair import Outlook, RepairPlan, Target, plan_repair, repair, undo
+from rocket_columnar.repair import Outlook, Target, plan_repair, repair, undo
 from rocket_columnar.report import audit
 from rocket_golden import open_store, truth
-from store_bytes import contents, overwrite, own_contents, put, record, unit
+from store_bytes import contents, overwrite, own_contents, put
 
-INDEXES = ("20261121132605989", "20261121132606316", "20261121132606390")
 LATER = Path(__file__).parents[2] / "acceptance" / "later"
 ORDERS = f"consumequeue/Orders/0/{0:020}"
 
@@ -49,66 +47,6 @@ def test_a_message_after_the_log_s_end_is_not_subtracted_twice(store: Path) -> N
     assert plan_repair(Target(store)).outlook.messages == sum(place < end for place in units)
 
 
-def applied(store: Path) -> RepairPlan:
-    """The plan of a repair; what was done to the store is what it names."""
-    before, plan = own_contents(store), plan_repair(Target(store))
-    named = {found.file for found in audit(store) if found.severity != "note"}
-    assert set(plan.away) <= named
-    done = repair(Target(store))
-    assert (done.worse, done.plan) == ("", plan)
-    after = own_contents(store)
-    assert {name for name in before if name not in after} == set(plan.away) - set(plan.into)
-    assert {name for name, data in after.items() if before.get(name) != data} == set(plan.into)
-    kept = store / done.folder / "old"
-    assert {name: before[name] for name in plan.away} == contents(kept)
-    return plan
-
-
-def test_one_index_file(store: Path) -> None:
-    overwrite(store / "index" / INDEXES[1], 40 + 44, b"\x7f\xff\xff\xff")
-    assert applied(store).into == (f"index/{INDEXES[1]}",)
-
-
-def test_an_index_file_whose_header_does_not_show_its_place(store: Path) -> None:
-    overwrite(store / "index" / INDEXES[1], 0, bytes(40))
-    plan = applied(store)
-    assert (plan.away, len(plan.into)) == ((f"index/{INDEXES[1]}",), 1)
-    assert [found for found in audit(store) if found.severity != "note"] == []
-
-
-def test_an_index_file_that_is_gone_is_added(store: Path) -> None:
-    (store / "index" / INDEXES[1]).unlink()
-    plan = applied(store)
-    assert (plan.away, len(plan.into)) == ((), 1)
-    assert INDEXES[0] < plan.into[0].removeprefix("index/") < INDEXES[2]
-
-
-def test_files_that_are_behind_the_log_stay(tmp_path: Path) -> None:
-    """A start dispatches what they lack: nothing is wrong with them, and a rebuild writes others."""
-    store = open_store("killed", tmp_path)
-    rebuild(store, tmp_path / "rebuilt", only_missing=True)
-    others = set(contents(tmp_path / "rebuilt"))
-    assert {"consumequeue/Load/0/00000000000000002000", "index/20261121141850137"} < others
-    load, index = f"consumequeue/Load/0/{0:020}", min((store / "index").iterdir())
-    os.truncate(store / load, 200)
-    overwrite(index, 40 + 44, b"\x7f\xff\xff\xff")
-    assert sorted(applied(store).into) == [load, f"index/{index.name}"]
-
-
-def test_both_files_that_a_run_of_missing_units_touches(store: Path) -> None:
-    """The finding names the first, of which the last unit is missing; of the second it is the first unit."""
-    first, second = (f"consumequeue/BBTopic/0/{base:020}" for base in (0, 400))
-    overwrite(store / first, 380, bytes(20))
-    overwrite(store / second, 0, bytes(20))
-    done = repair(Target(store))
-    assert (done.worse, sorted(done.plan.into)) == ("", [first, second])
-
-
-def test_a_queue_that_is_gone_is_added_and_no_other(store: Path) -> None:
-    shutil.rmtree(store / "consumequeue/Orders/1")
-    assert applied(store).into == (f"consumequeue/Orders/1/{0:020}",)
-
-
 def test_queue_files_of_another_store_are_replaced_but_for_one_that_is_right(
     store: Path, tmp_path: Path
 ) -> None:
@@ -130,20 +68,6 @@ def test_a_stray_file_of_a_log_that_is_elsewhere_is_left(store: Path, tmp_path: 
     put(tmp_path, "disk/notes", b"x")
     plan = plan_repair(Target(store))
     assert (plan.away, [found.file for found in plan.left]) == ((), ["commitlog/notes"])
-
-
-def test_messages_that_a_start_dispatches_again_count_once(tmp_path: Path) -> None:
-    size = len(record(0))
-    log = b"".join(record(size * number, queue_offset=number) for number in range(3))
-    put(tmp_path, f"commitlog/{0:020}", log.ljust(1024, b"\0"))
-    put(
-        tmp_path,
-        ORDERS.replace("Orders", "T"),
-        b"".join(unit(size * at, size) for at in range(3)).ljust(200, b"\0"),
-    )
-    for ended in ("stopped", "killed"):
-        assert plan_repair(Target(tmp_path)).outlook.messages == 3, ended
-        put(tmp_path, "abort", b"")
 
 
 def test_a_list_of_topics_with_a_number_beyond_those_of_json_is_left(store: Path) -> None:

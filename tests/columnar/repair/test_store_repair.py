@@ -95,29 +95,6 @@ def test_what_a_rebuild_cures_is_cured_and_undone_to_the_byte(store: Path) -> No
     assert content(store) == before
 
 
-@pytest.mark.parametrize("size", [0, 1000])
-def test_a_file_of_another_length_after_a_queues_end_is_moved_away(tmp_path: Path, size: int) -> None:
-    """A broker refuses to start on it, and a rebuild makes none of that name."""
-    store = open_store("mixed", tmp_path)
-    before = content(store)
-    stray = store / "consumequeue/Orders/1" / f"{400:020}"
-    stray.write_bytes(bytes(size))
-    done = repair(Target(store))
-    assert (done.plan.away, done.plan.into) == ((stray.relative_to(store).as_posix(),), ())
-    assert not [found for found in audit(store) if found.severity != "note"]
-    assert {name: data for name, data in content(store).items() if "rocketspec-repair" not in name} == before
-
-
-def test_a_log_that_lacks_a_file_is_left_to_the_operator(tmp_path: Path) -> None:
-    store = open_store("mixed", tmp_path)
-    (store / "commitlog" / f"{32768:020}").unlink()
-    before = content(store)
-    done = repair(Target(store))
-    assert [found.code for found in done.plan.left] == ["log.gap"]
-    assert not done.folder
-    assert content(store) == before
-
-
 @pytest.mark.parametrize(
     ("gone", "messages"), [("consumequeue", 394), (f"commitlog/{98304:020}", 381)], ids=["queues", "log file"]
 )
@@ -359,17 +336,6 @@ def test_where_locks_are_unknown_abort_is_a_broker(store: Path, monkeypatch: pyt
     (store / "abort").touch()
     with pytest.raises(UsageError, match=r"a broker may be running \(abort exists\)"):
         plan_repair(Target(store))
-
-
-def test_what_leads_to_a_record_whose_topic_is_unsafe_is_left(tmp_path: Path) -> None:
-    """Its topic was BBTopic: a rebuild would take it from this topic's queue and index, where clients get it."""
-    store = open_store("mixed", tmp_path)
-    overwrite(store / f"commitlog/{0:020}", BBTOPIC, b"/")
-    plan = plan_repair(Target(store))
-    assert plan.empty
-    assert {root.code for root in plan.left} == {
-        *("queue.wrong_target", "index.entry_wrong_key", "index.missing_key", "store.unsafe_name")
-    }
 
 
 @pytest.mark.parametrize("batched", [True, False])
