@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import rocket_golden
 from one_at_a_time import broker_lock
-from rocket_columnar.describe import look_at
+from rocket_columnar.describe import compare_stores, look_at, space
 from rocket_columnar.index import IndexFile
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
-from store_bytes import BEGIN, overwrite, put, record
+from store_bytes import BEGIN, Entry, index_file, overwrite, put, record, unit
 
 _UNIT = struct.Struct(">qiq")
 
@@ -89,6 +89,30 @@ def test_an_index_file_that_is_cut_short_leaves_the_rest(store: Path) -> None:
     seen = look_at(store)
     assert len(seen.queues) == 18
     assert len(seen.indexes) == 6
+
+
+@pytest.mark.parametrize(("begin", "gone"), [(96, 0), (97, 1)])
+def test_an_index_file_that_ends_where_the_log_begins_stays(tmp_path: Path, begin: int, gone: int) -> None:
+    """`IndexService.deleteExpiredFile` 90-141: one whose last offset is below the log's first."""
+    put(tmp_path, f"commitlog/{begin:020}", record(begin).ljust(1024, b"\0"))
+    for number in (1, 2):
+        put(tmp_path, f"index/2026010100000000{number}", index_file(7, 12, [Entry(3, 96 * number, 0)]))
+    assert len(space(tmp_path).spare_indexes) == gone
+
+
+@pytest.mark.parametrize(("place", "differs"), [(150, ("log", 150, 96)), (31, ("T/0", 1, None))])
+def test_the_first_difference_of_two_stores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int, differs: tuple[str, int, int | None]
+) -> None:
+    """A byte of the second record, or of the second unit, is another one; 64 bytes are compared at once."""
+    monkeypatch.setattr("rocket_columnar.describe.differences._BYTES_AT_ONCE", 64)
+    log, queue = f"commitlog/{0:020}", f"consumequeue/T/0/{0:020}"
+    for name in ("one", "other"):
+        put(tmp_path / name, log, (record(0) + record(96, queue_offset=1)).ljust(1024, b"\0"))
+        put(tmp_path / name, queue, (unit(0, 96) + unit(96, 96)).ljust(100, b"\0"))
+    overwrite(tmp_path / "other" / (log if differs[0] == "log" else queue), place, b"\x61")
+    (found,) = compare_stores(tmp_path / "one", tmp_path / "other")
+    assert (found.part, found.offset, found.record) == differs
 
 
 def test_a_store_in_use_is_known_by_its_lock(store: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from golden_logs import commitlog
 from rocket_columnar.audit import audit
 from rocket_columnar.index import IndexFile, hashes_at
-from rocket_columnar.rebuild import FOLDERS, MANIFEST, IndexPlan, name_indexes, rebuild
+from rocket_columnar.rebuild import FOLDERS, MANIFEST, IndexPlan, Twin, name_indexes, rebuild, settled_names
 from rocket_golden import manifest, open_store, stores
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN, blank, put, record
@@ -147,3 +147,19 @@ def test_a_file_is_named_no_later_than_those_after_it() -> None:
     plans, hour = [IndexPlan(0, 1), IndexPlan(1, 2), IndexPlan(2, 3)], 3_600_000
     ahead, right = (name_indexes((), (), plans, times) for times in ([hour, 5, 9], [5, 5, 9]))
     assert ahead == right == sorted(set(right))
+
+
+@pytest.mark.parametrize(
+    ("names", "twins", "settled"),
+    [
+        ((8, 9, 9), (None, None, Twin(f"{5:017}", same=True)), (3, 4, None)),
+        ((1, 9), (Twin(f"{5:017}", same=False),) * 2, (5, 9)),
+        ((1, 2), (Twin(f"{5:017}", same=False),) * 2, (5, 6)),
+    ],
+)
+def test_names_of_index_files_beside_those_of_the_store(
+    names: tuple[int, ...], twins: tuple[Twin | None, ...], settled: tuple[int | None, ...]
+) -> None:
+    """Those that the store lacks sort between those before and after; of two that stand for one file, the first has its name."""
+    expected = [None if name is None else f"{name:017}" for name in settled]
+    assert settled_names([f"{name:017}" for name in names], twins) == expected

@@ -29,9 +29,26 @@ AT_7 = of(
 CLOCK, ORDER = of("log.clock"), of("index.name_order", "index/1")
 NAMED = [of("log.gap", f"commitlog/{name}", offset=None, own_name=LOG) for name in ("a", "b")]
 GONE = of("log.gap", offset=None)
+LEFT_OUT = of("log.gap", "log2", offset=None, remedy="settings", settings=(("storePathCommitLog", "log2"),))
 
 CASES: dict[str, tuple[list[Finding], list[tuple[str, list[Finding], list[Finding]]]]] = {
     "an index ahead of a log that no queue shows to be short": ([AHEAD], [("damaged, or another store's", [AHEAD], [])]),
+    "an index ahead of a log that no queue shows to be short, and a checkpoint that is late for the index and for queues": (
+        [AHEAD, index := of("checkpoint.behind", "checkpoint", offset=16), logics := of("checkpoint.behind", "checkpoint", offset=8)],
+        [("damaged, or another store's", [AHEAD], [index]), ("", [logics], [])],
+    ),
+    "a link to nothing in the log, and units that lead there": (
+        [link := of("log.length", remedy="link"), LOST],
+        [("links lead to nothing", [link], [LOST])],
+    ),
+    "a link to nothing in the index, and units that lead nowhere": (
+        [link := of("index.size", "index/1", remedy="link"), LOST],
+        [("links lead to nothing", [link], []), ("", [LOST], [])],
+    ),
+    "a folder of the log that is left out, and a note on it": (
+        [LEFT_OUT, told := of("store.unreadable", "log2", severity="note"), GONE, off := of("store.abort", "abort")],
+        [("configuration does not match", [LEFT_OUT], [GONE, told]), ("", [off], [])],
+    ),
     "an index ahead of a torn log": ([AHEAD, TORN], [("is torn", [AHEAD], [TORN])]),
     "an index and units ahead": ([AHEAD, LOST, ENTRY], [("is missing", [AHEAD], [LOST, ENTRY])]),
     "a late checkpoint and units ahead": ([LATE, LOST], [("is missing", [LATE], [LOST])]),
