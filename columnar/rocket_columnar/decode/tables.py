@@ -431,10 +431,11 @@ def _chosen_schemas(tables: Sequence[str], columns: Sequence[str] | None) -> dic
     for name in columns:
         if name not in known:
             raise UsageError(f"no column {name!r} in {', '.join(tables)}")
-    return {
+    schemas = {
         table: pa.schema([SCHEMAS[table].field(name) for name in columns if name in SCHEMAS[table].names])
         for table in tables
     }
+    return {table: schema for table, schema in schemas.items() if schema.names}
 
 
 def _limited(batches: Iterator[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:
@@ -512,7 +513,7 @@ def decode(
         tables: names of tables; by default all that `files` have rows for.
         geometry: of the index files; by default inferred as `geometry.resolve` does. Guesses that `resolve_each`
             returned earlier are used as they are, and slots and chains are not read again.
-        columns: only these columns, in this order; each must be in one of the tables.
+        columns: only these columns, in this order; each must be in one of the tables. Tables that have none are left out.
         limit: maximum number of rows of each table.
         skip: number of rows of each table to skip first, counted after `where`; skipped entries and units are
             not read.
@@ -543,7 +544,7 @@ def decode(
     if where is not None:
         where.check(chosen)
     geometries: dict[StoreFile, GeometryGuess] = {}
-    if any(TABLE_KINDS[table] == "index" for table in chosen):
+    if any(TABLE_KINDS[table] == "index" for table in schemas):
         known = geometry
         geometries = (
             dict(known)
@@ -555,9 +556,9 @@ def decode(
             on_geometry(file, guess)
     reports = Reports(on_gap, on_progress, on_error)
     decoders = []
-    for table in chosen:
+    for table, schema in schemas.items():
         choice = RowChoice(
-            names=set(schemas[table].names),
+            names=set(schema.names),
             batch_rows=batch_rows,
             where=where,
             skip=Skip(skip),
@@ -565,7 +566,7 @@ def decode(
             threads=threads,
             log_range=log_range,
         )
-        decoders.append(TableDecoder(table, files, schemas[table], geometries, choice, reports))
+        decoders.append(TableDecoder(table, files, schema, geometries, choice, reports))
     return _decoded(decoders, limit)
 
 
