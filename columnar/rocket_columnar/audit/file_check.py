@@ -41,6 +41,7 @@ _ASIDE: Final[Remedy] = "aside"
 _LINK: Final[Remedy] = "link"
 _RESTORE: Final = "mount or restore what it leads to before the start"
 _NAMED: Final = re.compile(r"\.?([0-9]{20})\..+")
+_QUEUE_FILE: Final = 3  # folders in which a queue's file is: `consumequeue/TOPIC/QUEUE/FILE`
 _DIGITS: Final = 17  # of an index file's name
 
 _FOLDERS: Final = {
@@ -133,7 +134,8 @@ def _own_name(store: Store, name: str) -> str:
         return folder if not store.logs and any(number is not None for number in inner) else ""
     if named is None:
         return ""
-    whole = leaf.endswith(".gz") or (store.path / name).stat().st_size == max(store.log_sizes, default=0)
+    size = (store.path / name).stat().st_size
+    whole = leaf.endswith(".gz") or size == max(store.log_sizes, default=size)
     return f"{folder}/{named[1]}" if whole else ""
 
 
@@ -162,6 +164,9 @@ def _stray(store: Store, name: str, reason: str) -> Finding | None:
         return finding(
             "log.gap", name, None, text, severity="note", cure="none needed: remove it if it is a leftover"
         )
+    if remedy == _LINK and "consumequeue" in folder and name.count("/") < _QUEUE_FILE:
+        text = f"found {reason}, expected a folder: a broker starts without these queues, and cannot put messages into them"
+        return finding("queue.missing_unit", name, None, text, severity="error", cure=cure, remedy=remedy)
     is_log = folder == "commitlog" or folder.startswith("dledger-")
     code, place = ("log.gap", "the commit log") if is_log else ("queue.size", "a queue")
     what = "a file whose name is not a number" if reason == NO_NUMBER else reason

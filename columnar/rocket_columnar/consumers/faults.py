@@ -1,6 +1,7 @@
 """Findings about the broker's configuration, compared with its queues."""
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +24,8 @@ from rocket_columnar.store import CONFIG_TABLES, REPAIRS, StoreFile, by_queue, o
 # Files of `config/` as a repair writes them: what a start takes, with what it lacks or with offsets that a queue has.
 
 
+_READ: Final = 4
+"""The bit of a topic's perm that lets consumers read (`PermName`)."""
 _TOPICS: Final = "topics"
 _OFFSETS: Final = "consumer_offsets"
 
@@ -391,6 +394,16 @@ def _topics(store: Store, queues: Mapping[tuple[str, int], QueueView]) -> Iterat
             text = f"topic {topic} has queues 0 to {number - 1} with {counted(messages, 'message')}, and "
             text += "there is no list of topics" if config.taken is None else "is not in the list of topics"
         yield finding("topic.missing", _name(config.taken or config.main), None, text)
+    held: Counter[str] = Counter()
+    for (name, _), queue in queues.items():
+        held[name] += queue.messages
+    for topic, perm in ((row["topic"], row["perm"]) for row in config.rows):
+        if held[topic] and not perm & _READ:
+            text = f"topic {topic} has {counted(held[topic], 'message')}, and perm {perm} in the list of topics: consumers may not read it"
+            cure = "none needed if that is meant; else run `mqadmin updateTopicPerm` with perm 6"
+            yield finding(
+                "topic.missing", _name(config.taken or config.main), None, text, severity="note", cure=cure
+            )
 
 
 def _transactions(seen: Progress, config: LoadedConfig) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ import stat
 import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -44,8 +45,10 @@ from rocket_columnar.store import (
     find_files,
     folder_signs,
     later_signs,
+    logs_of,
     member_logs,
     read_at,
+    same_place,
     shown_name,
     size_of,
     topics_in_rocksdb,
@@ -143,6 +146,17 @@ def _user(store: Path, name: str | None) -> _User:
             return _User(str(status.st_uid), status.st_uid, frozenset({status.st_gid}))
     groups = os.getgrouplist(entry.pw_name, entry.pw_gid)
     return _User(entry.pw_name, entry.pw_uid, frozenset(groups))
+
+
+def _usual_log(store: Path, user: str | None) -> Path:
+    """The log of a broker up to 4.9.3 whose configuration names none (`MessageStoreConfig` 32-34)."""
+    try:
+        name = _user(store, user).name
+    except ImportError:  # Windows
+        name = ""
+    with suppress(RuntimeError):  # a user whom this machine lacks
+        return Path(f"~{name}").expanduser() / "store" / "commitlog"
+    return store / "commitlog"
 
 
 def _name_of(number: int) -> str:
@@ -500,9 +514,28 @@ class Store(Files):
         }
 
     @property
+    def misread_index(self) -> bool:
+        """Whether the configured geometry is another one than that of the index files."""
+        conf, seen = self.conf, self.geometry
+        return conf is not None and seen is not None and not self.foreign_index and conf.misreads(seen)
+
+    @cached_property
+    def unnamed_log(self) -> bool:
+        """Whether the log is in `commitlog`, where a broker with the configuration of this very store does not look for it."""
+        conf, path = self.conf, self.path
+        if conf is None or path is None or not self.logs or self.logs[0].path.parent != path / "commitlog":
+            return False
+        if conf.store is None or not same_place(Path(conf.store), path):
+            return False
+        if conf.commit_logs:
+            return not any(folder.is_dir() for folder in logs_of(conf, path))
+        later = self.signs or (self.release or "") > "4.9.3"  # which look in the store
+        return not (conf.dledger or later or same_place(_usual_log(path, self.user), path / "commitlog"))
+
+    @property
     def has_no_log(self) -> bool:
         """Whether the broker reads nothing of the log, and starts with an empty one."""
-        return self.unread_member is not None and self.logs[0].framed
+        return self.unnamed_log or (self.unread_member is not None and self.logs[0].framed)
 
     # --- the next start -----------------------------------------------------------------------------------
 

@@ -15,6 +15,9 @@ from rocket_columnar.report.cures import Cures, Shell, end_files, has, is_missin
 _GRAVITY: Final = {"error": 0, "warning": 1, "note": 2}
 _DANGLING: Final = ("queue.dangling", "index.entry_dangling")
 
+_LOG: Final = "commitlog"
+"""What the finding on a log of which no file is left names."""
+
 _SHORT: Final = ("index.ahead_of_log", "checkpoint.ahead", "queue.dangling")
 """Findings that show that the log was once longer."""
 
@@ -135,6 +138,8 @@ def _beside(left: Iterable[Finding]) -> dict[str, str]:
         one.own_name for one in left if one.code == "log.position" and not one.foreign
     }  # another form of the name
     names = {one.file: one.own_name for one in left if one.own_name}
+    if _LOG in free:
+        free |= {name for name in names.values() if name.startswith(f"{_LOG}/")}
     while wrong := [file for file, name in names.items() if name not in {*free, *names}]:
         for file in wrong:
             del names[file]
@@ -143,7 +148,20 @@ def _beside(left: Iterable[Finding]) -> dict[str, str]:
 
 def _log_beside(left: Sequence[Finding], _: Store | None) -> list[Finding]:
     beside = _beside(left)
-    return [finding for finding in left if finding.file in {*beside, *beside.values()}]
+    named = {*beside, *beside.values(), *([_LOG] if beside else [])}
+    return [finding for finding in left if finding.file in named]
+
+
+def _whole_log(left: Sequence[Finding]) -> list[Finding]:
+    """The finding on a log of which no file is left, neither under another name."""
+    return [] if _beside(left) else [one for one in left if one.code == "log.gap" and one.file == _LOG]
+
+
+def _follows_from_no_log(finding: Finding, _: Sequence[Finding]) -> bool:
+    """Also what keeps a broker from starting with an empty log, which would delete all queues."""
+    return finding.code.startswith(("queue.", "index.", "checkpoint.")) or (
+        finding.part == "log" and finding.remedy == "aside"
+    )
 
 
 def _follows_from_foreign(finding: Finding, _: Sequence[Finding]) -> bool:
@@ -274,14 +292,17 @@ _RULES: Final = (
         Cures.without_links,
     ),
     _Rule(
+        "the commit log is in another folder: a broker makes an empty one, and deletes all queues",
+        "move its files into the folder of the log, if the store's broker reads none elsewhere",
+        lambda left, store: _whole_log(left) if store is not None and len(store.once(log_beside)) else [],
+        _follows_from_no_log,
+        lambda cures, _: cures.whole_log(),
+    ),
+    _Rule(
         "the commit log is gone: no message can be read, and nothing can be rebuilt without it",
         "copy the commit log from a replica or a backup",
-        lambda left, _: [
-            one
-            for one in left
-            if one.code == "log.gap" and one.file == "commitlog" and one.file not in _beside(left).values()
-        ],
-        lambda finding, _: finding.code.startswith(("queue.", "index.", "checkpoint.")),
+        lambda left, _: _whole_log(left),
+        _follows_from_no_log,
         lambda cures, _: cures.whole_log(),
     ),
     _Rule(

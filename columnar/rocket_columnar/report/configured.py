@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from rocket_spec.errors import FormatError
 from rocket_spec.layout import Geometry
+from rocket_spec.printable import shell_word
 
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import CODES, Finding, Remedy, finding, is_cut, lacks_zeros
-from rocket_columnar.log import log_tail
+from rocket_columnar.log import each_units, log_tail
 from rocket_columnar.rebuild import Rebuilt
 from rocket_columnar.store import (
     LIGHT,
@@ -20,14 +22,19 @@ from rocket_columnar.store import (
     MEMBER_LOG,
     BrokerConf,
     StoreFile,
+    file_at,
+    find_files,
     logs_of,
     offset_name,
+    read_at,
     same_place,
     sized,
     usual_size,
 )
 
 _LIGHT: Final = f"consumequeue/{LIGHT}"
+_QUEUES: Final = 64
+"""Files of queues whose last unit shows which log is theirs."""
 _SIZES: Final = {
     "log": "mappedFileSizeCommitLog",
     "queue": "mappedFileSizeConsumeQueue",
@@ -43,6 +50,7 @@ def mismatches(store: Store, conf: BrokerConf) -> list[Finding]:
     """A finding for each of the broker's settings with which it would not start on the files, or misread them."""
     found = (
         _mode_mismatch(conf, store),
+        _log_not_named(conf, store),
         _size_mismatch(store, conf, sized(store.queues), conf.queue_file_size),
         _size_mismatch(store, conf, sized(store.logs), conf.log_file_size),
         _size_mismatch(store, conf, sized(store.exts) if conf.ext_file_size else [], conf.ext_file_size or 0),
@@ -187,20 +195,35 @@ def _mode_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
     return _mismatch("log.gap", "STORE-10", name, text, settings)
 
 
+def _log_not_named(conf: BrokerConf, store: Store) -> Finding | None:
+    """The log is in `commitlog`, and the broker looks for it in a folder that is not there, and that it makes (STORE-17)."""
+    if not store.unnamed_log:
+        return None
+    names = shell_word(",".join(conf.commit_logs))
+    looked = (
+        f"{conf.path} names {names}, which is not a directory here"
+        if conf.commit_logs
+        else f"{conf.path} does not set storePathCommitLog, and 4.9.3 then takes ~/store/commitlog of its user"
+    )
+    text = f"LOG ELSEWHERE: the log is in commitlog, but {looked}: the broker starts without it, and deletes all consume queues"
+    settings = (("storePathCommitLog", f"{conf.store}/commitlog"),)
+    return _mismatch("log.gap", "STORE-17", store.logs[0].name, text, settings)
+
+
 def _geometry_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
     seen = store.geometry
-    if seen is None or store.foreign_index:
+    if seen is None or not store.misread_index:
         return None
     text = _geometry_text(conf, seen)
     settings = ("maxHashSlotNum", seen.hash_slot_num), ("maxIndexNum", seen.index_num)
     name = store.indexes[0][0].name
-    return _mismatch("index.geometry", "IDX-FILE-1", name, text, settings) if text else None
+    return _mismatch("index.geometry", "IDX-FILE-1", name, text, settings)
 
 
 def _geometry_text(conf: BrokerConf, seen: Geometry) -> str:
-    """The difference of the geometry; empty if a broker lengthens the files, and finds each entry where it was."""
+    """The difference of the geometry; empty if a broker finds each entry where it was."""
     wanted = conf.geometry
-    if seen.hash_slot_num == wanted.hash_slot_num and seen.index_num <= wanted.index_num:
+    if not conf.misreads(seen):
         return ""
     return (
         f"GEOMETRY DIFFERS: the index files have {seen.hash_slot_num:,} slots and {seen.index_num:,} entries, but with {conf.path} "
@@ -224,7 +247,7 @@ def log_folders(store: Path, conf: BrokerConf, warn: Callable[[str], object]) ->
             continue
         if folder.is_dir():
             yield folder
-        else:
+        elif not own.is_dir() or conf.store is None or not same_place(Path(conf.store), store):
             warn(f"COMMIT LOG MISSING: {conf.path} names {folder}, which is not a directory here")
     members = any(store.glob("dledger-*"))
     if conf.dledger and not members and store.is_dir():
@@ -288,8 +311,10 @@ def listed_in(folder: Path) -> list[Path]:
 def log_beside(store: Store) -> tuple[StoreFile, ...]:
     """The files of a log beside the store's from the one of its end on, if that has the same bytes up to there, and goes on.
 
-    Raises OSError: the own file cannot be read.
+    Of a store without a log those of the one to whose records its queues lead. Raises OSError: the own file cannot be read.
     """
+    if store.path is not None and not store.logs:
+        return _led_to(store, folders_beside(store.path, [store.path / "commitlog"]))
     last = next((file for file in reversed(store.logs) if file.base_offset < store.end), None)
     if store.path is None or last is None or last.framed:
         return ()
@@ -300,6 +325,34 @@ def log_beside(store: Store) -> tuple[StoreFile, ...]:
             if files and _goes_on(last, files) and log_tail(files).end >= store.end:
                 return files
     return ()
+
+
+def _led_to(store: Store, folders: Iterable[Path]) -> tuple[StoreFile, ...]:
+    """The files of the first of some folders with a log that has the records to which the last units of the first queues lead."""
+    units = [_last_unit(file) for file in store.queues[:_QUEUES]]
+    for folder in folders:
+        with suppress(OSError, FormatError):
+            files = tuple(find_files(folder, kinds=["log"])) if folder.is_dir() else ()
+            if files and any(units) and all(_begins_record(files, *unit) for unit in units if unit):
+                return files
+    return ()
+
+
+def _last_unit(file: StoreFile) -> tuple[int, int] | None:
+    """Physical offset and size of the record to which the last unit of a queue file leads; None if it has no unit."""
+    sizes = [
+        (units["phy_offset"][units["size"] > 0], units["size"][units["size"] > 0])
+        for _, units in each_units(file)
+    ]
+    held = [(int(offsets[-1]), int(lengths[-1])) for offsets, lengths in sizes if len(offsets)]
+    return held[-1] if held else None
+
+
+def _begins_record(files: Sequence[StoreFile], offset: int, size: int) -> bool:
+    """Whether a record of this size begins at a physical offset of a log."""
+    file = file_at(files, offset)
+    head = b"" if file is None else read_at(file, offset - file.base_offset, 4)
+    return int.from_bytes(head) == size
 
 
 def _files_from(first: StoreFile, folder: Path) -> tuple[StoreFile, ...]:

@@ -329,8 +329,13 @@ class Cures:
         return [self._shell.line("mkdir", kept), self._shell.line("mv", *files, f"{kept}/")] if names else []
 
     def whole_log(self) -> tuple[str, ...]:
-        """Copies a replica's commit log."""
+        """Moves the log that is beside the store into its place, or copies a replica's."""
         log = self._shell.file("commitlog")
+        beside = () if self._store is None else self._store.once(log_beside)
+        if beside:
+            files = (os.path.abspath(file.path) for file in beside)
+            made = [*self._aside("commitlog"), self._shell.line("mkdir", "-p", log)]
+            return chained([*made, self._shell.line("mv", *files, f"{log}/")])
         return chained(
             [
                 f"test -d {REPLICA}/commitlog",

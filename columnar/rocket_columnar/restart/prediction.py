@@ -392,6 +392,11 @@ def _predicted(
             f"{count:,} messages wait on delay level {level}, which messageDelayLevel lacks: the broker does not deliver them"
             for level, count in store.undelivered.items()
         ),
+        *(
+            ("queries by key miss messages: maxHashSlotNum and maxIndexNum are not those of the index files",)
+            if store.misread_index
+            else ()
+        ),
     )
     return replace(found, refused=refused, unlisted=unlisted, forgotten=tuple(forgotten), blocked=blocked)
 

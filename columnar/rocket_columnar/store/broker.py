@@ -59,6 +59,11 @@ class BrokerConf:
     # texts that are not numbers, by the names of the settings that keep their defaults
     ignored: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
 
+    def misreads(self, seen: Geometry) -> bool:
+        """Whether a broker reads index files of this geometry at wrong places: it lengthens those with fewer entries, and finds each."""
+        wanted = self.geometry
+        return seen.hash_slot_num != wanted.hash_slot_num or seen.index_num > wanted.index_num
+
     def ignores(self, *names: str) -> str:
         """A note in parentheses on the texts of settings that the broker ignores; empty without any."""
         texts = [f"{name}={self.ignored[name]!r}" for name in names if name in self.ignored]

@@ -165,7 +165,7 @@ class _Finder:
         queues = []
         for entry in self.entries(directory):
             queue_id = parse_int(entry.name)
-            if queue_id is None or not entry.is_dir():
+            if queue_id is None or not self.is_folder(entry):
                 continue
             if entry.name == str(queue_id):
                 queues.append((queue_id, entry.name))
@@ -179,8 +179,14 @@ class _Finder:
     def topics(self, directory: Path, kind: Kind) -> Iterator[StoreFile]:
         """The files of all topics."""
         for entry in self.entries(directory):
-            if entry.is_dir():
+            if self.is_folder(entry):
                 yield from self.topic(directory / entry.name, kind, shown_name(entry.name))
+
+    def is_folder(self, entry: os.DirEntry[str]) -> bool:
+        """Whether an entry is a folder; a link to nothing in the place of one is skipped."""
+        if entry.is_symlink() and not Path(entry.path).exists():
+            self.skipped.append((self.name(Path(entry.path)), NO_TARGET))
+        return entry.is_dir()
 
     def store(self, kinds: Collection[str]) -> Iterator[StoreFile]:
         """The files of these kinds in the whole store; other directories are not opened."""

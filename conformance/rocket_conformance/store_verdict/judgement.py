@@ -199,7 +199,14 @@ class FindingsJudge:
             elif self._is_whole and found.code != "index.missing_key":  # which no walk reaches
                 name = found.code.replace(".", " ").replace("_", " ")
                 seen.breaks(
-                    clause, Place(found.file, found.offset, name, found.message, "as 4.9.3 writes it")
+                    clause,
+                    Place(
+                        found.file,
+                        found.offset,
+                        name,
+                        found.message.removeprefix("found "),
+                        "as 4.9.3 writes it",
+                    ),
                 )
             return
         if deviation.allowed and not self._is_undisturbed(deviation):

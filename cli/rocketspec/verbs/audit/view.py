@@ -85,6 +85,7 @@ def _lines(cause: FindingGroup, shown: Sequence[Finding]) -> Iterator[str]:
 
 
 _SHOWN: Final = 20
+_NO_START: Final = float("inf")
 
 
 def show(
@@ -109,11 +110,21 @@ def show(
     _show_text(plan)
     if plan.refused is None and not plan.clean:
         which, without = ("without", "with") if index_safe else ("with", "without")
-        say(
-            f"{which} messageIndexSafe: dispatch restarts at {other.dispatch_from:,}, {counted(len(other.lost), 'key')} lost "
-            f"({without}: {len(plan.lost):,})"
-        )
-        if len(plan.lost) and not index_safe and not len(other.lost):
+        costs = _loses_log(other) - _loses_log(plan)
+        if costs == _NO_START:
+            say(f"{which} messageIndexSafe: the broker does not start: {other.refused}")
+        else:
+            more = f" and {counted(other.unread, 'byte')} of the log" if other.unread else ""
+            say(
+                f"{which} messageIndexSafe: dispatch restarts at {other.dispatch_from:,}, {counted(len(other.lost), 'key')}{more} lost "
+                f"({without}: {len(plan.lost):,})"
+            )
+        if index_safe and costs < 0:
+            say(
+                "cure: switch messageIndexSafe off for this start, which then does not read the damaged part of the log"
+            )
+            typer.echo(f"  {shell.setting('messageIndexSafe', 'false')}")
+        elif len(plan.lost) and not index_safe and not len(other.lost) and costs <= 0:
             say("cure: set messageIndexSafe before the start, which then takes longer")
             typer.echo(f"  {shell.setting('messageIndexSafe', 'true')}")
         elif len(plan.lost) and not indexing:
@@ -123,6 +134,11 @@ def show(
         elif len(plan.lost):
             say("cure: start the broker, stop it cleanly, and rebuild the index as an audit then prints it")
             typer.echo(f"  {shell.verb('audit')}")
+
+
+def _loses_log(plan: Restart) -> float:
+    """Bytes of the log that a start loses."""
+    return plan.unread if plan.refused is None else _NO_START
 
 
 def show_gone(gone: Mapping[str, int], *, as_json: bool) -> None:
