@@ -31,7 +31,6 @@ from rocketspec import __main__ as command
 DOCS: Final = Path(__file__).parents[2] / "docs"
 RESULTS: Final = DOCS / "broken-stores.json"
 PAGE: Final = DOCS / "broken-stores.md"
-_LOG: Final = "storePathCommitLog", "store/commitlog"
 _GAINS: Final = 2
 """The first numbers of a row are better the greater they are."""
 _FOLLOWED: Final = 40
@@ -76,7 +75,6 @@ def stage(incident: Incident, folder: Path) -> Staged:
         sound(incident.replica, folder / "REPLICA")
     settings = {**config_of(incident.base), "storePathRootDir": "store", **incident.settings}
     settings |= {} if "dLegerGroup" in settings else {**log_paths(incident.base), **incident.settings}
-    settings.setdefault(*_LOG)
     (folder / "broker.conf").write_text(
         "".join(f"{name}={value}\n" for name, value in settings.items()), "ascii"
     )
@@ -177,8 +175,7 @@ def look(staged: Staged) -> dict[str, Any]:
     with chdir(staged.folder):
         printed = _timeless(audited(staged.incident), staged.folder)
     commands = advice(printed, replica=bool(staged.incident.replica))
-    settings = dict(one for one in staged.settings().items() if one != _LOG)
-    inputs = json.dumps([content_hash(staged.store), settings, commands])
+    inputs = json.dumps([content_hash(staged.store), staged.settings(), commands])
     return {
         "inputs": hashlib.sha256(inputs.encode()).hexdigest()[:12],
         "causes": causes_in(printed),

@@ -297,7 +297,7 @@ def check_copies(
             if runs and (runs[-1].last + 1, runs[-1].where) == (position, stage):
                 runs[-1] = replace(runs[-1], last=position, count=runs[-1].count + 1)
             else:
-                runs.append(UnitRun(*queue, position, position, 1, phy_offset, stage))
+                runs.append(UnitRun(*queue, position, position, 1, phy_offset, phy_offset, stage))
         result.units += runs[:MOST]
         result.dropped += max(len(runs) - MOST, 0)
 

@@ -123,29 +123,25 @@ def _of_last_life(
 ) -> dict[tuple[str, int], list[UnitRun]]:
     """The units that are missing from the last life of a queue; a note for each topic that had another, or was deleted."""
     begins = {queue: begin for part in parts for queue, begin in part.lives.items()}
-    earlier = {topic for part in parts for topic in part.earlier}
-    again = {topic: begins[topic, queue_id] for topic, queue_id in begins if topic in earlier}
+    # physical offset of the last message of an earlier life, by topic: a queue that began before it is of one, too
+    earlier = {topic: at for part in parts for topic, at in part.earlier.items()}
     left: dict[tuple[str, int], list[UnitRun]] = {}
-    for (topic, queue_id), runs in units.items():
-        begin = begins.get((topic, queue_id), 0)
-        kept = [run for run in runs if run.phy_offset >= begin]
-        if len(kept) < len(runs):
-            earlier.add(topic)
-            again[topic] = max(begin, again.get(topic, 0))
-        left[topic, queue_id] = kept
+    for queue, runs in units.items():
+        begin = begins.setdefault(queue, runs[0].phy_offset)
+        left[queue] = [run for run in runs if run.phy_offset >= begin]
+        ends = [run.end for run in runs if run.phy_offset < begin]
+        if ends:
+            earlier[queue[0]] = max(*ends, earlier.get(queue[0], 0))
     with_files = {(file.topic, file.queue_id) for file in store.queues}
-    for (topic, queue_id), runs in left.items():
+    deleted = {topic for topic, _ in left if store.is_deleted(topic)}
+    for queue in left.keys() - with_files:
         # All queues of a topic go with it; those that got no message since have no files.
-        gone = store.is_deleted(topic) or all(run.phy_offset < again.get(topic, 0) for run in runs)
-        if gone and (topic, queue_id) not in with_files:
-            earlier.add(topic)
-            left[topic, queue_id] = []
-    for topic in sorted(earlier):
-        why = (
-            "was deleted"
-            if topic not in again
-            else f"counts from 0 again at physical offset {again[topic]:,}"
-        )
+        if queue[0] in deleted or begins[queue] < earlier.get(queue[0], 0):
+            left[queue] = []
+    for topic in sorted(deleted | earlier.keys()):
+        last = earlier.get(topic, store.end)
+        again = [begin for (name, _), begin in begins.items() if name == topic and begin > last]
+        why = f"counts from 0 again at physical offset {min(again):,}" if again else "was deleted"
         text = f"topic {topic} {why}: its earlier messages are still in the log, and in no queue"
         note = "none needed: no broker delivers them"
         report(finding("queue.missing_unit", f"consumequeue/{topic}", None, text, severity="note", cure=note))
@@ -166,7 +162,7 @@ def _dispatched_part(store: Store, parts: Sequence[RangeResult]) -> int:
 
 def _glue_unit(runs: list[UnitRun], run: UnitRun) -> None:
     if runs and 0 <= run.first - runs[-1].last <= 1:
-        runs[-1] = replace(runs[-1], last=run.last, count=runs[-1].count + run.count)
+        runs[-1] = replace(runs[-1], last=run.last, count=runs[-1].count + run.count, end=run.end)
     else:
         runs.append(run)
 
@@ -211,8 +207,8 @@ def check_missing(
     lacking = wanted & ~has_unit
     if lacking.any():
         earlier = of_earlier_life(every) & lacking
-        names = np.unique(every.topic[earlier & (where != AFTER)])
-        result.earlier = {frames.names.names[number] for number in names}
+        for row in np.flatnonzero(earlier & (where != AFTER)).tolist():
+            result.earlier[frames.names.names[every.topic[row]]] = int(every.phy_offset[row])
         lacking &= ~earlier
     if lacking.any():
         _missing_units(store, frames, np.flatnonzero(lacking), where, result)
@@ -281,9 +277,9 @@ def _missing_units(
             result.dropped += max(len(found) - MOST, 0)
             for first, length in found[:MOST]:
                 begin, last = int(some[first]), int(some[first + length - 1])
-                phy_offset = int(every.phy_offset[lacking[begin]])
+                places = (int(every.phy_offset[lacking[at]]) for at in (begin, last))
                 result.units.append(
-                    UnitRun(name, number, int(offset[begin]), int(offset[last]), length, phy_offset, kind)
+                    UnitRun(name, number, int(offset[begin]), int(offset[last]), length, *places, kind)
                 )
 
 

@@ -46,6 +46,7 @@ _CLAUSES: Final = {_PHYSIC: "CKP-4", _LOGICS: "CQ-PUT-9", _INDEX: "IDX-SVC-18"}
 
 CUT_OFF: Final = "the log's end, which a recovery cut off"
 ENTRIES_CUT_OFF: Final = f"entries of records after {CUT_OFF}"
+_RENEWED: Final = "none needed: a broker writes a new one some seconds after its start"
 _OLD: Final = "a time of the checkpoint that has not been flushed for long"
 
 _Wrong = tuple[str, str, Deviation]
@@ -156,13 +157,16 @@ def check_checkpoint(
                 CHECKPOINT.offset_of(name),
             )
             kind = severity or "note"
-            report(finding(code, file.name, at, text, severity=kind, clause=clause, deviation=values))
+            cure = _RENEWED if severity == "note" else None
+            report(
+                finding(code, file.name, at, text, severity=kind, clause=clause, deviation=values, cure=cure)
+            )
             severity, text = None, ""
     return held
 
 
 def _plain_fault(store: Store, times: dict[str, int], name: str, newest: int) -> tuple[Severity | None, str]:
-    """The effect of a time on a recovery, with its severity; None if it has none."""
+    """The effect of a time on a recovery, with its severity, None if it has none; a broker that ran shortly left the log's (CKP-6)."""
     time = times[name]
     if time > newest:
         text = f"found {name} {time:,}, but the newest record was stored at {newest:,}: "
@@ -172,7 +176,8 @@ def _plain_fault(store: Store, times: dict[str, int], name: str, newest: int) ->
     if name == _PHYSIC if begun else is_old:
         text = f"found {name} {time:,}, while the newest record was stored at {newest:,}: "
         text += "after a crash a recovery goes a long way back, and indexes messages twice"
-        return ("note" if begun and not store.clean else "warning"), text
+        shortly = name == _PHYSIC and times[_LOGICS] >= newest - _PATIENCE and time >= store.oldest
+        return ("note" if shortly or (begun and not store.clean) else "warning"), text
     # The index files that two others follow: full, and flushed for long (the roll itself only starts it).
     flushed = [header for file, header in store.indexes if file.name in store.sound_indexes][:-2]
     ends = [header.end_timestamp for header in flushed]
@@ -496,6 +501,7 @@ class UnitRun:
     last: int  # logical offset of the last
     count: int
     phy_offset: int  # of the first one's record
+    end: int  # physical offset of the last one's record
     where: int  # BEFORE, NEWEST or AFTER
 
 
@@ -566,8 +572,8 @@ class RangeResult:
     signs: list[Sign] = field(default_factory=list)  # of 5.x, in what points into the range
     # physical offset of the last record with which a queue begins to count from 0, by topic and number
     lives: dict[tuple[str, int], int] = field(default_factory=dict)
-    # topics with messages of an earlier life in the range, which are in no queue
-    earlier: set[str] = field(default_factory=set)
+    # physical offset of the last message of an earlier life in the range that is in no queue, by topic
+    earlier: dict[str, int] = field(default_factory=dict)
     # of each copy for a further queue that queue, the record's physical offset, and the logical offset that it asks for
     asked: list[tuple[tuple[str, int], int, int]] = field(default_factory=list)
     # number of places where a clause held that could have been broken there

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeVar
 
 from rocket_spec.errors import MalformedError, UsageError
-from rocket_spec.layout import RECORD_MAGICS, Geometry
+from rocket_spec.layout import ENTRY, RECORD_MAGICS, Geometry
 
 from rocket_columnar.formats import HEAD_SIZE, FixedFields, fixed_fields
 from rocket_columnar.index import GeometryGuess, IndexHeader, read_headers, resolve_by_records, resolve_some
@@ -335,6 +335,13 @@ class Files:
     def end(self) -> int:
         """Physical offset after the last record; what comes after it is not judged."""
         return self.tail.end
+
+    @cached_property
+    def oldest(self) -> int:
+        """Store timestamp of the log's first record, in ms; 0 where none begins there."""
+        entry = ENTRY.size if self.logs and self.logs[0].framed else 0
+        found = self._record_head(self.begin + entry)
+        return 0 if found is None else found.store_timestamp
 
     @property
     def newest(self) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from rocket_spec.printable import counted
 
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
-from rocket_columnar.log import each_units
+from rocket_columnar.log import RequestScan, TopicNames, each_units, of_earlier_life
 from rocket_columnar.rebuild import (
     RebuildPlan,
     has_bytes_of,
@@ -28,6 +29,8 @@ from rocket_columnar.rebuild import (
 from rocket_columnar.report import AuditReport, messages_in
 from rocket_columnar.restart import Restart, restarts
 from rocket_columnar.store import BrokerConf, StoreFile, WorkDone
+
+_UNLISTED: Final = 1 << 31
 
 _COMPARED: Final = ("consumer.", "delay.", "topic.", "transaction.")
 """Codes of findings on what is compared with whole queues."""
@@ -96,7 +99,7 @@ class Outlook:
             end = min(file.base_offset + size, start.log_end)
             known = min(end, start.dispatch_from)  # what follows is dispatched again
             messages += messages_in(file, file.base_offset, known, held)
-            messages += messages_in(file, start.dispatch_from, end)
+        messages += _dispatched(store, start.dispatch_from, start.log_end)
         return cls(None, max(messages, 0), start.log_end, *_counts(report))
 
     def worse_than(self, other: Outlook) -> str:
@@ -119,6 +122,29 @@ class Outlook:
 
 def _faults(count: int) -> str:
     return counted(count, "error or warning", "errors and warnings")
+
+
+def _dispatched(store: Store, begin: int, end: int) -> int:
+    """Number of messages between two physical offsets that consumers can get.
+
+    Those of earlier lives of their queues are none (CQ-PUT-5), nor those of queues that the list of topics has not to read.
+    """
+    names, counts = TopicNames(), Counter[int]()
+    for file, size in zip(store.logs, store.log_sizes, strict=True):
+        if not (file.base_offset < end and begin < file.base_offset + size):
+            continue
+        first = max(begin - file.base_offset, 0)
+        with file.open() as reader:
+            scan = RequestScan(reader, file.base_offset, names)
+            for batch in scan.run(first, reader.size, exact=not first, on_gap=lambda _: None):
+                read = np.array([store.read_queues.get(topic, _UNLISTED) for topic in names.names])
+                there = batch.queued & (batch.phy_offset < end) & (batch.queue_id < read[batch.topic])
+                queues = batch.topic.astype(np.int64) << 32 | batch.queue_id.astype(np.int64)
+                for queue in np.unique(queues[there & (batch.queue_offset == 0)]).tolist():
+                    counts[queue] = 0  # its topic was deleted, and created again
+                found, numbers = np.unique(queues[there & ~of_earlier_life(batch)], return_counts=True)
+                counts.update(dict(zip(found.tolist(), numbers.tolist(), strict=True)))
+    return counts.total()
 
 
 def _counts(report: AuditReport) -> tuple[int, int]:

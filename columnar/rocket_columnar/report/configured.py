@@ -33,8 +33,10 @@ from rocket_columnar.store import (
 )
 
 _LIGHT: Final = f"consumequeue/{LIGHT}"
+
 _QUEUES: Final = 64
 """Files of queues whose last unit shows which log is theirs."""
+
 _SIZES: Final = {
     "log": "mappedFileSizeCommitLog",
     "queue": "mappedFileSizeConsumeQueue",

@@ -440,8 +440,10 @@ class Cures:
         moved += (
             self._shell.line("mv", link, f"{kept}/{number}") for number, link in enumerate(links, 1)
         )  # which may have one name
-        text = "if that is gone for good: move the links away, and audit the store again"
-        return text, chained([*moved, self._shell.verb("audit", finds=True)])
+        text = "if that is gone for good: move the links away, and "
+        if all(one.part in ("queue", "index") for one in found):
+            return f"{text}have the files rebuilt", chained([*moved, *self.repair()])
+        return f"{text}audit the store again", chained([*moved, self._shell.verb("audit", finds=True)])
 
     def _config_away(self, found: Sequence[Finding]) -> list[str]:
         """Moves the files that are there to a folder, with their copies."""
