@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -123,25 +124,32 @@ def _of_last_life(
 ) -> dict[tuple[str, int], list[UnitRun]]:
     """The units that are missing from the last life of a queue; a note for each topic that had another, or was deleted."""
     begins = {queue: begin for part in parts for queue, begin in part.lives.items()}
-    # physical offset of the last message of an earlier life, by topic: a queue that began before it is of one, too
-    earlier = {topic: at for part in parts for topic, at in part.earlier.items()}
+    # physical offset of the last message of an earlier life, by queue
+    earlier = {queue: at for part in parts for queue, at in part.earlier.items()}
     left: dict[tuple[str, int], list[UnitRun]] = {}
     for queue, runs in units.items():
         begin = begins.setdefault(queue, runs[0].phy_offset)
         left[queue] = [run for run in runs if run.phy_offset >= begin]
         ends = [run.end for run in runs if run.phy_offset < begin]
         if ends:
-            earlier[queue[0]] = max(*ends, earlier.get(queue[0], 0))
+            earlier[queue] = max(*ends, earlier.get(queue, 0))
     with_files = {(file.topic, file.queue_id) for file in store.queues}
+    last = dict(sorted(((topic, at) for (topic, _), at in earlier.items()), key=itemgetter(1)))
+    again = dict(
+        sorted(((topic, begins[topic, number]) for topic, number in earlier), key=itemgetter(1), reverse=True)
+    )
     deleted = {topic for topic, _ in left if store.is_deleted(topic)}
     for queue in left.keys() - with_files:
-        # All queues of a topic go with it; those that got no message since have no files.
-        if queue[0] in deleted or begins[queue] < earlier.get(queue[0], 0):
+        # All queues of a topic go with it. One that began before the last message of its earlier life got none since; so did one that began
+        # before its next life shows, if others have files.
+        topic, begin = queue[0], begins[queue]
+        stays = begin >= again.get(topic, 0) or (
+            begin > last[topic] and (queue in earlier or topic not in store.has_queue)
+        )
+        if topic in deleted or not stays:
             left[queue] = []
-    for topic in sorted(deleted | earlier.keys()):
-        last = earlier.get(topic, store.end)
-        again = [begin for (name, _), begin in begins.items() if name == topic and begin > last]
-        why = f"counts from 0 again at physical offset {min(again):,}" if again else "was deleted"
+    for topic in sorted(deleted | last.keys()):
+        why = f"counts from 0 again at physical offset {again[topic]:,}" if topic in again else "was deleted"
         text = f"topic {topic} {why}: its earlier messages are still in the log, and in no queue"
         note = "none needed: no broker delivers them"
         report(finding("queue.missing_unit", f"consumequeue/{topic}", None, text, severity="note", cure=note))
@@ -208,7 +216,8 @@ def check_missing(
     if lacking.any():
         earlier = of_earlier_life(every) & lacking
         for row in np.flatnonzero(earlier & (where != AFTER)).tolist():
-            result.earlier[frames.names.names[every.topic[row]]] = int(every.phy_offset[row])
+            queue = frames.names.names[every.topic[row]], int(every.queue_id[row])
+            result.earlier[queue] = int(every.phy_offset[row])
         lacking &= ~earlier
     if lacking.any():
         _missing_units(store, frames, np.flatnonzero(lacking), where, result)

@@ -572,8 +572,8 @@ class RangeResult:
     signs: list[Sign] = field(default_factory=list)  # of 5.x, in what points into the range
     # physical offset of the last record with which a queue begins to count from 0, by topic and number
     lives: dict[tuple[str, int], int] = field(default_factory=dict)
-    # physical offset of the last message of an earlier life in the range that is in no queue, by topic
-    earlier: dict[str, int] = field(default_factory=dict)
+    # physical offset of the last message of an earlier life in the range that is in no queue, by queue
+    earlier: dict[tuple[str, int], int] = field(default_factory=dict)
     # of each copy for a further queue that queue, the record's physical offset, and the logical offset that it asks for
     asked: list[tuple[tuple[str, int], int, int]] = field(default_factory=list)
     # number of places where a clause held that could have been broken there
