@@ -286,9 +286,17 @@ def _missing_units(
             result.dropped += max(len(found) - MOST, 0)
             for first, length in found[:MOST]:
                 begin, last = int(some[first]), int(some[first + length - 1])
-                places = (int(every.phy_offset[lacking[at]]) for at in (begin, last))
                 result.units.append(
-                    UnitRun(name, number, int(offset[begin]), int(offset[last]), length, *places, kind)
+                    UnitRun(
+                        name,
+                        number,
+                        first=int(offset[begin]),
+                        last=int(offset[last]),
+                        count=length,
+                        phy_offset=int(every.phy_offset[lacking[begin]]),
+                        end=int(every.phy_offset[lacking[last]]),
+                        where=kind,
+                    )
                 )
 
 
