@@ -439,7 +439,10 @@ def test_every_form_has_one_order() -> None:
     crash = line("IDX-PUT-1/a", "crash", detail="operation 2 (index.put): it exited with code 1")
     more = {"sure": False, "shows": 3, "together": ["count starts at 0 (IDX-HDR-5)"]}
     hidden = ["one", "two", "three"]
-    cause = cause_of("IDX-PUT-7", "slot never written", ["IDX-SEL-1/x", "IDX-PUT-7/b"], hidden=hidden, **more)
+    cause, many = (
+        cause_of("IDX-PUT-7", "slot never written", ["IDX-SEL-1/x", "IDX-PUT-7/b"], hidden=names, **more)
+        for names in (hidden, [*hidden, "four"])
+    )
     lines = (
         crash,
         line("IDX-HDR-5/c", description="Catches another. Cost: nothing."),
@@ -452,6 +455,8 @@ def test_every_form_has_one_order() -> None:
         ),
     )
     report = report_of(lines, families=["index"], causes=[cause], triples={"index": [1_000, 1_331]})
+    notes = [note for item in account_of(report_of(lines, causes=[many])).items for note in item.notes]
+    assert not any("hides" in note for note in notes)  # nearly everything does
     terminal = io.StringIO()
     print_summary(report, Console(file=terminal, width=200))
     order = [

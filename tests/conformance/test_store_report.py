@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,10 @@ import pytest
 from judged_stores import judge_store
 from rocket_conformance.report import Baseline, Excuse, conclusion
 from rocket_conformance.store_verdict import Observations, StoreVerdict, store_report, verdict_lines
+from rocket_conformance.store_verdict.judgement import FindingsJudge
 from rocket_conformance.store_verdict.observations import Place, as_releases_do
 from rocket_golden import open_damaged, open_store
+from rocket_spec.deviations import Audited, Deviation
 from verb_run import Verb
 
 
@@ -47,6 +50,79 @@ def test_a_baseline_excuses_places_of_one_kind(tmp_path: Path) -> None:
         ).exit_code
         == 1
     )
+
+
+def found(code: str, clause: str, deviation: Deviation | None = None, severity: str = "warning") -> Any:
+    part = code.partition(".")[0]
+    return SimpleNamespace(
+        code=code,
+        part=part,
+        severity=severity,
+        clause=clause,
+        file=part,
+        offset=0,
+        message=code,
+        deviation=deviation,
+    )
+
+
+def judge_by(*findings: Any, seen: Observations, since: int | None = None, **facts: bool) -> FindingsJudge:
+    """A judge by findings on a store without index files."""
+    known = SimpleNamespace(path=Path("none"), index_enabled=True, **{"clean": True, "framed": False} | facts)
+    audited = Audited(findings, Counter(), frozenset())
+    return FindingsJudge(known, audited, seen, lambda: pytest.fail("read"), undisturbed_from=since)
+
+
+def judged(*findings: Any, since: int | None = None, **facts: bool) -> Observations:
+    seen = Observations()
+    judge = judge_by(*findings, seen=seen, since=since, **facts)
+    judge.judge_log()
+    judge.judge_queues()
+    judge.judge_indexes([])
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("missing", "wrong", "exchanged"), [(0, 1, False), (1, 1, True), (2, 1, False), (1, 2, True)]
+)
+def test_missing_keys_may_have_wrong_ones_in_their_places(
+    missing: int, wrong: int, *, exchanged: bool
+) -> None:
+    deviations = (Deviation("key", 1, 2, count=missing), Deviation("key", 1, 2, count=wrong))
+    codes = ("index.missing_key", "index.entry_wrong_key")
+    findings = [found(code, "IDX-SVC-2", one) for code, one in zip(codes, deviations, strict=True)]
+    assert judge_by(*findings, seen=Observations())._is_exchanged() == exchanged
+
+
+@pytest.mark.parametrize(("clean", "broken"), [(True, ["IDX-SVC-7", "LOG-FILE-2"]), (False, [])])
+def test_what_a_crash_may_leave_is_broken_after_a_clean_stop_alone(*, clean: bool, broken: list[str]) -> None:
+    seen = judged(found("log.torn", "LOG-FILE-2", Deviation("record", 1, 2)), clean=clean)
+    assert sorted(seen.broken) == broken
+    assert ("log.torn" in seen.notes) != clean
+    assert "IDX-SVC-7" not in judged(clean=clean, framed=True).broken
+
+
+@pytest.mark.parametrize(("since", "broken"), [(None, False), (101, False), (100, True)])
+def test_what_a_start_may_leave_is_broken_of_a_record_since_which_there_was_none(
+    since: int | None, *, broken: bool
+) -> None:
+    deviation = Deviation("unit 1", 1, 2, 100, allowed="after a start (LOG-DSP-13)")
+    seen = judged(found("queue.repeated", "CQ-PUT-1", deviation), since=since)
+    assert ("CQ-PUT-1" in seen.broken) == broken
+    assert (seen.held["LOG-DSP-13"] == 1) != broken
+
+
+def test_lines_of_a_verdict_count_the_places_and_name_what_is_not_exercised() -> None:
+    seen = Observations()
+    seen.hold("CQ-PUT-7")
+    verdict = StoreVerdict("s", stopped=True, records=1, observations=seen)
+    report = store_report(verdict, require=("queue", "checkpoint"))
+    last = verdict_lines(verdict, report)[-1]
+    assert last.startswith("incomplete: required and not exercised: checkpoint (1 clause held, 0 broken, ")
+    for number in range(3):
+        seen.breaks("CQ-PUT-7", Place("f", number, "size", 1, 2))
+    (line,) = (line for line in store_report(verdict).cases if line.verdict == "diverged")
+    assert line.detail.endswith(", and 2 more places; held in 1 place")
 
 
 def test_twenty_places_of_a_kind_are_kept_and_all_are_counted() -> None:

@@ -182,8 +182,8 @@ def _logs(
     logs = [view.log for view in views if view.log is not None]
     begins, ends = [log.begin for log in logs], [log.end for log in logs]
     for what, late, part in (
-        ("begins later", int(begins[1] > begins[0]), (min(begins), min(max(begins), max(ends)))),
-        ("behind", int(ends[1] < ends[0]), (max(min(ends), min(begins)), max(ends))),
+        ("begins later", int(begins[1] > begins[0]), (min(begins), max(begins))),
+        ("behind", int(ends[1] < ends[0]), (min(ends), max(ends))),
     ):
         if part[0] < part[1]:
             rows = _records(files[1 - late][_LOG], *part)

@@ -98,6 +98,7 @@ def test_an_index_file_that_ends_where_the_log_begins_stays(tmp_path: Path, begi
     for number in (1, 2):
         put(tmp_path, f"index/2026010100000000{number}", index_file(7, 12, [Entry(3, 96 * number, 0)]))
     assert len(space(tmp_path).spare_indexes) == gone
+    assert look_at(tmp_path).index_coverage == (192 - begin) / 96  # what is before the log counts for nothing
 
 
 @pytest.mark.parametrize(("place", "differs"), [(150, ("log", 150, 96)), (31, ("T/0", 1, None))])

@@ -1,5 +1,6 @@
 """Which findings are one cause: hand-made findings of a store that is elsewhere, of which only they are known."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.report import Shell, report_on
 from rocket_spec.deviations import Deviation
+from store_bytes import put, record
 
 LOG = f"commitlog/{0:020}"
 
@@ -128,6 +130,15 @@ def test_causes(name: str) -> None:
     for cause, (part, *_) in zip(causes, expected, strict=True):
         assert part in cause.title if part else not cause.title
     assert all(not cause.cure for cause in causes)
+
+
+def test_a_log_file_made_ahead_goes_with_the_last_one_that_is_replaced(tmp_path: Path) -> None:
+    """The only record ends where the second file begins."""
+    put(tmp_path, f"commitlog/{0:020}", record(0))
+    put(tmp_path, f"commitlog/{96:020}", bytes(96))
+    (cause,) = report_on([AHEAD, LOST], Shell("STORE"), Store(tmp_path)).causes
+    (moved,) = (command for command in cause.commands if command.startswith("mv "))
+    assert [f"STORE/commitlog/{base:020}" in moved.split() for base in (0, 96)] == [True, True]
 
 
 def test_without_queues_the_first_of_their_findings_is_the_cause_of_the_others() -> None:

@@ -87,6 +87,7 @@ def test_a_user_that_does_not_exist(store: Path) -> None:
         ({"timerwheel.9": WHEEL, "timerwheel.52": 64}, "timerwheel.52: found a timer wheel of 64 bytes"),
         ({"timerlog/copy": 1}, "timerlog/copy: found a file whose name is no number in the timer log"),
         ({"timerlog/copy": 0}, ""),
+        ({"timerlog/copy": 0, "timerlog/other": 0}, "timerlog/copy: found a file whose name is no number"),
     ],
 )
 def test_timer_wheel_and_timer_log(tmp_path: Path, files: dict[str, int], refused: str) -> None:
