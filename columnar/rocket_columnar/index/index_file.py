@@ -394,10 +394,11 @@ class IndexFile:
         beyond was put into after the header was read: the file is then read again. Raises RejectedError for zero slots.
         """
         self.slot_position(0)
+        count, numbers = 0, np.zeros(hashes.size, np.int64)
         for _ in range(_LOOKS):
             count = self._header["index_count"]
             slots = (_HEADER_SIZE + _SLOT_SIZE * (hashes % self._slots)).astype(np.int32)  # as Java wraps
-            numbers = np.zeros(hashes.size, np.int64)
+            numbers[:] = 0
             inside = (slots >= 0) & (slots <= self._size - _SLOT_SIZE)
             numbers[inside] = self._gathered(slots[inside], np.dtype(">i4"))
             if not (numbers >= count).any():

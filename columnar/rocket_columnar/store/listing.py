@@ -393,7 +393,7 @@ def _detect(path: Path) -> Kind | None:
     if _is_checkpoint(head, size):
         return "checkpoint"
     tests: dict[Kind, Callable[[bytes, int], bool]] = {"index": _is_index, "ext": _is_ext, "queue": _is_queue}
-    kinds = [kind for kind, test in tests.items() if test(head[:_SAMPLE], size)]
+    kinds: list[Kind] = [kind for kind, test in tests.items() if test(head[:_SAMPLE], size)]
     return kinds[0] if len(kinds) == 1 else None
 
 
