@@ -31,6 +31,7 @@ SPLIT = (
     *(f"tests/conformance/test_{name}.py" for name in ("mutants", "properties_store")),
     "tests/cli/test_broken_stores.py",
     "tests/cli/test_transcripts.py",
+    "tests/columnar/test_cases.py",
     "tests/relations/test_relations.py",
 )
 """Long files whose tests share nothing: any worker takes any of them."""

@@ -141,6 +141,7 @@ class Case:
         self.records: list[tuple[int, int]] = []
         self._next: dict[tuple[bytes, int], int] = {}
         self._log = (0, 4096, b"")
+        self._conf: dict[str, Any] = {}
 
     def number(self, text: str) -> int:
         """A number: terms with `+` and `-`, of factors with `*`."""
@@ -189,6 +190,18 @@ class Case:
             known = error if isinstance(error, FormatError) else None
             place = (f"@{known.offset}", str(known.clause), f"found={known.found}") if known else ()
             return [Row((type(error).__name__, *place), str(error))]
+
+    def known(self, options: dict[str, str]) -> dict[str, Any]:
+        """Arguments of the engine's functions: a geometry, a name, `true`, or a number; and the configuration of `broker`."""
+        names = {"release", "kind"}
+        return self._conf | {
+            name: _shape(text)
+            if name == "geometry"
+            else text
+            if name in names
+            else text == "true" or int(text)
+            for name, text in options.items()
+        }
 
     def _match(self, expected: list[str], found: list[Row]) -> bool:
         if "..." in expected:
@@ -354,6 +367,12 @@ class Case:
         for file in paths(self.root, path):
             store_bytes.overwrite(file, self.number(at), data)
 
+    def broker(self, **settings: str) -> None:
+        """The configuration of the store's broker."""
+        lines = "".join(f"{name}={value}\n" for name, value in settings.items())
+        path = put(self.folder, "broker.conf", lines.encode())
+        self._conf = {"conf": read_broker_conf(path)}
+
     def keep(self) -> None:
         """Keeps a copy of the store, for `diff`."""
         shutil.copytree(self.root, self.folder / "kept")
@@ -371,7 +390,7 @@ class Case:
     def rebuilt(self, *parts: str, **options: str) -> None:
         """Puts parts of a rebuild in the place of those of the store."""
         target = self.scratch()
-        rebuild(self.root, target, **_options(options))
+        rebuild(self.root, target, **self.known(options))
         for part in parts:
             shutil.rmtree(self.root / part, ignore_errors=True)
             (target / part).rename(self.root / part)
@@ -379,15 +398,6 @@ class Case:
 
 def _shape(text: str) -> Geometry:
     return Geometry(*map(int, text.removesuffix(":").split(",")))
-
-
-def _options(options: dict[str, str]) -> dict[str, Any]:
-    """Arguments of the engine's functions: a geometry, a name, `true`, or a number."""
-    names = {"release", "kind"}
-    return {
-        name: _shape(text) if name == "geometry" else text if name in names else text == "true" or int(text)
-        for name, text in options.items()
-    }
 
 
 def _seen(value: Any) -> str:
@@ -425,7 +435,7 @@ def _audit(
     """The findings of a level, of codes that begin with one of the other words; `faults` leaves out notes."""
     level: Any = next((word for word in words if word in _LEVELS), "default")
     codes = tuple(word for word in words if word not in {*_LEVELS, "faults"})
-    for one in of(case.root, level, **_options(options)):
+    for one in of(case.root, level, **case.known(options)):
         if one.code.startswith(codes or "") and not ("faults" in words and one.severity == "note"):
             yield _finding(one)
 
@@ -456,7 +466,7 @@ def _changed(case: Case) -> Iterator[Row]:
 
 def _restart(case: Case, **options: str) -> Iterator[Row]:
     """What a start would do, then what it deletes, and the units and keys that are lost."""
-    known = _options(options)
+    known = case.known(options)
     index_safe = known.pop("index_safe", False)
     usual, safe = restarts(case.root, **known)
     found = safe if index_safe else usual
@@ -487,7 +497,7 @@ def _restart(case: Case, **options: str) -> Iterator[Row]:
 def _rebuild(case: Case, **options: str) -> Iterator[Row]:
     """The queue files, as in the step `queue`, whether each is the `same` as the store's; the entries of each index file; findings."""
     target = case.scratch()
-    done = rebuild(case.root, target, **_options(options))
+    done = rebuild(case.root, target, **case.known(options))
     for name in done.files:
         data = (target / name).read_bytes()
         if name.startswith("index/"):
@@ -502,7 +512,7 @@ def _rebuild(case: Case, **options: str) -> Iterator[Row]:
 
 def _plan(case: Case) -> Iterator[Row]:
     """What a repair would do."""
-    yield from _planned(plan_repair(Target(case.root)))
+    yield from _planned(plan_repair(Target(case.root, **case.known({}))))
 
 
 def _planned(plan: RepairPlan) -> Iterator[Row]:
@@ -534,7 +544,7 @@ def _config(case: Case) -> Iterator[Row]:
 
 def _moved(case: Case, **options: str) -> Iterator[Row]:
     """The offsets of consumers that a repair sets."""
-    for one in moved_offsets(Store(case.root), **_options(options)):
+    for one in moved_offsets(Store(case.root), **case.known(options)):
         yield Row((), str(one))
 
 
@@ -565,7 +575,7 @@ def _files(case: Case, path: str, *kind: str) -> Iterator[Row]:
 
 def _store(case: Case, *names: str, **options: str) -> Iterator[Row]:
     """Facts of a store, in one row."""
-    store = Store(case.root, **_options(options))
+    store = Store(case.root, **case.known(options))
     yield Row(_facts(**{name: getattr(store, name) for name in names}))
 
 
@@ -574,7 +584,9 @@ def _decode(case: Case, path: str, **options: str) -> Iterator[Row]:
     gaps: list[Gap] = []
     named = options.pop("tables", "")
     more: dict[str, Any] = {"tables": named.split(",")} if named else {}
-    for table, batch in decode(find_files(case.root / path), on_gap=gaps.append, **more, **_options(options)):
+    for table, batch in decode(
+        find_files(case.root / path), on_gap=gaps.append, **more, **case.known(options)
+    ):
         for row in batch.to_pylist():
             if "properties" in row:
                 row["properties"] = "; ".join(f"{name}={value}" for name, value in row["properties"])

@@ -13,9 +13,7 @@ from rocket_columnar.facts import Store
 from rocket_columnar.report import audit
 from rocket_columnar.restart import restart
 from rocket_columnar.store import read_broker_conf
-from store_bytes import put, record, unit
-
-ON = "enableDLegerCommitLog=true\n"
+from store_bytes import put, record
 
 
 @pytest.fixture
@@ -63,33 +61,6 @@ def test_a_killed_store_without_its_index_lost_what_no_start_dispatches_again(tm
     lost = [finding for finding in audit(store) if finding.code == "index.missing_key"]
     assert [f"{len(predicted.lost):,} keys" in finding.message for finding in lost] == [True]
     assert {key.phy_offset < logs[-1] for key in predicted.lost} == {True}
-
-
-def test_delays_of_a_store_without_delayed_messages_are_those_of_its_broker(tmp_path: Path) -> None:
-    put(tmp_path / "store", f"commitlog/{0:020}", record(0))
-    conf = put(tmp_path, "broker.conf", b"messageDelayLevel=5s 20s 1m 3h\n")
-    assert Store(tmp_path / "store", conf=read_broker_conf(conf)).delays == (5000, 20_000, 60_000, 10_800_000)
-    assert Store(tmp_path / "store").delays[:3] == (1000, 5000, 10_000)
-
-
-def test_messages_that_wait_on_a_level_are_counted_from_its_offset_on(tmp_path: Path) -> None:
-    """Of level 2, which is not configured, two files have two units each, and three are delivered."""
-    for base in (0, 40):
-        put(tmp_path, f"consumequeue/SCHEDULE_TOPIC_XXXX/1/{base:020}", unit(0, 96) * 2)
-    put(tmp_path, "config/delayOffset.json", b'{"offsetTable":{2:3}}')
-    conf = read_broker_conf(put(tmp_path, "broker.conf", b"messageDelayLevel=1s\n"))
-    assert Store(tmp_path, conf=conf).undelivered == {2: 1}
-
-
-def test_units_of_another_configuration_are_a_note(tmp_path: Path) -> None:
-    """Of a real broker with the default delays: what its messages of level 2 and 18 wait is not what this configuration states."""
-    store = rocket_golden.open_store("mixed", tmp_path)
-    conf = read_broker_conf(put(tmp_path, "broker.conf", b"messageDelayLevel=1s" + b" 10s" * 17 + b"\n"))
-    found = [
-        (one.severity, one.file, one.offset) for one in audit(store, conf=conf) if one.clause == "CQ-TAGS-2"
-    ]
-    queues = f"consumequeue/SCHEDULE_TOPIC_XXXX/1/{0:020}", f"consumequeue/SCHEDULE_TOPIC_XXXX/17/{0:020}"
-    assert found == [("note", file, 12) for file in queues]
 
 
 def test_a_folder_of_dledger_mode_without_an_entry_is_no_log(tmp_path: Path) -> None:
@@ -170,30 +141,3 @@ def test_names_of_sound_index_files_are_found_once(tmp_path: Path) -> None:
     store = Store(rocket_golden.open_store("mixed", tmp_path))
     assert store.sound_indexes is store.sound_indexes
     assert store.with_present_indexes().sound_indexes is not store.sound_indexes
-
-
-@pytest.mark.parametrize(
-    ("settings", "member"),
-    [
-        ("", "n0"),
-        ("dLegerSelfId=n0\n", "n0"),
-        (f"{ON}", None),
-        (f"{ON}dLegerSelfId=n0\n", None),
-        (f"{ON}dLegerSelfId=n1\n", "n0"),
-    ],
-)
-def test_the_member_whose_log_the_configured_broker_does_not_read(
-    settings: str, member: str | None, tmp_path: Path
-) -> None:
-    """Without dLegerSelfId it is not known to be another one."""
-    store = rocket_golden.open_store("dledger", tmp_path)
-    conf = read_broker_conf(put(tmp_path, "broker.conf", settings.encode() or b"\n"))
-    assert Store(store, conf=conf).unread_member == member
-
-
-def test_the_member_in_whose_folder_a_plain_log_goes_on(tmp_path: Path) -> None:
-    store = rocket_golden.open_store("dledger-upgraded", tmp_path)
-    conf = read_broker_conf(put(tmp_path, "broker.conf", b"\n"))
-    assert Store(store, conf=conf).unread_member == "n0"
-    (store / f"dledger-n0/data/{12288:020}").unlink()  # the plain log ends there
-    assert Store(store, conf=conf).unread_member is None

@@ -20,7 +20,6 @@ from one_at_a_time import broker_lock
 from rocket_columnar.log import Requests
 from rocket_columnar.repair import Target, plan_repair, repair, undo
 from rocket_columnar.report import audit
-from rocket_columnar.store import read_broker_conf
 from rocket_golden import open_store
 from rocket_spec.errors import UsageError
 from store_bytes import overwrite, own_contents
@@ -93,19 +92,6 @@ def test_what_a_rebuild_cures_is_cured_and_undone_to_the_byte(store: Path) -> No
     assert repair(Target(store)).plan.empty
     assert undo(store) == done.folder
     assert content(store) == before
-
-
-@pytest.mark.parametrize(
-    ("gone", "messages"), [("consumequeue", 394), (f"commitlog/{98304:020}", 381)], ids=["queues", "log file"]
-)
-def test_what_a_start_dispatches_again_is_kept(tmp_path: Path, gone: str, messages: int) -> None:
-    """The log has 394 records, 13 of them in its last file; a clean start dispatches what no queue has."""
-    store = open_store("mixed", tmp_path)
-    path = store / gone
-    shutil.rmtree(path) if path.is_dir() else path.unlink()
-    (tmp_path / "broker.conf").write_text("mappedFileSizeConsumeQueue=400\nmappedFileSizeCommitLog=32768\n")
-    conf = read_broker_conf(tmp_path / "broker.conf")
-    assert plan_repair(Target(store, conf=conf)).outlook.messages == messages
 
 
 def test_what_is_only_found_once_queues_are_whole_is_not_worse(store: Path) -> None:

@@ -10,7 +10,6 @@ import rocket_golden
 import rocketspec
 from rocket_columnar.facts import Store
 from rocket_columnar.report import LogChoices, audit, gone_with, mismatches
-from rocket_columnar.restart import restart
 from rocket_columnar.store import read_broker_conf
 from store_bytes import BEGIN, overwrite, put, record, unit
 from verb_run import runner
@@ -107,27 +106,6 @@ def test_messages_that_go_with_a_queue_file(tmp_path: Path) -> None:
     assert [gone_with(Store(tmp_path), [name], size * number)[name] for number in range(1, 5)] == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(
-    ("cut", "size", "remedy"),
-    [(100, 1 << 30, "replica"), (0, 1 << 30, "trim"), (None, 1 << 30, "settings"), (0, 1024, "settings")],
-)
-def test_one_log_file_of_another_length_than_configured(
-    tmp_path: Path, cut: int | None, size: int, remedy: str
-) -> None:
-    """The end of a cut file is a record, whole or not; one that was written with this length ends in zeros or a blank (LOG-BLANK-1)."""
-    store = rocket_golden.open_store("replica-late-slave", tmp_path)
-    (path,) = (store / "commitlog").iterdir()
-    if cut is not None:
-        data = path.read_bytes().rstrip(b"\0")
-        path.write_bytes(data[: len(data) - cut])
-    conf = tmp_path / "broker.conf"
-    conf.write_text(
-        f"maxHashSlotNum=31\nmaxIndexNum=100\nmappedFileSizeConsumeQueue=400\nmappedFileSizeCommitLog={size}\n"
-    )
-    (found,) = (one for one in audit(store, conf=conf) if one.code == "log.length")
-    assert (found.remedy, found.length) == (remedy, None if remedy == "settings" else size)
-
-
 def test_files_that_all_have_another_length_show_none_that_the_broker_had(tmp_path: Path) -> None:
     put(tmp_path, f"commitlog/{0:020}", record(0).ljust(4096, b"\0"))
     sizes = put(tmp_path, "broker.conf", b"mappedFileSizeCommitLog=4096\nmappedFileSizeConsumeQueue=400\n")
@@ -136,31 +114,6 @@ def test_files_that_all_have_another_length_show_none_that_the_broker_had(tmp_pa
         put(tmp_path, f"consumequeue/T/{queue}/{0:020}", unit(0, 96).ljust(size, b"\0"))
         found = [one.code for one in mismatches(Store(tmp_path, conf=conf), conf)]
         assert found == ([] if queue == 1 else ["queue.size"])
-
-
-@pytest.mark.parametrize(
-    ("levels", "waiting"), [("1s", {2: 3, 18: 2}), ("1s 5s", {18: 2}), ("1s " * 17 + "1s", {})]
-)
-def test_delay_levels_that_the_configuration_lacks(
-    tmp_path: Path, levels: str, waiting: dict[int, int]
-) -> None:
-    """The real broker delivers no message of such a level, and writes `delayOffset.json` without it (`ScheduleMessageService.start`)."""
-    store = rocket_golden.open_store("mixed", tmp_path)
-    (store / "config/delayOffset.json").write_text('{"offsetTable":{1:5,2:0,18:1}}', "ascii")
-    conf = tmp_path / "broker.conf"
-    sizes = (
-        "maxHashSlotNum=61\nmaxIndexNum=200\nmappedFileSizeConsumeQueue=400\nmappedFileSizeCommitLog=32768"
-    )
-    conf.write_text(f"{sizes}\nmessageDelayLevel={levels}\n", "ascii")
-    looked = Store(store, conf=read_broker_conf(conf))
-    assert looked.undelivered == waiting
-    assert restart(looked).safe == (not waiting)
-    faults = [one for one in audit(looked) if one.severity != "note"]
-    assert [one.code for one in faults] == ["queue.tags_code"] * bool(waiting)
-    conf.write_text(
-        f"{sizes}\n" + "".join(f"{name}={value}\n" for one in faults for name, value in one.settings), "ascii"
-    )
-    assert Store(store, conf=read_broker_conf(conf)).undelivered == {}
 
 
 @pytest.mark.parametrize(("gone", "remedies"), [(False, []), (True, ["mount"])])
