@@ -96,23 +96,27 @@ $(VENV)/python.stamp:
 
 # The locks name every package: nothing is to be resolved, and what is imported is compiled when it is.
 define INSTALL
-@$(PIP) install --no-compile --no-deps --require-hashes -r requirements/$(1).txt
+$(PIP) install --no-compile --no-deps --require-hashes -r requirements/$(1).txt
+endef
+define INSTALL_THIS
 @$(PIP) install --no-compile --no-deps --no-build-isolation --editable .
 @$(PIP) check
 endef
 
 $(VENV)/engine.stamp: $(VENV)/python.stamp requirements/engine.txt pyproject.toml
-	$(call INSTALL,engine)
+	@$(call INSTALL,engine)
+	$(INSTALL_THIS)
 	@touch $@
 
 $(VENV)/docs.stamp: $(VENV)/python.stamp requirements/docs.txt pyproject.toml
-	$(call INSTALL,docs)
+	@$(call INSTALL,docs)
+	$(INSTALL_THIS)
 	@touch $@ $(VENV)/engine.stamp
 
-# uv unpacks several packages at once, in a quarter of pip's time; what it lacks, as it does not read pip's settings, pip installs.
+# uv unpacks several packages at once, in a quarter of pip's time; where it fails, as it does not read pip's settings, pip installs all.
 $(VENV)/dev.stamp: $(VENV)/python.stamp requirements/dev.txt pyproject.toml
 	@echo "installing what the tests need"
 	@sed -n '/^uv==/,/# via/p' requirements/dev.txt | $(PIP) install --no-compile --no-deps --require-hashes -r /dev/stdin
-	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --require-hashes -r requirements/dev.txt || true
-	$(call INSTALL,dev)
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --require-hashes -r requirements/dev.txt || $(call INSTALL,dev)
+	$(INSTALL_THIS)
 	@touch $@ $(VENV)/docs.stamp $(VENV)/engine.stamp
