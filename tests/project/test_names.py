@@ -1,10 +1,8 @@
 """Names in pages and docstrings exist: clauses, modules, files, verbs, options, targets of make, links; class names have one meaning."""
 
 import ast
-import io
 import re
 import subprocess
-import tokenize
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -243,24 +241,21 @@ def test_texts_of_the_packages_name_real_options() -> None:
     assert found_in(filter(_PACKAGES.fullmatch, _TRACKED), wrong) == {}
 
 
+_ASIDE: Final = re.compile(
+    r'''([fb]r?""".*?"""|"(?!"")(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|r?""".*?"""|#[^\n]*''', re.DOTALL
+)
+"""Texts in one group; docstrings and comments."""
+
+
 @cache
 def words() -> frozenset[str]:
     """The names and dotted names in code, comments and docstrings aside."""
     found: set[str] = set()
     for name in _TRACKED:
-        if name.endswith(".py"):
-            tokens = list(tokenize.generate_tokens(io.StringIO(text_of(name)).readline))
-            code = (tokenize.NAME, tokenize.STRING)
-            texts = [
-                token.string
-                for token in tokens
-                if token.type in code and not token.string.startswith(('"""', 'r"""'))
-            ]
-        elif name.endswith((".md", ".zip", ".xz", ".zst")):
-            continue
-        else:
-            texts = [(ROOT / name).read_bytes().decode("utf-8", "replace")]
-        found.update(part for text in texts for part in re.findall(r"\w+(?:\.\w+)*", text))
+        if not name.endswith((".md", ".zip", ".xz", ".zst")):
+            text = (ROOT / name).read_bytes().decode("utf-8", "replace")
+            code = _ASIDE.sub(lambda part: part[1] or "", text) if name.endswith(".py") else text
+            found.update(re.findall(r"\w+(?:\.\w+)*", code))
     return frozenset(found | {part for word in found for part in word.split(".")})
 
 
