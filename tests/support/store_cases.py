@@ -27,7 +27,7 @@ from broken_stores import change, paths
 from one_at_a_time import broker_lock
 from rocket_columnar import report
 from rocket_columnar.audit import audit
-from rocket_columnar.consumers import config_findings, moved_offsets, progress
+from rocket_columnar.consumers import config_findings, moved_offsets, progress, unit_at
 from rocket_columnar.decode import decode
 from rocket_columnar.describe import byte_at, diff, occupancy, summarise
 from rocket_columnar.facts import Store
@@ -38,7 +38,7 @@ from rocket_columnar.log import Gap
 from rocket_columnar.query import OpenStore, explain, find_all, scan
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.repair import RepairPlan, Target, plan_repair, repair
-from rocket_columnar.restart import restarts, rows_of
+from rocket_columnar.restart import max_after_start, restarts, rows_of
 from rocket_columnar.store import find_files, read_broker_conf
 from rocket_golden import open_store
 from rocket_spec.errors import FormatError, UsageError
@@ -554,6 +554,15 @@ def _progress(case: Case, *names: str) -> Iterator[Row]:
     yield Row(_facts(**{name: getattr(found, name) for name in names}))
 
 
+def _unit(case: Case, topic: str, queue: str, offset: str) -> Iterator[Row]:
+    """The unit of a logical offset, its queue's bounds, and the maximum after a start; what is wrong with it."""
+    store = Store(case.root)
+    found = unit_at(store, topic, int(queue), int(offset))
+    known = {name: getattr(found.bounds, name) for name in ("min_offset", "max_offset", "broker_min")}
+    known["max_after_start"] = max_after_start(store, topic, int(queue))
+    yield Row(_facts(**known), "; ".join(found.problems))
+
+
 def _conf(case: Case, text: str, *names: str) -> Iterator[Row]:
     """Facts of a broker's configuration of this text, in one row."""
     path = case.scratch()
@@ -696,6 +705,7 @@ COMMANDS: Final[dict[str, Callable[..., Iterator[Row]]]] = {
     "config": _config,
     "moved": _moved,
     "progress": _progress,
+    "unit": _unit,
     "conf": _conf,
     "files": _files,
     "decode": _decode,

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from rocket_columnar.consumers import Bounds, delivery, queue_bounds, unit_at
+from rocket_columnar.consumers import delivery, unit_at
 from rocket_columnar.facts import Store
 from rocket_columnar.restart import max_after_start, restart
 from rocket_golden import open_store, truth
@@ -40,59 +40,12 @@ def test_every_unit_and_its_record(name: str, tmp_path: Path) -> None:
             assert found.problems == (f"its record has offset {stated}, expected {found.offset}",) * wrong
 
 
-def test_bounds_of_a_queue_whose_records_are_all_deleted(tmp_path: Path) -> None:
-    """Rare had six messages, all in deleted log files; its broker went on to answer 0 as the minimum."""
-    (line,) = (line for line in truth("expired") if line["type"] == "queue" and line["topic"] == "Rare")
-    assert (line["min"], line["max"]) == (0, 6)
-    store = open_store("expired", tmp_path)
-    assert queue_bounds(Store(store), "Rare", 0) == Bounds("Rare", 0, 6, 6, 0)
-    first = store / "consumequeue" / "Rare" / "0" / f"{0:020}"
-    first.rename(first.with_name(f"{160:020}"))  # 8 units later: minLogicOffset is 0 all the same (CQ-MIN-2)
-    assert queue_bounds(Store(store), "Rare", 0) == Bounds("Rare", 0, 14, 14, 0)
-
-
-def test_offsets_without_a_message(tmp_path: Path) -> None:
-    """Queue 0 of Orders has 32 units in two files of 20; the second unit becomes a pre-blank one (CQ-UNIT-2)."""
-    root = open_store("mixed", tmp_path)
-    overwrite(root / f"consumequeue/Orders/0/{0:020}", 20, bytes(8) + b"\x7f\xff\xff\xff" + bytes(8))
-    store = Store(root)
-    assert unit_at(store, "Orders", 0, 1).problems == (
-        "the unit is a filler before the queue's first message",
-    )
-    assert unit_at(store, "Orders", 0, 32).problems == ("no unit was written here",)
-    assert unit_at(store, "Orders", 0, 40).problems == ("no file of the queue has this offset",)
-    with pytest.raises(UsageError, match="no queue 9 of topic Orders"):
-        unit_at(store, "Orders", 9, 0)
-
-
-def test_a_unit_that_points_to_another_record(tmp_path: Path) -> None:
-    """Unit 1 takes the bytes of unit 0, whose record has the offset 0."""
-    root = open_store("mixed", tmp_path)
-    file = root / "consumequeue" / "Orders" / "0" / f"{0:020}"
-    data = file.read_bytes()
-    file.write_bytes(data[:20] + data[:20] + data[40:])
-    assert unit_at(Store(root), "Orders", 0, 1).problems == ("its record has offset 0, expected 1",)
-    other = (root / "consumequeue" / "AaTopic" / "0" / f"{0:020}").read_bytes()
-    file.write_bytes(
-        other[:12] + (4711).to_bytes(8) + data[20:]
-    )  # whose tags code says nothing of this one's
-    assert unit_at(Store(root), "Orders", 0, 0).problems == ("its record has topic AaTopic, expected Orders",)
-
-
 @pytest.mark.parametrize("name", ["mixed", "expired", "ext"])
 def test_the_maximum_that_a_broker_answers(name: str, tmp_path: Path) -> None:
     store = Store(open_store(name, tmp_path))
     queues = [line for line in truth(name) if line["type"] == "queue"]
     found = {(line["topic"], line["queue_id"]): line["max"] for line in queues}
     assert {queue: max_after_start(store, *queue) for queue in found} == found
-
-
-def test_a_hole_is_the_end_of_a_queue_for_a_broker(tmp_path: Path) -> None:
-    """CQ-REC-2: the walk of a start stops at the first unit of length 0."""
-    root = open_store("mixed", tmp_path)
-    overwrite(root / "consumequeue" / "Orders" / "0" / f"{0:020}", 5 * 20, bytes(20))
-    assert max_after_start(Store(root), "Orders", 0) == 5
-    assert queue_bounds(Store(root), "Orders", 0).max_offset == 32
 
 
 def test_whether_a_group_gets_a_message(tmp_path: Path) -> None:

@@ -63,14 +63,6 @@ def test_a_killed_store_without_its_index_lost_what_no_start_dispatches_again(tm
     assert {key.phy_offset < logs[-1] for key in predicted.lost} == {True}
 
 
-def test_a_folder_of_dledger_mode_without_an_entry_is_no_log(tmp_path: Path) -> None:
-    """A broker in plain mode starts beside it, and delivers all."""
-    store = rocket_golden.open_store("mixed", tmp_path)
-    put(store, f"dledger-n0/data/{0:020}", bytes(100))
-    assert [(finding.severity, finding.file) for finding in audit(store)] == [("note", "dledger-n0/data")]
-    assert restart(store).refused is None
-
-
 def test_with_a_configuration_the_log_is_where_it_says(tmp_path: Path) -> None:
     """A second log of the same names, left in the store, is not one of its files."""
     store = rocket_golden.open_store("mixed", tmp_path)
@@ -78,16 +70,6 @@ def test_with_a_configuration_the_log_is_where_it_says(tmp_path: Path) -> None:
     conf = read_broker_conf(put(tmp_path, "broker.conf", f"storePathCommitLog={tmp_path / 'log'}\n".encode()))
     logs = Store(store, commitlog=(tmp_path / "log",), conf=conf).logs
     assert {file.path.parent for file in logs} == {tmp_path / "log"}
-
-
-def test_files_of_the_configuration_that_cannot_be_loaded_refuse_a_start(tmp_path: Path) -> None:
-    store = rocket_golden.open_store("mixed", tmp_path)
-    for name in ("subscriptionGroup.json", "subscriptionGroup.json.bak"):
-        put(store, f"config/{name}", b"<nil>")
-    refused = restart(store).refused
-    assert refused is not None
-    assert refused.startswith("config/subscriptionGroup.json: ")
-    assert [finding.file for finding in audit(store)] == ["config/subscriptionGroup.json"]
 
 
 def test_a_broker_with_light_queues_keeps_all_offsets_in_a_file_of_its_own(tmp_path: Path) -> None:
