@@ -11,6 +11,7 @@ from rocket_columnar.formats import iso
 from rocket_columnar.index import IndexFile
 from rocket_spec.errors import UsageError
 from rocketspec._options import be_gentle, listed, read_time
+from rocketspec._search import client_of
 from store_bytes import BEGIN as T
 from store_bytes import put, record
 from verb_run import Run
@@ -78,6 +79,7 @@ def test_a_brokers_limit_is_told_and_all_goes_beyond_it(run: Run, many: Path) ->
         answer = json.loads(out)
         assert (code, len(answer["messages"]), answer["truncated"]) == (0, found, found < 70)
     assert "--all shows all" in run(many, *MANY).out
+    assert run(many, *MANY, "--max", 0).code == 1  # nothing is found
     assert "there are more" not in run(many, *MANY, "--all").out
     assert "70 messages" in run(many, *MANY, "--scan").out
     assert len(json.loads(run(many, *MANY, "--all", "--begin", T + 69, "--json").out)["messages"]) == 1
@@ -89,7 +91,29 @@ def test_a_compressed_body_is_inflated(mixed: Path, run: Run) -> None:
     for one in packed[:1]:
         done = run(mixed, "--unique-key", one["uniq_key"], "--body")
         assert done.out.encode() == zlib.decompress(base64.b64decode(one["body"]))
+        stored = one["store_timestamp"]
+        for window, code in (
+            (("--end", stored), 0),
+            (("--end", stored - 1), 1),
+            (("--begin", stored + 1), 1),
+        ):
+            assert run(mixed, "--unique-key", one["uniq_key"], *window).code == code
     assert packed
+
+
+def test_a_unique_key_is_of_the_month_in_which_its_message_was_born() -> None:
+    """It holds the time since the month began (`MessageClientIDSetter.createUniqIDBuffer`)."""
+    made = client_of("7F000001049314DAD5DC69E1351200F0", T)
+    assert made is not None
+    assert abs(made["time"] - T) < 31 * 86_400_000
+
+
+def test_entries_that_no_explanation_keeps_are_counted(
+    run: Run, many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the 70 the first is compared with its record, one more is kept, and 68 are left out."""
+    monkeypatch.setattr("rocket_columnar.query.explanation._SHOWN", 1)
+    assert "and 68 more entries" in run(many, *MANY, "--explain").out
 
 
 def test_a_time_that_no_calendar_has() -> None:
