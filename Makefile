@@ -7,8 +7,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT := out/conform
-# Many tests wait for a broker, a browser or a hanging port: one worker more than a small machine has cores.
-WORKERS ?= 3
+# Many tests wait for a broker, a browser or a hanging port: two workers more than a small machine has cores.
+WORKERS ?= 4
 
 # Tests, benchmarks and the verbs start Python hundreds of times: it keeps its bytecode.
 unexport PYTHONDONTWRITEBYTECODE
