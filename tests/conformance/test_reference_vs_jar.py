@@ -27,8 +27,9 @@ FAMILIES = ("index", "service", "queue", "tags", "log", "checkpoint")
 FIGURES = ROOT / "docs" / "agreement.json"
 INPUTS = (
     "reference/rocket_reference/*.py",
-    "conformance/rocket_conformance/properties/*.py",
-    "conformance/rocket_conformance/protocol/*.py",
+    "conformance/rocket_conformance/properties/*.*",
+    "conformance/rocket_conformance/protocol.py",
+    "conformance/rocket_conformance/operations.txt",
     "conformance/adapters/rocketmq/src/**/*.java",
 )
 MANY = {"index": 10_500, "service": 8_500, "queue": 10_500, "tags": 1_500, "log": 20_000, "checkpoint": 3_000}
