@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import rocket_golden
-from judged_stores import judge_store
+from judged_stores import judge_store, sent_of
 from rocket_columnar.facts import Store
 from rocket_conformance.planning import plan
 from rocket_conformance.reference_adapter import ReferenceAdapter
@@ -134,18 +134,7 @@ def test_it_does_not_conform_to_4_9_3(later: Path) -> None:
 def test_the_end_of_its_properties_is_that_of_other_releases(later: Path) -> None:
     log = read_log(Store(later), Observations())
     first = next(iter(log.records))
-    row, request = log.row_of(first), first.request
-    sent = Sent(
-        topic=request.topic,
-        queue=request.queue_id,
-        queue_offset=request.consume_queue_offset,
-        phy_offset=first.position,
-        unique_key=request.uniq_key or "",
-        keys=request.keys or "",
-        body_size=len(row.body),
-        kind="send",
-        body_crc=zlib.crc32(row.body),
-    )
+    sent = replace(sent_of(log, first), properties={}, store_host=None)
     manifest = Manifest(1, "4.9.3", sent=[sent])
     (place,) = judge_store(later, release=GROUND, manifest=manifest).observations.broken["LOG-PROP-1"]
     assert (place.found, place.expected) == ("02", "no 02")

@@ -1,13 +1,12 @@
 """Acknowledgements and answers of a broker against its store: right ones hold their clauses, wrong ones break them."""
 
 import json
-import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from judged_stores import judge_store
+from judged_stores import judge_store, sent_of
 from rocket_columnar.audit import audited
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import finding
@@ -121,28 +120,8 @@ def test_an_answer_that_a_late_message_may_change_is_left_out(store: Path, log: 
     assert not judged(store, log, near).broken
 
 
-def sent_of(store: Path, log: StoredLog) -> Sent:
-    """The acknowledgement of a stored message as it should be."""
-    stored, _, _ = keyed(log)
-    fields = log.row_of(stored)
-    request = stored.request
-    return Sent(
-        topic=request.topic,
-        queue=request.queue_id,
-        queue_offset=request.consume_queue_offset,
-        phy_offset=stored.position,
-        unique_key=request.uniq_key or "",
-        keys=request.keys or "",
-        body_size=len(fields.body),
-        kind="send",
-        body_crc=zlib.crc32(fields.body),
-        properties={"KEYS": request.keys or ""},
-        store_host=fields.store_host,
-    )
-
-
 def test_an_acknowledged_message_is_there_as_it_was_sent(store: Path, log: StoredLog) -> None:
-    sent = sent_of(store, log)
+    sent = sent_of(log, keyed(log)[0])
 
     def broken(acknowledged: Sent) -> set[str]:
         return set(judge_store(store, manifest=Manifest(0, "4.9.3", sent=[acknowledged])).observations.broken)
@@ -180,7 +159,7 @@ def test_no_start_excuses_what_came_after_the_last_one(
     kills: int, before: int, store: Path, log: StoredLog, *, broken: bool
 ) -> None:
     """From the first message of a workload on the broker ran to the end, unless it was killed."""
-    sent = sent_of(store, log)
+    sent = sent_of(log, keyed(log)[0])
     first = sent.phy_offset or 0
     allowed = Deviation("entries", 2, 1, record=first - before, allowed="a start put it again")
     double = finding("index.double_entry", "index/1", 0, "twice", deviation=allowed)
@@ -195,7 +174,7 @@ def test_no_start_excuses_what_came_after_the_last_one(
 
 
 def test_a_manifest_reads_back(store: Path, log: StoredLog, tmp_path: Path) -> None:
-    manifest = Manifest(7, "4.9.3", sent=[sent_of(store, log)], answers=[QUERY])
+    manifest = Manifest(7, "4.9.3", sent=[sent_of(log, keyed(log)[0])], answers=[QUERY])
     manifest.write(tmp_path / "manifest.json")
     assert read_manifest(tmp_path / "manifest.json") == manifest
 
