@@ -6,7 +6,6 @@ from rocket_conformance.misreadings.misreadings import (
     OF_STORES,
     Mutant,
     library_of,
-    source_of,
 )
 
-__all__ = ["MISREADINGS", "MUTANTS", "OF_STORES", "Mutant", "library_of", "source_of"]
+__all__ = ["MISREADINGS", "MUTANTS", "OF_STORES", "Mutant", "library_of"]

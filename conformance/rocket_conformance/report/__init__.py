@@ -10,9 +10,7 @@ from rocket_conformance.report.compare import (
 )
 from rocket_conformance.report.conclusion import (
     Account,
-    Item,
     account_of,
-    cause_title,
     causes_of,
     conclusion,
     conclusions,
