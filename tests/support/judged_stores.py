@@ -8,7 +8,6 @@ from rocket_columnar.audit import audited
 from rocket_columnar.facts import Store
 from rocket_conformance import store_verdict
 from rocket_conformance.store_verdict import Observations, StoreVerdict
-from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord
 from rocket_conformance.workload import Manifest, Sent
 
 
@@ -19,8 +18,8 @@ def judge_store(
     return store_verdict.judge_store(Store(path, **known), audited, manifest=manifest, seen=seen)
 
 
-def sent_of(log: StoredLog, stored: StoredRecord) -> Sent:
-    """The acknowledgement of a stored message as it should be."""
+def sent_of(log: Any, stored: Any) -> Sent:
+    """The acknowledgement of a record of a `StoredLog` as it should be."""
     fields, request = log.row_of(stored), stored.request
     return Sent(
         topic=request.topic,
