@@ -61,16 +61,20 @@ _STEPS: Final = {
 
 def try_cases(language: str, cases: Sequence[Mapping[str, object]], scratch: Path) -> str:
     """The output of a package with other cases, all of which the example's wrong hash fails; SystemExit if a command fails, or they pass."""
-    steps = _STEPS[language]
     package = stage(language, scratch / "package")
     data = json.loads((package / "cases.json").read_text("utf-8"))
     (package / "cases.json").write_text(json.dumps({**data, "cases": cases}), "utf-8")
-    project = scratch / "project"
-    shutil.copytree(package / "example", project / "tests" if language == "rust" else project)
+    project = _project(language, scratch / "project", package / "example", archive=package, unpacked=package)
+    return run(_STEPS[language].hash.split(), project, fails=True)
+
+
+def _project(language: str, project: Path, example: Path, **places: Path) -> Path:
+    """A fresh project with the example, which depends on the package."""
+    shutil.copytree(example, project / "tests" if language == "rust" else project)
     (project / "go.mod").unlink(missing_ok=True)
-    for command in steps.start:
-        run(shlex.split(command.format(archive=package, unpacked=package)), project)
-    return run(steps.hash.split(), project, fails=True)
+    for command in _STEPS[language].start:
+        run(shlex.split(command.format(**places)), project)
+    return project
 
 
 def try_package(language: str, archive: Path, scratch: Path) -> None:
@@ -81,11 +85,7 @@ def try_package(language: str, archive: Path, scratch: Path) -> None:
     """
     steps = _STEPS[language]
     unpacked, data = _unpack(archive, scratch / "unpacked")
-    project = scratch / "project"
-    shutil.copytree(data / "example", project / "tests" if language == "rust" else project)
-    (project / "go.mod").unlink(missing_ok=True)
-    for command in steps.start:
-        run(shlex.split(command.format(archive=archive, unpacked=unpacked)), project)
+    project = _project(language, scratch / "project", data / "example", archive=archive, unpacked=unpacked)
     run(steps.whole.split(), project)
     _expect(run(steps.hash.split(), project, fails=True), _WRONG_HASH)
     index_file = project / steps.index_file

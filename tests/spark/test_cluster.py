@@ -12,7 +12,6 @@ import pytest
 from java_programs import SHORT_LIVED
 from rocket_columnar.rebuild import rebuild
 from rocket_golden import open_store
-from rocket_spark import SparkUnavailableError, open_session
 from spark_servers import Cluster, cluster, connect_server, quick_python
 from table_rows import engine_rows, part_rows, same
 
@@ -95,46 +94,31 @@ def test_rebuilt_files_are_those_of_one_machine(ran: tuple[Path, dict[str, Any]]
         same(directory / "jobs" / "rebuilt" / str(directory / "golden" / name).strip("/"), tmp_path / name)
 
 
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Without Java on the path."""
-    return subprocess.run(
-        [sys.executable, "-m", "rocketspec", "spark", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        env={**os.environ, "PATH": "", "JAVA_HOME": ""},
-    )
-
-
 def test_decode_over_connect(java: str, hand_made: Path, tmp_path: Path) -> None:
+    """Without Java on the path."""
+    words = [
+        sys.executable,
+        "-m",
+        "rocketspec",
+        "spark",
+        "decode",
+        hand_made,
+        "-o",
+        tmp_path / "out",
+        "--json",
+    ]
     with connect_server(tmp_path) as url:
-        done = command("decode", str(hand_made), "-o", str(tmp_path / "out"), "--remote", url, "--json")
+        done = subprocess.run(
+            [*words, "--remote", url],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+            env={**os.environ, "PATH": "", "JAVA_HOME": ""},
+        )
     assert (done.returncode, done.stderr) == (0, "")
     summary = {table["table"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
     expected = engine_rows(hand_made)
     assert summary == {table: len(rows) for table, rows in expected.items()}
     for table, rows in expected.items():
         assert part_rows(tmp_path / "out" / table) == [{"store": str(hand_made)} | row for row in rows]
-
-
-def test_a_server_that_is_not_there(hand_made: Path, tmp_path: Path) -> None:
-    out = str(tmp_path / "out")
-    done = command("decode", str(hand_made), "-o", out, "--remote", "sc://127.0.0.1:9/;use_ssl=false")
-    assert done.returncode == 3
-    assert done.stderr.startswith("rocketspec: Spark Connect at sc://127.0.0.1:9/")
-    assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("master", "why"),
-    [
-        ("spark://127.0.0.1:9", "Connection refused"),
-        ("spark://127.0.0.1:9,127.0.0.1:11", "Connection refused"),
-        ("spark://nobody", "names no HOST:PORT"),
-    ],
-)
-def test_a_master_that_is_not_there(master: str, why: str) -> None:
-    with pytest.raises(SparkUnavailableError) as caught:
-        open_session(master)
-    assert str(caught.value) == f"Spark does not start with master {master}: {why}"

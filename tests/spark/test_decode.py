@@ -138,11 +138,6 @@ def test_ranges_of_a_log_file_give_its_rows_and_gaps_once(
     assert parts == 6 + 6 + -(-(fourth[2] + size - 4000) // 250)
 
 
-def command(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    words = [str(Path(sys.executable).with_name("rocketspec")), "spark", "decode", *map(str, arguments)]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, **options)
-
-
 def test_the_command_in_a_store_that_brings_modules_and_a_spark_of_its_own(
     java: str, hand_made: Path, tmp_path: Path
 ) -> None:
@@ -158,32 +153,14 @@ def test_the_command_in_a_store_that_brings_modules_and_a_spark_of_its_own(
     environment = {
         name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "SPARK_HOME")
     }
-    done = command(".", "-o", out, "--master", "local[1]", "--json", cwd=store, env=environment)
+    beside = Path(sys.executable).with_name("rocketspec")
+    words = [beside, "spark", "decode", ".", "-o", out, "--master", "local[1]", "--json"]
+    done = subprocess.run(
+        words, cwd=store, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert not pwned.exists()
     expected = engine_rows(hand_made)
     assert written(out) == expected
     summary = {table["table"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
     assert summary == {table: len(rows) for table, rows in expected.items()}
-
-
-def test_what_the_command_says_before_spark_starts(hand_made: Path, tmp_path: Path) -> None:
-    """A bad geometry, a missing store, no Java and no PySpark: one line each, and nothing is written."""
-    put(tmp_path, "site/pyspark.py", b"raise ModuleNotFoundError('No module', name='pyspark')\n")
-    missing = tmp_path / "nowhere"
-    no_java, no_spark = {"PATH": "", "JAVA_HOME": ""}, {"PYTHONPATH": str(tmp_path / "site")}
-    for arguments, environment, code, said in (
-        ([hand_made, "--geometry", "7,x"], {}, 2, "rocketspec: geometry '7,x': "),
-        ([missing], no_java, 3, f"rocketspec: {missing}: no such file or directory\n"),
-        ([hand_made], no_java, 3, "Spark needs a Java 17 beside `pip install rocketspec[spark]`"),
-        (
-            [hand_made],
-            no_spark,
-            2,
-            "spark needs pyspark, which is not installed: pip install 'rocketspec[spark]'",
-        ),
-    ):
-        done = command(*arguments, "-o", tmp_path / "out", env={**os.environ, **environment})
-        assert (done.returncode, done.stderr.count("\n")) == (code, 1)
-        assert said in done.stderr
-    assert not (tmp_path / "out").exists()

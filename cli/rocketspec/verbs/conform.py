@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 import typer
 from rocket_spec.printable import counted
 
 from rocketspec import _options as option
 from rocketspec._options import StoreOptions, read_settings, warn
-from rocketspec._terminal import note, progress, say
+from rocketspec._terminal import note, progress, say, say_all
 
 if TYPE_CHECKING:
     from rocket_conformance.report import CaseLine, Report
@@ -87,8 +87,9 @@ def conform(
     from rocketspec._implementation import adapter_errors, open_implementation
 
     families = _families(level, require)
+    depth: Literal["must", "observed"] = "must" if level == "must" else "observed"
     if list_only:
-        _list(select or (), level)
+        say_all(f"{item.id} ({item.level})" for item in plan(select=select or (), level=depth))
         raise typer.Exit
     option.refuse(
         {"--jars": jars} if rocketmq is None and not oracle else {}, "requires --rocketmq or --oracle"
@@ -107,7 +108,7 @@ def conform(
         raise UsageError("--store and COMMAND, --rocketmq or --oracle are mutually exclusive")
     options = Options(
         select=tuple(select or ()),
-        level="must" if level == "must" else "observed",
+        level=depth,
         examples=examples,
         seed=seed,
         require=families,
@@ -147,13 +148,6 @@ def _with_guess(name: str) -> str:
     from rocket_conformance.protocol import OPERATIONS
 
     return f"{name} (did you mean {near[0]}?)" if (near := get_close_matches(name, OPERATIONS, 1)) else name
-
-
-def _list(select: Sequence[str], level: str) -> None:
-    from rocket_conformance.planning import plan
-
-    for item in plan(select=select, level="must" if level == "must" else "observed"):
-        say(f"{item.id} ({item.level})")
 
 
 def _refuse_outputs(
@@ -257,12 +251,10 @@ def show_report(
         write_renderings(result, folder)
         write_badges(result, folder)
     if as_json:
-        for line in result.to_lines():
-            option.write_json(line)
+        option.print_rows(result.to_lines(), (), as_json=True)
         return
     if summary is not None:
-        for text in [*([f"report: {folder / 'report.html'}"] if folder else []), *summary]:
-            say(text)
+        say_all([*([f"report: {folder / 'report.html'}"] if folder else []), *summary])
         return
     from rich.console import Console
     from rocket_conformance.report import print_summary
