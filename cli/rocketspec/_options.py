@@ -34,11 +34,6 @@ TIME_FORMS: Final = ("millis", "utc")
 _LONG: Final = range(-(1 << 63), 1 << 63)
 
 
-def exit_codes(findings: str) -> str:
-    """The last lines of a store verb's help; `findings` is when it exits with 1, empty for never."""
-    return f"Exit codes: 0 success; {f'1 {findings}; ' if findings else ''}2 usage; 3 unreadable input."
-
-
 def audit_level(*, quick: bool, deep: bool) -> Level:
     """The level of `--quick` and `--deep`; UsageError if both are given."""
     if quick and deep:

@@ -9,44 +9,17 @@ from functools import cache, wraps
 from importlib import import_module
 from inspect import Signature, cleandoc, signature
 from pathlib import Path
-from typing import Annotated, Any, Final, get_origin
+from typing import Annotated, Any, Final, NamedTuple, get_origin
 
 import typer
 from rocket_spec.errors import FormatError, UsageError, error_line
 from rocket_spec.tables import TABLES
 
 from rocketspec._extras import missing_extra
-from rocketspec._options import FORMATS, INTERRUPTED, KINDS, TIME_FORMS, UNREADABLE, USAGE, exit_codes
+from rocketspec._options import FORMATS, INTERRUPTED, KINDS, TIME_FORMS, UNREADABLE, USAGE
 from rocketspec._terminal import counted_skips, note, replace_unencodable
 
 _EXAMPLES: Final = re.compile("^Example: `.*`(?:\nExample: `.*`)*$", re.MULTILINE)
-
-_STORES: Final = "For operators and data engineers: the store of a broker"
-_SPARK: Final = "For data engineers: the same jobs on a cluster"
-_PORTS: Final = "For implementers and CI: the conformance suite"
-_SUITE: Final = "About the suite itself"
-
-_VERBS: Final = {
-    "decode": (_STORES, "part of the input could not be decoded"),
-    "inspect": (_STORES, ""),
-    "query": (_STORES, "no message is found"),
-    "audit": (_STORES, "there are errors or warnings, or a start would delete or lose something"),
-    "rebuild": (_STORES, "something had to be left out"),
-    "repair": (_STORES, "something is left to do"),
-    "diff": (_STORES, "the files or stores differ"),
-    "digest": (_STORES, None),
-    "spark": (_SPARK, None),
-    "conform": (_PORTS, None),
-    "workload": (_PORTS, None),
-    "replay": (_PORTS, None),
-    "conform-diff": (_PORTS, None),
-    "adapter": (_PORTS, None),
-    "spec": (_SUITE, None),
-    "case": (_SUITE, None),
-    "mutants": (_SUITE, None),
-    "golden": (_SUITE, None),
-}
-"""The verbs, each with the panel of `--help` that lists it; if the help ends with its exit codes, when it exits with 1."""
 
 _HELP: Final = """Format specification and conformance suite for the store files of Apache RocketMQ 4.9.3.
 
@@ -88,7 +61,7 @@ def _app(arguments: list[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
-    if arguments and arguments[0] in _VERBS:
+    if arguments and arguments[0] in _verbs():
         register_one(app, arguments[0])
     else:
         register_all(app)
@@ -191,52 +164,76 @@ def version_lines() -> Iterator[str]:
 # The verbs on the command, each with the flags and help of `options.txt`.
 
 
+_VALUES: Final = {"fmt": FORMATS, "kind": KINDS, "table": tuple(TABLES), "timestamps": TIME_FORMS}
+"""Parameters with values that a shell completes."""
+
+
+class _Section(NamedTuple):
+    """A section of `options.txt`: its panel, when the verb exits with 1, and of each parameter its flags with the metavar, and help."""
+
+    panel: str
+    findings: str
+    parameters: dict[str, list[str]]
+
+
+@cache
+def _table() -> dict[str, _Section]:
+    """The sections, by verb."""
+    panel, found = "", dict[str, _Section]()
+    parameters: dict[str, list[str]] = {}
+    for line in Path(__file__).with_name("options.txt").read_text("utf-8").splitlines():
+        if line.startswith("= "):
+            panel = line[2:]
+        elif line.startswith("["):
+            verb, _, findings = line[1:].partition("]")
+            parameters = {}
+            found[verb] = _Section(panel, findings.strip(), parameters)
+        elif line and not line.startswith("#"):
+            name, *row = re.split(" {2,}", line, maxsplit=2)
+            parameters[name] = row
+    return found
+
+
+def _verbs() -> dict[str, str]:
+    """The verbs, each with its panel."""
+    return {verb.partition(" ")[0]: section.panel for verb, section in _table().items() if section.panel}
+
+
 def register_all(app: typer.Typer) -> None:
     """Registers each verb's command or group of commands on `app`."""
-    for verb in _VERBS:
+    for verb in _verbs():
         register_one(app, verb)
 
 
 def register_one(app: typer.Typer, verb: str) -> None:
     """Registers one verb, spelled as on the command line: a start needs no other."""
-    panel, findings = _VERBS[verb]
     name = verb.replace("-", "_")
     module = import_module(f"rocketspec.verbs.{name}")
     group: typer.Typer | None = getattr(module, "GROUP", None)
     if group is None:
-        epilog = None if findings is None else exit_codes(findings)
-        app.command(verb, epilog=epilog, rich_help_panel=panel)(getattr(module, name))
+        app.command(verb, rich_help_panel=_verbs()[verb])(getattr(module, name))
         commands = app.registered_commands[-1:]
     else:
-        app.add_typer(group, name=verb, rich_help_panel=panel)
+        app.add_typer(group, name=verb, rich_help_panel=_verbs()[verb])
         commands = group.registered_commands
     for command in commands:
+        whole = f"{verb} {command.name}" if group else verb
         if command.callback is not None:
-            command.callback = described(f"{verb} {command.name}" if group else verb, command.callback)
+            command.callback = described(whole, command.callback)
         own = command.callback.__doc__ if command.callback else None
         command.help = shown(getattr(module, "HELP", own) or "")  # of decode, with the columns of the tables
-
-
-_VALUES: Final = {"fmt": FORMATS, "kind": KINDS, "table": tuple(TABLES), "timestamps": TIME_FORMS}
-"""Parameters with values that a shell completes."""
-
-
-@cache
-def _table() -> dict[str, dict[str, list[str]]]:
-    """The parameters of each section of `options.txt`: flags and metavar, and help."""
-    text = Path(__file__).with_name("options.txt").read_text("utf-8")
-    found: dict[str, dict[str, list[str]]] = {}
-    for title, lines in re.findall(r"^\[(.+)\]\n((?:.+\n)+)", text, re.MULTILINE):
-        rows = (re.split(" {2,}", line, maxsplit=2) for line in lines.splitlines())
-        found[title] = {name: row for name, *row in rows}
-    return found
+        findings = _table()[whole].findings if whole in _table() else ""
+        if findings:
+            ones = "" if findings == "never" else f"1 {findings}; "
+            command.epilog = f"Exit codes: 0 success; {ones}2 usage; 3 unreadable input."
 
 
 def _declared(verb: str, name: str) -> Any:
     """A parameter of a verb as typer has it declared; StopIteration for one that `options.txt` lacks."""
     words = verb.split()
-    places = (_table().get(place, {}) for place in (verb, words[0], words[-1], "every verb"))
-    columns, text = next(place[name] for place in places if name in place)
+    places = (verb, words[0], words[-1], "every verb")
+    found = (_table()[place].parameters for place in places if place in _table())
+    columns, text = next(parameters[name] for parameters in found if name in parameters)
     flags = re.findall(r"-[\w-]+", columns)
     metavar, _, least = re.sub(r"-[\w-]+(, | |$)", "", columns).partition(">=")
     how: dict[str, Any] = {

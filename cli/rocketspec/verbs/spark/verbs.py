@@ -359,14 +359,5 @@ def _replicas(count: int) -> str:
 GROUP: Final = typer.Typer(
     help="The same jobs on Spark, from a laptop's local[*] to a cluster.", no_args_is_help=True
 )
-GROUP.command("decode", epilog=option.exit_codes("part of the input could not be decoded"))(
-    jobs.on_spark(decode)
-)
-GROUP.command("audit", epilog=option.exit_codes("there are errors or warnings"))(jobs.on_spark(audit))
-GROUP.command("rebuild", epilog=option.exit_codes("something had to be left out"))(jobs.on_spark(rebuild))
-GROUP.command("query", epilog=option.exit_codes("no message is found, or a store could not be read"))(
-    jobs.on_spark(query)
-)
-GROUP.command("digest", epilog=option.exit_codes("replicas differ, or a store could not be read"))(
-    jobs.on_spark(digest)
-)
+for verb in (decode, audit, rebuild, query, digest):
+    GROUP.command(verb.__name__)(jobs.on_spark(verb))
