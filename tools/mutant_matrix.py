@@ -119,22 +119,18 @@ def render(rows: Sequence[Row], digest: str) -> str:
         for row in rows
         if row.suite.clause == "none"
     )
-    return (
-        Path(__file__)
-        .with_name("mutants_page.txt")
-        .read_text("utf-8")
-        .format(
-            killed=killed,
-            rows=len(rows),
-            lists=_LISTS,
-            alone=alone,
-            named=named,
-            mutants=len(MUTANTS),
-            digest=digest,
-            misread="\n".join(_line(row) for row in rows if row.suite.clause != "none"),
-            null="\n".join(null),
-            equivalent="\n".join(f"| {item.reading} | {item.clause} | {item.why} |" for item in EQUIVALENT),
-        )
+    page = Path(__file__).with_name("mutants_page.txt").read_text("utf-8")
+    return page.format(
+        killed=killed,
+        rows=len(rows),
+        lists=_LISTS,
+        alone=alone,
+        named=named,
+        mutants=len(MUTANTS),
+        digest=digest,
+        misread="\n".join(_line(row) for row in rows if row.suite.clause != "none"),
+        null="\n".join(null),
+        equivalent="\n".join(f"| {item.reading} | {item.clause} | {item.why} |" for item in EQUIVALENT),
     )
 
 

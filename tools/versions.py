@@ -175,19 +175,17 @@ def _inputs() -> Iterator[object]:
 def render(survey: Survey) -> str:
     """The page."""
     groups = _groups(survey.releases)
-    introduction = (
-        Path(__file__)
-        .with_name("versions_page.txt")
-        .read_text("utf-8")
-        .format(
-            oracle=ORACLE_VERSION,
-            first=survey.releases[0].version,
-            last=survey.releases[-1].version,
-            count=len(survey.releases),
-        )
+    page = Path(__file__).with_name("versions_page.txt").read_text("utf-8")
+    return page.format(
+        oracle=ORACLE_VERSION,
+        first=survey.releases[0].version,
+        last=survey.releases[-1].version,
+        count=len(survey.releases),
+        releases="\n".join(_releases(groups)),
+        matrix="\n".join(_matrix(groups)),
+        instead="\n".join(_instead()),
+        firsts="\n".join(_firsts(groups)),
     )
-    parts = [introduction, *_releases(groups), "", *_matrix(groups), "", *_instead(), "", *_firsts(groups)]
-    return "\n".join(parts) + "\n"
 
 
 Group = tuple[Release, ...]
@@ -206,10 +204,6 @@ def _name(group: Group) -> str:
 
 
 def _releases(groups: Sequence[Group]) -> Iterator[str]:
-    yield "## Cases that differ, by release"
-    yield ""
-    yield "Of the cases that ran, those that differ."
-    yield ""
     yield f"| release | {' | '.join(FAMILIES)} | carried |"
     yield "|---|" + "---:|" * (len(FAMILIES) + 1)
     for group in groups:
@@ -234,11 +228,6 @@ def _differing(groups: Sequence[Group]) -> list[str]:
 
 
 def _matrix(groups: Sequence[Group]) -> Iterator[str]:
-    yield "## Versions by clauses"
-    yield ""
-    yield "`x`: differs; empty: as the clause requires, or its operation is not offered. A clause that is not in the table is met by"
-    yield "every release that offers its operations, or has no cases: `rocketspec spec list` shows its evidence."
-    yield ""
     yield f"| clause | since | {' | '.join(_name(group) for group in groups)} |"
     yield "|---|---|" + ":---:|" * len(groups)
     known = clauses()
@@ -248,13 +237,6 @@ def _matrix(groups: Sequence[Group]) -> Iterator[str]:
 
 
 def _instead() -> Iterator[str]:
-    yield "## What they do instead"
-    yield ""
-    yield "From `profiles.json`: what `conform --rocketmq-profile VERSION` requires. A difference without parameters of the reference"
-    yield "is not seen by cases, but by brokers or in the source."
-    yield ""
-    yield "| clauses | releases | instead | source | seen by |"
-    yield "|---|---|---|---|---|"
     for found in differences():
         releases = " to ".join(dict.fromkeys((found.first, found.last)))
         source = f"{found.source} at {found.at}"
@@ -262,10 +244,6 @@ def _instead() -> Iterator[str]:
 
 
 def _firsts(groups: Sequence[Group]) -> Iterator[str]:
-    yield "## The first differing case"
-    yield ""
-    yield f"| clause | releases | cases | the first | where | {ORACLE_VERSION} | the release |"
-    yield "|---|---|---:|---|---|---|---|"
     releases = [release for group in groups for release in group]
     for clause in _differing(groups):
         alike = groupby(
@@ -279,11 +257,6 @@ def _firsts(groups: Sequence[Group]) -> Iterator[str]:
             cases = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
             cells = [first.case, first.where, _code(first.expected), _code(first.actual)]
             yield f"| {' | '.join([clause, _name(group), cases, *cells])} |"
-    yield ""
-    yield (
-        "5.5.1 keeps a buffer for the fields in its thread: a field longer than the record fails in a fresh thread and passes after a "
-        "longer record. Here each operation has a commit log, and so a buffer, of its own."
-    )
 
 
 def _code(text: str) -> str:

@@ -11,7 +11,6 @@ from rocket_spec.clauses import clauses
 
 RESULTS: Final = Path(__file__).with_name("results.json")
 PARTS: Final = ("index", "service", "queue", "log", "checkpoint")
-_HOW: Final = Path(__file__).with_name("results_page.txt").read_text("utf-8")
 
 
 class Run(NamedTuple):
@@ -48,8 +47,9 @@ def latest(runs: Sequence[Run]) -> list[Run]:
 def render_results() -> str:
     """The section."""
     shown = latest(read_runs())
-    parts = (_overview(shown), _badges(shown), _by_clause(shown))
-    return "\n".join([_HOW, *(line for part in parts for line in (*part, ""))])
+    parts = {"overview": _overview(shown), "badges": _badges(shown), "by_clause": _by_clause(shown)}
+    page = Path(__file__).with_name("results_page.txt").read_text("utf-8")
+    return page.format(**{name: "\n".join(lines) for name, lines in parts.items()})
 
 
 def badges(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
@@ -77,10 +77,6 @@ def family_of(clause: str) -> str:
 
 
 def _overview(shown: Sequence[Run]) -> Iterator[str]:
-    yield "### Implementations"
-    yield ""
-    yield "Cases that pass, of those that the implementation offers operations for, in its latest run. Empty: the part is not offered."
-    yield ""
     yield f"| implementation | language | run | suite | {' | '.join(PARTS)} | clauses that differ |"
     yield "|---|---|---|---|" + "---:|" * len(PARTS) + "---|"
     for run in shown:
@@ -94,7 +90,6 @@ def _overview(shown: Sequence[Run]) -> Iterator[str]:
 
 
 def _badges(shown: Sequence[Run]) -> Iterator[str]:
-    yield "### Badges"
     for run in shown:
         offered = [part for part in PARTS if sum(run.tally(part))]
         yield ""
@@ -106,10 +101,6 @@ def _badges(shown: Sequence[Run]) -> Iterator[str]:
 
 
 def _by_clause(shown: Sequence[Run]) -> Iterator[str]:
-    yield "### By clause"
-    yield ""
-    yield "✓ all cases pass; ✗ at least one case fails; empty: not offered."
-    yield ""
     yield f"| clause | level | {' | '.join(run.title for run in shown)} |"
     yield "|---|---|" + ":---:|" * len(shown)
     for clause in clauses().values():
