@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
+from refused import refused
 from rocket_spark import (
     JobError,
     decode_stores,
@@ -135,36 +136,10 @@ _OLD_PYTHON = """PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker
 driver: 3.11, PySpark cannot run with different minor versions."""
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (
-            "Job aborted.\nCaused by: java.lang.OutOfMemoryError: Java heap space\n\tat x",
-            "raise spark.driver.memory",
-        ),
-        (
-            "ExecutorLostFailure (executor 2 exited) Reason: Container from a bad node: c_1. Exit status: 137.",
-            "spark.executor.memoryOverhead",
-        ),
-        (
-            "... ExecutorLostFailure (executor 1 exited) Reason: Remote RPC client disassociated.",
-            "an executor was lost",
-        ),
-        (
-            'Job aborted ... java.io.IOException: Cannot run program "/opt/py/bin/python3": error=2, No such file',
-            "a worker has no Python at /opt/py/bin/python3: set PYSPARK_PYTHON",
-        ),
-        (
-            "Total size of serialized results of 9 tasks is bigger than spark.driver.maxResultSize (1024.0 MiB)",
-            "exceed spark.driver.maxResultSize",
-        ),
-        ("Job 3 cancelled because SparkContext was shut down", "SparkException: Job 3 cancelled"),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), refused("cluster"))
 def test_the_cause_is_named_in_one_line(text: str, words: str) -> None:
-    """Of errors that only a cluster has, in the form that Spark gives them."""
     call = "An error occurred while calling o96.count"
-    told = cause_of(f"{call}.\n: org.apache.spark.SparkException: {text}")
+    told = cause_of(f"{call}.\n: org.apache.spark.SparkException: {text}".replace("\\n", "\n"))
     assert words in told
     assert "\n" not in told
     assert call not in told
