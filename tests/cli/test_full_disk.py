@@ -74,7 +74,7 @@ def test_no_torn_report_of_a_verdict_stays(tmp_path: Path) -> None:
 )
 def test_a_signal_leaves_no_unfinished_output(store: Path, tmp_path: Path, name: str, verb: str) -> None:
     out, beside = tmp_path / "out", Path(sys.executable).with_name("rocketspec")
-    command = [beside, verb, store, "-o", out, "--rate", "0.02"]  # 200 KB in ten seconds
+    command: list[str | Path] = [beside, verb, store, "-o", out, "--rate", "0.02"]  # 200 KB in ten seconds
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         until = time.monotonic() + 60
         while not (out.exists() and any(out.iterdir())) and time.monotonic() < until:

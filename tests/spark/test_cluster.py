@@ -96,17 +96,8 @@ def test_rebuilt_files_are_those_of_one_machine(ran: tuple[Path, dict[str, Any]]
 
 def test_decode_over_connect(java: str, hand_made: Path, tmp_path: Path) -> None:
     """Without Java on the path."""
-    words = [
-        sys.executable,
-        "-m",
-        "rocketspec",
-        "spark",
-        "decode",
-        hand_made,
-        "-o",
-        tmp_path / "out",
-        "--json",
-    ]
+    command = ("spark", "decode", str(hand_made), "-o", str(tmp_path / "out"), "--json")
+    words = [sys.executable, "-m", "rocketspec", *command]
     with connect_server(tmp_path) as url:
         done = subprocess.run(
             [*words, "--remote", url],

@@ -154,7 +154,7 @@ def test_the_command_in_a_store_that_brings_modules_and_a_spark_of_its_own(
         name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "SPARK_HOME")
     }
     beside = Path(sys.executable).with_name("rocketspec")
-    words = [beside, "spark", "decode", ".", "-o", out, "--master", "local[1]", "--json"]
+    words: list[str | Path] = [beside, "spark", "decode", ".", "-o", out, "--master", "local[1]", "--json"]
     done = subprocess.run(
         words, cwd=store, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
