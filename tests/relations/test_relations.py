@@ -63,6 +63,11 @@ LIES: Final[dict[str, Callable[[Subject, pytest.MonkeyPatch], object]]] = {
         subject, "left", subject.left._replace(units=frozenset())
     ),
     "failing_pulls_are_stated": lambda subject, _: _start(subject, zeros=("consumequeue/T/0/0",)),
+    "a_glance_finds_the_same_offsets": lambda subject, _: setattr(
+        subject, "glance", [SimpleNamespace(code="consumer.offset_beyond_queue", message="")]
+    ),
+    "a_safe_start_delivers_all": lambda subject, _: _start(subject, damaged=()),
+    "no_repair_brings_back_a_topic": lambda subject, _: _repaired(subject, topics={"Gone"}),
     "the_judge_of_stores_agrees": lambda subject, _: setattr(subject, "judged", None),
     "queries_are_the_references": _of_module("query_message", lambda *_: MessageResult([], 0, 0)),
     "a_rebuild_of_a_clean_store_gives_its_files": _of_module("rebuild", lambda *_: None),
@@ -75,6 +80,7 @@ LIES: Final[dict[str, Callable[[Subject, pytest.MonkeyPatch], object]]] = {
 }
 """What one verb says instead of the truth, by the name of a relation that then does not hold."""
 HEALTHY: Final = next(kind for kind in GOLDEN if kind.name == "small-roll")
+OF_INCIDENTS: Final = {"the_real_broker_starts", "a_repair_cures", "a_safe_start_delivers_all"}
 RECORDED: Final = next(kind for kind in BROKEN if kind.name == "incident: the queue folder was deleted")
 
 
@@ -82,8 +88,7 @@ RECORDED: Final = next(kind for kind in BROKEN if kind.name == "incident: the qu
 def test_each_relation_notices_a_lie(
     relation: relations.Relation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recorded = relation.__name__ in {"the_real_broker_starts", "a_repair_cures"}
-    subject = Subject(RECORDED if recorded else HEALTHY, tmp_path)
+    subject = Subject(RECORDED if relation.__name__ in OF_INCIDENTS else HEALTHY, tmp_path)
     LIES[relation.__name__](subject, monkeypatch)
     assert list(relation(subject))
 

@@ -50,7 +50,7 @@ class Left(NamedTuple):
 class Mended(NamedTuple):
     """A repair: its plan, why it was taken back, hashes of the files before it, after the plan, after it, and after its undo.
 
-    `faults` are the codes of errors and warnings after it, of an audit that reads no bodies, as that of the plan.
+    `faults` are the codes of errors and warnings after it, of an audit that reads no bodies, as that of the plan, `topics` those with queues or in the list.
     """
 
     plan: RepairPlan
@@ -60,6 +60,7 @@ class Mended(NamedTuple):
     after: dict[str, str]
     undone: dict[str, str]
     faults: set[str]
+    topics: set[str]
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,11 @@ class Subject:
     @cached_property
     def report(self) -> AuditReport:
         return audit(self.look(), "deep")
+
+    @cached_property
+    def glance(self) -> AuditReport:
+        """The findings of `inspect`."""
+        return audit(self.look(), "quick")
 
     @cached_property
     def judged(self) -> StoreVerdict | None:
@@ -162,10 +168,12 @@ class Subject:
             assert content(root) == before
             return None
         planned, done, after = content(root), repair(target), content(root)
-        faults = {one.code for one in audit(self.look(root)) if one.severity != "note"}
+        mended = self.look(root)
+        faults = {one.code for one in audit(mended) if one.severity != "note"}
+        topics = {*(mended.listed_topics or ()), *mended.has_queue}
         if done.folder and not done.worse:
             undo(root)
-        return Mended(plan, done.worse, before, planned, after, content(root), faults)
+        return Mended(plan, done.worse, before, planned, after, content(root), faults, topics)
 
     @property
     def has_reference(self) -> bool:

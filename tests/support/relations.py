@@ -15,6 +15,7 @@ from rocket_columnar.decode import decode
 from rocket_columnar.describe import compare_configurations, compare_stores, digest, look_at, store_digest
 from rocket_columnar.query import OpenStore
 from rocket_columnar.rebuild import rebuild
+from rocket_columnar.report import audit
 from rocket_columnar.restart import Restart
 from rocket_reference import JavaError
 from rocket_reference.query_message import query_message
@@ -129,17 +130,55 @@ def lost_units_are_gone(subject: Subject) -> Iterator[str]:
 
 
 def failing_pulls_are_stated(subject: Subject) -> Iterator[str]:
-    """`audit --restart` states that pulls fail in each file that `audit` names as empty and of each topic that it finds missing, and where it does, `audit` has a finding, if only that queues lead to no record or to another queue's."""
+    """`audit --restart` states that pulls fail in each file that `audit` names as empty, and of each topic that `audit` and `inspect` find missing."""
     if subject.start is None or subject.start.refused:
         return
     empty, zeros = {one.file for one in subject.report if one.code == "queue.empty"}, {*subject.start.zeros}
     if not empty <= zeros or (zeros and not any(one.code.startswith("queue.") for one in subject.report)):
         yield f"audit: {sorted(empty)}, --restart: {sorted(zeros)}"
-    missing = {one.message.split()[1] for one in subject.report if one.code == "topic.missing"}
-    astray = ("queue.dangling", "queue.wrong_target")
-    moved = {one.file.split("/")[1] for one in subject.report if one.code in astray and "/" in one.file}
-    if missing - moved != {*subject.start.unlisted} - moved:
-        yield f"audit: {sorted(missing)}, --restart: {sorted(subject.start.unlisted)}"
+    with_queues = subject.store.unlisted.keys()  # those of the log alone are not at a glance
+    for report, stated in ((subject.report, subject.start.unlisted.keys()), (subject.glance, with_queues)):
+        missing = {one.message.split()[1] for one in report if one.code == "topic.missing"}
+        if missing != stated:
+            yield f"audit or inspect: {sorted(missing)}, --restart: {sorted(stated)}"
+
+
+def a_glance_finds_the_same_offsets(subject: Subject) -> Iterator[str]:
+    """`inspect` and `audit` find the same offsets of groups and delay levels outside their queues, whatever else is damaged."""
+    codes = ("consumer.", "delay.")
+    glance, report = (
+        {(one.code, one.message) for one in found if one.code.startswith(codes)}
+        for found in (subject.glance, subject.report)
+    )
+    if glance != report:
+        yield f"only one of inspect and audit: {sorted(glance ^ report)[:3]}"
+
+
+def a_safe_start_delivers_all(subject: Subject) -> Iterator[str]:
+    """`audit --restart` calls no start safe where `audit` has an error or a warning on files of log, queues or index that stay as they are, or after which the real broker delivered less in the recorded incident; where only queues or index are damaged, it states as many messages as not delivered as that broker left out, or more."""
+    start = subject.start
+    if start is None or start.refused or subject.store.has_no_log or not subject.store.logs:
+        return
+    gone = {one.file for one in start.deletions if one.action == "delete"}
+    found = {
+        one.code
+        for one in audit(subject.look())
+        if one.severity != "note" and one.part in ("log", "queue", "index") and one.file not in gone
+        if one.code not in ("log.torn", "queue.empty", "index.empty")
+        and not one.settings
+        and one.remedy != "mount"
+    }
+    if start.safe and found:
+        yield f"--restart is safe, audit: {sorted(found)}"
+    row = recorded().get(subject.name.removeprefix("incident: "), {})
+    if not row.get("nothing") or any(one.settings for one in subject.report):
+        return
+    left_out = row["before"][0] - row["nothing"][0]
+    others = start.unread or start.missing or start.unlisted or start.lost_units
+    if start.safe and left_out:
+        yield f"--restart is safe, the real broker left out {left_out} messages"
+    if not others and start.undelivered < left_out and not any(code.startswith("log.") for code in found):
+        yield f"--restart: {start.undelivered} are not delivered, the real broker left out {left_out}"
 
 
 NO_CLAUSE: Final = {
@@ -293,6 +332,16 @@ def a_repair_cures(subject: Subject) -> Iterator[str]:
         yield f"not cured: {kept}"
 
 
+def no_repair_brings_back_a_topic(subject: Subject) -> Iterator[str]:
+    """After `repair --apply` no topic has queues or is listed that was not before, nor would be after the next start, where the list or a queue was there."""
+    done, store = subject.repaired, subject.store
+    if done is None or subject.start is None or not (store.listed_topics or store.has_queue):
+        return
+    kept = {*(store.listed_topics or ()), *store.has_queue, *subject.start.made}
+    if back := done.topics - kept:
+        yield f"back: {sorted(back)}"
+
+
 def an_undo_restores_each_byte(subject: Subject) -> Iterator[str]:
     """`repair --undo` restores each file of the store as it was before the repair."""
     done = subject.repaired
@@ -380,7 +429,7 @@ def spark_has_the_findings(subject: Subject) -> Iterator[str]:
 
 RELATIONS: Final[tuple[Relation, ...]] = (
     a_finding_states_that_no_broker_starts, a_finding_states_where_a_start_ends_the_log, the_reference_starts, the_real_broker_starts, lost_keys_are_not_found,
-    lost_units_are_gone, failing_pulls_are_stated, the_judge_of_stores_agrees, queries_are_the_references, a_rebuild_of_a_clean_store_gives_its_files, a_copy_is_equal,
-    counts_are_equal, a_repair_does_what_its_plan_names, a_repair_cures, an_undo_restores_each_byte,
+    lost_units_are_gone, failing_pulls_are_stated, a_glance_finds_the_same_offsets, a_safe_start_delivers_all, the_judge_of_stores_agrees, queries_are_the_references, a_rebuild_of_a_clean_store_gives_its_files, a_copy_is_equal,
+    counts_are_equal, a_repair_does_what_its_plan_names, a_repair_cures, no_repair_brings_back_a_topic, an_undo_restores_each_byte,
     spark_has_the_findings,
 )  # fmt: skip

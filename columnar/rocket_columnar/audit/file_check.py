@@ -259,16 +259,13 @@ def _end_of_ext(file: StoreFile, following: StoreFile) -> Finding | None:
 
 
 def check_index_files(
-    headers: Sequence[tuple[StoreFile, IndexHeader]],
-    log_end: int | None,
-    report: Callable[[Finding], None],
-    *,
-    quick: bool,
+    store: Store, log_end: int | None, report: Callable[[Finding], None], *, quick: bool
 ) -> None:
     """Checks sizes, order and headers of the index files, which are in name order.
 
     `log_end` is the physical offset after the log's last record, None without a log; `quick` whether nothing else checks the counts.
     """
+    headers = store.indexes
     sizes = dict(sized(file for file, _ in headers))
     if not sizes:
         return
@@ -281,6 +278,9 @@ def check_index_files(
             values = Deviation("length", size, usual)
             report(finding("index.size", file.name, min(size, usual), text, deviation=values))
     _check_order(headers, report)
+    told = {one.file for one in store.once(planned) if one.code == "index.header_count"}
+    room = (usual - INDEX_HEADER.size - INDEX_SLOT.size) // INDEX_ENTRY.size
+    room = room if store.geometry is None else store.geometry.index_num
     for number, (file, header) in enumerate(headers):
         if len(name := file.name.rpartition("/")[2]) != _DIGITS:
             text = f"found a name of {len(name)} digits, expected {_DIGITS}, a time: a broker of 4.9.3 names no file so"
@@ -294,9 +294,8 @@ def check_index_files(
             )
             values = Deviation("header end_phy_offset", end, f"below {log_end}", allowed=ENTRIES_CUT_OFF)
             report(finding("index.ahead_of_log", file.name, at, text, deviation=values))
-        if not quick:
+        if not quick or file.name in told:
             continue
-        room = (usual - INDEX_HEADER.size - INDEX_SLOT.size) // INDEX_ENTRY.size
         if not 0 <= header.index_count <= max(room, 1):
             text = f"found an index count of {header.index_count:,}, expected at most {room:,}, the capacity of the file"
             report(finding("index.header_count", file.name, INDEX_HEADER.offset_of("index_count"), text))

@@ -116,13 +116,16 @@ def _missing_keys(
     return keys
 
 
+_UNKNOWN: Final = "none if it was deleted; else add it to config/topics.json while the broker is down, and audit the store again"
+
+
 def _of_last_life(
     store: Store,
     parts: Sequence[RangeResult],
     units: dict[tuple[str, int], list[UnitRun]],
     report: Callable[[Finding], None],
 ) -> dict[tuple[str, int], list[UnitRun]]:
-    """The units that are missing from the last life of a queue; a note for each topic that had another, or was deleted."""
+    """The units that are missing from the last life of a queue; a note for each topic that had another, or was deleted, a warning if that is unknown."""
     begins = {queue: begin for part in parts for queue, begin in part.lives.items()}
     # physical offset of the last message of an earlier life, by queue
     earlier = {queue: at for part in parts for queue, at in part.earlier.items()}
@@ -138,7 +141,8 @@ def _of_last_life(
     again = dict(
         sorted(((topic, begins[topic, number]) for topic, number in earlier), key=itemgetter(1), reverse=True)
     )
-    deleted = {topic for topic, _ in left if store.is_deleted(topic)}
+    unknown = {topic for topic, _ in left if store.may_be_deleted(topic)}
+    deleted = unknown | {topic for topic, _ in left if store.is_deleted(topic)}
     for queue in left.keys() - with_files:
         # All queues of a topic go with it. One that began before the last message of its earlier life got none since; so did one that began
         # before its next life shows, if others have files.
@@ -149,6 +153,10 @@ def _of_last_life(
         if topic in deleted or not stays:
             left[queue] = []
     for topic in sorted(deleted | last.keys()):
+        if topic in unknown:
+            text = f"topic {topic} has messages in the log and no queue, and there is no list of topics: it was deleted, or its queues are lost"
+            report(finding("topic.missing", f"consumequeue/{topic}", None, text, cure=_UNKNOWN))
+            continue
         why = f"counts from 0 again at physical offset {again[topic]:,}" if topic in again else "was deleted"
         text = f"topic {topic} {why}: its earlier messages are still in the log, and in no queue"
         note = "none needed: no broker delivers them"

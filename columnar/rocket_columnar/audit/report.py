@@ -150,7 +150,7 @@ def _check_files(
     if store.live and store.path is not None:  # headers and checkpoint may include records that came since
         tail = store.present_tail()
         end, newest = max(end, tail.end), max(newest or 0, tail.newest or 0) or None
-    check_index_files(store.indexes, end if store.logs else None, report, quick=quick)
+    check_index_files(store, end if store.logs else None, report, quick=quick)
     report.hold(dict.fromkeys(("IDX-FILE-1", "IDX-SVC-4"), len(store.indexes)))
     for read in times:
         report.held += check_checkpoint(store, read, newest, log, report)

@@ -15,8 +15,10 @@ from rocket_columnar.consumers.faults import (
     config_findings,
     corrected_offsets,
     moved_offsets,
+    unsure_offsets,
 )
 from rocket_columnar.consumers.standing import (
+    HALF,
     DelayLevel,
     Failed,
     GroupLag,

@@ -2,12 +2,14 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from rocket_spec.errors import MalformedError
+from rocket_spec.layout import QUEUE_UNIT
 from rocket_spec.printable import counted
 
 from rocket_columnar.config import ConfigFile, LoadedConfig, parse, spelling, table_rows
@@ -18,7 +20,7 @@ from rocket_columnar.describe import QueueView, queue_views
 from rocket_columnar.facts import FORGOTTEN, Store
 from rocket_columnar.findings import Finding, Severity, finding
 from rocket_columnar.formats import parse_long
-from rocket_columnar.log import TopicNames, ends_of_lives, requests_before_gap
+from rocket_columnar.log import Gap, TopicNames, last_lives, requests_before_gap
 from rocket_columnar.store import CONFIG_TABLES, REPAIRS, StoreFile, by_queue, open_reader
 
 # Files of `config/` as a repair writes them: what a start takes, with what it lacks or with offsets that a queue has.
@@ -26,6 +28,7 @@ from rocket_columnar.store import CONFIG_TABLES, REPAIRS, StoreFile, by_queue, o
 
 _READ: Final = 4
 """The bit of a topic's perm that lets consumers read (`PermName`)."""
+_Queue = tuple[str, int]
 _TOPICS: Final = "topics"
 _OFFSETS: Final = "consumer_offsets"
 
@@ -95,25 +98,62 @@ def completed_topics(store: Store, topics: Mapping[str, int]) -> str:
     return _text(content, "config/topics.json")
 
 
+class _InLog(NamedTuple):
+    """What the log has of the last life of the queues in whose files the offset of a group is not."""
+
+    # logical offset of the first record, that after the last one, and the greatest end of an earlier life
+    queues: Mapping[_Queue, tuple[int, int, int]]
+    has_gap: bool  # then more of their messages may have been in it
+
+
+def _in_log(store: Store) -> _InLog:
+    views, own = store.once(queue_views), by_queue(store.queues)
+    places = set[_Queue]()
+    for row in store.config(_OFFSETS).rows if store.path is not None else ():
+        place, offset = (row["topic"], row["queue_id"]), row["offset"]
+        view = views.get(place)
+        is_before = view is not None and 0 <= offset < view.min_offset
+        if is_before and view is not None and store.begin:  # else a file is missing or damaged
+            is_before = view.min_offset * QUEUE_UNIT.size in {file.base_offset for file in own[place]}
+        if (is_before or offset > (view.max_offset if view else 0)) and not store.is_deleted(place[0]):
+            places.add(place)
+    if not places:
+        return _InLog({}, has_gap=False)
+    names, gaps = TopicNames(), list[Gap]()
+    files, bounds = zip(store.logs, store.log_sizes, strict=True), (store.begin, store.end)
+    batches = requests_before_gap(files, names, bounds=bounds, on_gap=gaps.append, keys=store.keys)
+    found = last_lives((batch for _, _, batch in batches), names, places)
+    return _InLog(found, bool(gaps or store.log_breaks))
+
+
+def _whole_queue(store: Store, place: _Queue) -> QueueView | None:
+    """A queue as it is once all of the log is dispatched, whatever its files lack; None if nothing is known of it."""
+    view = store.once(queue_views).get(place)
+    first, end, _ = store.once(_in_log).queues.get(place, (0, 0, 0))
+    if view is None:
+        return QueueView(*place, files=0, size=0, min_offset=first, max_offset=end) if end else None
+    least = first if first < end and view.min_offset > first else view.min_offset
+    return replace(view, min_offset=least, max_offset=max(view.max_offset, end))
+
+
+def unsure_offsets(store: Store) -> bool:
+    """Whether it is unknown if offsets of groups are in their queues, as the log has a gap, and files of queues lack them."""
+    return store.once(_in_log).has_gap
+
+
 def offsets_beyond(store: Store) -> list[Beyond]:
-    """The offsets of groups beyond their queues, without those that a queue reaches once the log is dispatched."""
+    """The offsets of groups beyond their queues, without those that a queue reaches once the log is dispatched; none if that is unknown."""
+    found: list[Beyond] = []
+    if unsure_offsets(store):
+        return found
     views = store.once(queue_views)
-    rows = [
-        row
-        for row in store.config(_OFFSETS).rows
-        if (queue := views.get((row["topic"], row["queue_id"]))) is not None
-        and row["offset"] > queue.max_offset
-    ]
-    ends = _ends_in_log(store, {(row["topic"], row["queue_id"]) for row in rows}) if rows else {}
-    found = []
-    for row in rows:
-        place = row["topic"], row["queue_id"]
-        end, earlier = ends.get(place, (0, 0))
-        if row["offset"] > end:
-            cut = _was_cut(store, place, views[place].max_offset, row["offset"])
-            found.append(
-                Beyond(row["group"], *place, row["offset"], views[place], row["offset"] <= earlier, cut)
-            )
+    for row in store.config(_OFFSETS).rows:
+        place, offset = (row["topic"], row["queue_id"]), row["offset"]
+        queue = _whole_queue(store, place)
+        if queue is not None and offset > queue.max_offset:
+            _, _, earlier = store.once(_in_log).queues.get(place, (0, 0, 0))
+            cut = place in views and _was_cut(store, place, views[place].max_offset, offset)
+            found.append(Beyond(row["group"], *place, offset, queue, offset <= earlier, cut))
     return found
 
 
@@ -142,15 +182,6 @@ def _was_cut(store: Store, place: tuple[str, int], end: int, offset: int) -> boo
 def _unit(files: Sequence[StoreFile], offset: int) -> bytes:
     """The unit at a logical offset; empty if there is none."""
     return b"".join(found[:1].tobytes() for _, found in units(files, offset, offset + 1))
-
-
-def _ends_in_log(store: Store, queues: Collection[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, int]]:
-    """As `ends_of_lives`, of the log up to its first gap."""
-    names = TopicNames()
-    files = zip(store.logs, store.log_sizes, strict=True)
-    bounds = store.begin, store.end
-    batches = requests_before_gap(files, names, bounds=bounds, keys=store.keys)
-    return ends_of_lives((batch for _, _, batch in batches), names, queues)
 
 
 def moved_offsets(store: Store, replica: Path | None = None, *, to_end: bool = False) -> list[Moved]:
@@ -226,10 +257,11 @@ _LOST: Final = {
 """Consequences of a start without the rows of each table."""
 
 
-def config_findings(store: Store, *, queues: bool = True, halves: bool = True) -> Iterator[Finding]:
+def config_findings(store: Store, *, halves: bool = True) -> Iterator[Finding]:
     """The findings on the files of `config/`, and on what they state of queues; OSError if a queue cannot be read.
 
-    With `halves` also on half messages that nobody resolves, for which the records of their op messages are read.
+    Of queues that are not whole what counts is what the log has of them. With `halves`, of whole ones, also on half messages that nobody
+    resolves, for which the records of their op messages are read.
     """
     if store.path is None or not any((store.path / name).exists() for name in ("config", "lock")):
         return  # no broker has run here
@@ -238,14 +270,10 @@ def config_findings(store: Store, *, queues: bool = True, halves: bool = True) -
     for config in loaded.values():
         yield from _unreadable(config)
     for table in store.forgotten:
-        if table == "delay_offsets" and not queues:
-            continue  # a slave may be without them
         text = f"the file and its .bak are missing: {FORGOTTEN[table]}"
         yield finding("config.unreadable", _name(loaded[table].main), None, text, severity="note")
-    if not queues:
-        return
     views = store.once(queue_views)
-    yield from _consumers(store, loaded["consumer_offsets"], views)
+    yield from _consumers(store, loaded["consumer_offsets"])
     yield from _delays(store, loaded["delay_offsets"], views)
     yield from _topics(store, views)
     if halves and any(topic == HALF for topic, _ in views):
@@ -311,9 +339,7 @@ def _taken_instead(
     )
 
 
-def _consumers(
-    store: Store, config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]
-) -> Iterator[Finding]:
+def _consumers(store: Store, config: LoadedConfig) -> Iterator[Finding]:
     if config.taken is None:
         return
     file = _name(config.taken)
@@ -332,7 +358,7 @@ def _consumers(
             known = {"cure": _UNSURE}
         yield finding("consumer.offset_beyond_queue", file, None, text, **known)
     for row in config.rows:
-        queue = queues.get((row["topic"], row["queue_id"]))
+        queue = _whole_queue(store, (row["topic"], row["queue_id"]))
         if queue is None or row["offset"] >= queue.min_offset:
             continue
         if row["offset"] < 0:
@@ -349,9 +375,7 @@ def _standing(group: str, topic: str, queue_id: int, offset: int) -> str:
     return f"group {group}, {topic} queue {queue_id}: offset {offset:,}"
 
 
-def _delays(
-    store: Store, config: LoadedConfig, queues: Mapping[tuple[str, int], QueueView]
-) -> Iterator[Finding]:
+def _delays(store: Store, config: LoadedConfig, queues: Mapping[_Queue, QueueView]) -> Iterator[Finding]:
     """A warning if messages are lost: those that were due after the file was written were not delivered."""
     taken = config.taken
     for row in config.rows if taken is not None else ():

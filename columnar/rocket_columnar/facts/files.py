@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from itertools import count
@@ -392,7 +393,8 @@ class Files:
                 raise
             by_records = resolve_by_records(files, self.is_record)
             if by_records is None and conf is not None and size_of(files[0]) == conf.geometry.file_size:
-                return resolve_some(files, conf.geometry)
+                with suppress(MalformedError):
+                    return resolve_some(files, conf.geometry)
             return by_records or error
         return resolve_by_records(files, self.is_record) or found
 

@@ -8,7 +8,7 @@ such as the prediction of a start, is kept here too (`Store.once`), so that it i
     index       geometry, geometry_fault, sound_indexes, content_indexes, foreign_index
     release     signs, keys
     state       holder, state, live, clean
-    settings    conf, config(table), config_refusal, refusal, listed_topics, kept_topics, unlisted, is_deleted(topic), forgotten,
+    settings    conf, config(table), config_refusal, refusal, listed_topics, kept_topics, unlisted, is_deleted(topic), may_be_deleted(topic), forgotten,
                 light, multi_dispatch, delays, undelivered, blocked
     a start     checkpoint_times, dispatched_again_from, indexed_from(dispatched_from)
 """
@@ -35,7 +35,7 @@ from rocket_spec.profiles import profile
 from rocket_columnar import formats
 from rocket_columnar.config import LoadedConfig, load_config
 from rocket_columnar.facts.files import Files
-from rocket_columnar.log import KeyRules, has_light_queues
+from rocket_columnar.log import KeyRules, goes_to, has_light_queues
 from rocket_columnar.store import (
     CONFIG_TABLES,
     LIGHT,
@@ -107,7 +107,7 @@ def denied(store: Path, files: Iterable[StoreFile], user: str | None) -> Refusal
         *((path, "r", f"read it, nor its .bak: {_NO_START}") for path in _configs(store, known)),
     ):
         if not known.may(path, needed):
-            shown = path.relative_to(store) if path.is_relative_to(store) else path
+            shown = path.relative_to(store) if store in path.parents else path
             status = path.stat()
             text = f"owner {_name_of(status.st_uid)}, mode {stat.S_IMODE(status.st_mode):04o}: user {known.name} may not {what}"
             cure = f"give the store's files to the user while the broker is down: chown -R {known.name}"
@@ -251,6 +251,7 @@ def first_record(file: StoreFile) -> tuple[int, int] | None:
 
 _SCHEDULE: Final = formats.SCHEDULE_TOPIC.decode()
 _SAMPLE: Final = 64  # units of a file that are compared with their records
+_LONGEST: Final = 1 << 24  # bytes of a record that is read for that
 _STEP: Final = 1000  # ms: a delay is a whole number of seconds
 _UNIT: Final = QUEUE_UNIT.size
 
@@ -401,7 +402,9 @@ class Store(Files):
         return {
             topic: number
             for topic, number in missing.items()
-            if not topic.startswith(NOT_LISTED) and (topic not in listed or self._has_unread(topic))
+            if not topic.startswith(NOT_LISTED)
+            and self._leads_home(topic, listed.get(topic, 0))
+            in ((True,) if topic in listed else (True, None))
         }
 
     @cached_property
@@ -409,11 +412,26 @@ class Store(Files):
         """The number of queues to read of each topic in the list of topics."""
         return {row["topic"]: row["read_queue_nums"] for row in self.config("topics").rows}
 
-    def _has_unread(self, topic: str) -> bool:
-        """Whether a queue of a topic that the list has not to read has a message that the log still has."""
-        first = self.read_queues[topic]
-        own = (file for file in self.queues if file.topic == topic and (file.queue_id or 0) >= first)
-        return any(self._held(file).any() for file in own)
+    def _leads_home(self, topic: str, first: int) -> bool | None:
+        """Whether a unit of a topic's queues from one on leads to a message of theirs; else they are another topic's, or store's.
+
+        Some are looked at; None if there is none whose message the log still has.
+        """
+        seen = False
+        for file in self.queues:
+            if file.topic != topic or (file.queue_id or 0) < first:
+                continue
+            rows = np.flatnonzero(self._held(file))
+            for row in rows[:: max(rows.size // _SAMPLE, 1)].tolist():
+                ((offset, size, _),) = np.frombuffer(
+                    read_at(file, row * _UNIT, _UNIT), formats.UNIT_DTYPE
+                ).tolist()
+                log = self.log_at(offset)
+                data = b"" if log is None else read_at(log, offset - log.base_offset, min(size, _LONGEST))
+                if goes_to(data, topic, file.queue_id or 0, light=self.light):
+                    return True
+                seen = True
+        return False if seen else None
 
     def _held(self, file: StoreFile) -> NDArray[np.bool_]:
         """A mask of the units of a queue's file whose messages the log still has."""
@@ -444,11 +462,13 @@ class Store(Files):
     def forgotten(self) -> tuple[str, ...]:
         """The tables of offsets of which neither the file nor its `.bak` is there, though queues have what they are about.
 
-        A broker writes them 10 s after its first start at the latest; 4.7.1 and 4.8.0 left the delay offsets out at a stop.
+        A broker writes them 10 s after its first start at the latest; 4.7.1 and 4.8.0 left the delay offsets out at a stop, and 5.x
+        does until a delayed message was delivered.
         """
         if self.live or not self._has_config:
             return ()
-        about = {"delay_offsets": _SCHEDULE in self.has_queue, "consumer_offsets": bool(self.has_queue)}
+        delayed = _SCHEDULE in self.has_queue and not self.signs
+        about = {"delay_offsets": delayed, "consumer_offsets": bool(self.has_queue)}
         return tuple(
             table
             for table in FORGOTTEN
@@ -459,6 +479,11 @@ class Store(Files):
     def is_deleted(self, topic: str) -> bool:
         """Whether a topic of the log was deleted: it is in neither the list of topics nor `consumequeue/`."""
         return is_deleted(topic, self.kept_topics)
+
+    def may_be_deleted(self, topic: str) -> bool:
+        """Whether a topic of the log has no queue, and there is no list that would show whether it was deleted, but queues of others."""
+        unknown = self.listed_topics is None and self.has_queue and self._has_config
+        return bool(unknown) and is_deleted(topic, self.has_queue)
 
     @cached_property
     def light(self) -> bool:

@@ -139,21 +139,22 @@ def of_earlier_life(batch: Requests) -> NDArray[np.bool_]:
     return earlier
 
 
-def ends_of_lives(
+def last_lives(
     batches: Iterable[Requests], names: TopicNames, queues: Collection[tuple[str, int]]
-) -> dict[tuple[str, int], tuple[int, int]]:
-    """For each queue, the logical offset after its last record in the log, and the greatest one of its earlier lives."""
-    ends: dict[tuple[str, int], tuple[int, int]] = dict.fromkeys(queues, (0, 0))
+) -> dict[tuple[str, int], tuple[int, int, int]]:
+    """Of each queue the logical offset of the first record of its last life in the log, that after the last one, and the greatest of earlier lives; zeros without one."""
+    found: dict[tuple[str, int], tuple[int, int, int]] = dict.fromkeys(queues, (0, 0, 0))
     for batch in batches:
         topics = {names.numbers[topic]: topic for topic, _ in queues if topic in names.numbers}
         rows = batch.queued & np.isin(batch.topic, list(topics))
         columns = (batch.topic[rows], batch.queue_id[rows], batch.queue_offset[rows])
         for topic, queue_id, offset in zip(*(column.tolist() for column in columns), strict=True):
             place = topics[topic], queue_id
-            if place in ends:
-                end, earlier = ends[place]
-                ends[place] = offset + 1, earlier if offset else max(earlier, end)
-    return ends
+            if place in found:
+                first, end, earlier = found[place]
+                earlier = earlier if offset else max(earlier, end)
+                found[place] = first if end and offset else offset, offset + 1, earlier
+    return found
 
 
 class Life(NamedTuple):

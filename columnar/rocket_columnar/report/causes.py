@@ -407,7 +407,7 @@ _RULES: Final = (
         "part of the commit log is missing or damaged: these messages are lost unless a replica has them",
         "copy the files from a replica; without one, these messages cannot be restored",
         lambda left, _: [one for one in left if one.code in _LOG_DAMAGE and one.severity != "note"],
-        lambda finding, _: finding.code in (*_SHORT, *_DANGLING, "log.torn"),
+        lambda finding, _: finding.code in (*_SHORT, *_DANGLING, "log.torn", "consumer.offset_below_minimum"),
         Cures.log_files,
         Cures.damaged_log,
     ),

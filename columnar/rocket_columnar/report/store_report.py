@@ -7,13 +7,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rocket_spec.errors import UsageError
 
 from rocket_columnar.audit import Level
 from rocket_columnar.audit import audit as engine
-from rocket_columnar.consumers import config_findings
+from rocket_columnar.consumers import HALF, config_findings, unsure_offsets
 from rocket_columnar.facts import Store, as_store
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.report.causes import FindingGroup, find_causes
@@ -104,9 +104,8 @@ def audit(
             found = [*others, *found]
         if not (signs or store.live or level == "quick"):
             found = _refused(store, found)
-        whole = not signs and _is_whole(found)
-        halves = whole and level != "quick"
-        found += while_listed(lambda: list(config_findings(store, queues=whole, halves=halves)))
+        halves = not signs and _is_whole(found) and level != "quick"
+        found += while_listed(lambda: list(config_findings(store, halves=halves)))
         other = store.refusal
         if other is not None:
             found.append(finding("store.refused", other.file, None, other.reason, cure=other.cure))
@@ -117,13 +116,20 @@ def audit(
         found += (_linked(name) for name in links if name not in named)
         options = _options(store) if options is None else options
         shell = Shell.of(store.path or "STORE", options, None if conf is None else conf.path)
-        unchecked = {
-            "quick": "the content of the files: records, units and entries (audit without --quick)",
-            "default": "the bodies of the messages, and that queries reach each key (--deep)",
-            "deep": "",
-        }[level]
+        unchecked = [_UNCHECKED[level]]
+        unchecked += [_UNSURE] if unsure_offsets(store) else []
+        unchecked += [_HALVES] if not halves and level != "quick" and HALF in store.has_queue else []
         report = despite_unreadable(lambda: report_on(found, shell, store, signs))
-    return replace(report, unchecked=(unchecked,) if unchecked else ())
+    return replace(report, unchecked=tuple(filter(None, unchecked)))
+
+
+_UNCHECKED: Final = {
+    "quick": "the content of the files: records, units and entries (audit without --quick)",
+    "default": "the bodies of the messages, and that queries reach each key (--deep)",
+    "deep": "",
+}
+_UNSURE: Final = "whether offsets of groups are beyond their queues, as the log has gaps"
+_HALVES: Final = "half messages that nobody resolves, as files of queues or of the log are damaged"
 
 
 def _refused(store: Store, found: list[Finding]) -> list[Finding]:
@@ -189,7 +195,7 @@ def _linked(name: str) -> Finding:
 
 
 def _is_whole(found: Sequence[Finding]) -> bool:
-    """Whether the ends of the queues are those that a broker has: nothing is wrong with them or with the log."""
+    """Whether nothing is wrong with the queues or with the log."""
     return not any(
         finding.severity != "note" and finding.code.startswith(("log.", "queue.", "store.unreadable"))
         for finding in found

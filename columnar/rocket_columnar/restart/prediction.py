@@ -14,9 +14,16 @@ from rocket_spec.errors import UsageError
 from rocket_spec.profiles import GROUND, Profile, profile, releases
 
 from rocket_columnar import audit, facts, log
+from rocket_columnar.findings import Finding
 from rocket_columnar.formats import hash_key, index_key
 from rocket_columnar.index import hashes_at
-from rocket_columnar.restart.queues import Redispatched, deleted_exts, dispatched_again, ext_refusal
+from rocket_columnar.restart.queues import (
+    Redispatched,
+    deleted_exts,
+    dispatched_again,
+    ext_refusal,
+    undelivered,
+)
 from rocket_columnar.restart.recovery import (
     Deletion,
     deleted_indexes,
@@ -253,6 +260,8 @@ class Restart:
             of each.
         forgotten: what the start forgets since a file of `config/` and its `.bak` are missing, in words.
         blocked: what the broker does not do since something else is in the place of a folder, or a log file is there twice, in words.
+        damaged: codes of the errors and warnings of an audit on files that are damaged already and stay so.
+        undelivered: the number of messages that the log has, and that consumers do not get for that.
     """
 
     clean: bool
@@ -271,12 +280,14 @@ class Restart:
     made: Mapping[str, int] = field(default_factory=dict[str, int])
     forgotten: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
+    damaged: tuple[str, ...] = ()
+    undelivered: int = 0
 
     @property
     def safe(self) -> bool:
-        """Whether a broker starts on these files, loses nothing, gives out each queue, and no file of the log is missing."""
+        """Whether a broker starts on these files, loses nothing, gives out each queue, and nothing of log, queues and index is damaged."""
         broken = self.refused or self.zeros or self.unlisted or self.missing or self.beyond or self.blocked
-        return not (broken or self.lost_units or len(self.lost) or self.unread)
+        return not (broken or self.lost_units or len(self.lost) or self.unread or self.damaged)
 
 
 def restart(store: facts.Store | Path | str, *, index_safe: bool = False, **known: Any) -> Restart:
@@ -291,8 +302,7 @@ def restart(store: facts.Store | Path | str, *, index_safe: bool = False, **know
         UsageError: no store, a geometry that does not fit or cannot be inferred, or what is not predicted of a release.
         OSError: the store cannot be read.
     """
-    usual, safe = restarts(store, **known)
-    return safe if index_safe else usual
+    return _predicted_of(facts.as_store(store, **known))[index_safe]
 
 
 def predict(store: facts.Store) -> Restart:
@@ -339,7 +349,39 @@ def predicted(
             if (store.holder or 0) > 0
             else f"{lock} is locked"
         )
-    return store.looked_at(lambda: restarts(store, on_progress=on_progress), despite_unreadable=False)
+    return store.looked_at(lambda: _predicted_of(store, on_progress), despite_unreadable=False)
+
+
+def _predicted_of(
+    store: facts.Store, on_progress: Callable[[int, int], None] | None = None
+) -> tuple[Restart, Restart]:
+    """What `restarts` predicts, and what is damaged already."""
+    usual, safe = restarts(store, on_progress=on_progress)
+    return _with_damage(store, usual), _with_damage(store, safe)
+
+
+_PASSING: Final = ("log.torn", "queue.empty", "index.empty")
+"""Codes of what a start cuts off, or what harms nobody before the broker fills it or states as `zeros`."""
+
+
+def _faults(store: facts.Store) -> list[Finding]:
+    """The errors and warnings of an audit on log, queues and index, and on topics without a queue or a list."""
+    found = (one for one in audit.audit(store) if one.severity != "note" and one.code not in _PASSING)
+    return [one for one in found if one.part in ("log", "queue", "index") or one.code == "topic.missing"]
+
+
+def _with_damage(store: facts.Store, plan: Restart) -> Restart:
+    if plan.refused is not None or not store.logs or store.has_no_log:
+        return plan
+    gone = {one.file for one in plan.deletions if one.action == "delete"}
+    found = [one for one in store.once(_faults) if one.file not in gone and one.part]
+    unlisted = {one.file.split("/")[1]: 0 for one in store.once(_faults) if not one.part}
+    count = 0
+    if any(one.part == "queue" for one in found):
+        queues = log.queue_starts(store.queues, plan.log_end, WorkDone(None), has_log=True)
+        count = undelivered(store, found, queues, plan.dispatch_from)
+    codes = tuple(sorted({one.code for one in found}))
+    return replace(plan, unlisted={**plan.unlisted, **unlisted}, damaged=codes, undelivered=count)
 
 
 def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
@@ -367,6 +409,8 @@ def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
         "beyond": usual.beyond,
         "forgotten": usual.forgotten,
         "blocked": usual.blocked,
+        "damaged": usual.damaged,
+        "undelivered": usual.undelivered,
         "index_safe": {"dispatch_from": safe.dispatch_from, "lost_keys": len(safe.lost)},
     }
 

@@ -1,20 +1,22 @@
 """What a start of 4.9.3 dispatches into consume queues, and what it does to their ext files."""
 
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rocket_spec.layout import QUEUE_UNIT
+from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar import log
 from rocket_columnar.facts import Store
-from rocket_columnar.formats import LAST_ADDRESS, LONG_MIN, UNIT_DTYPE
+from rocket_columnar.findings import Finding
+from rocket_columnar.formats import LAST_ADDRESS, LONG_MIN, UNIT_DTYPE, Record, parse_record
 from rocket_columnar.restart.recovery import Deletion, StartWalk
-from rocket_columnar.store import Reader, StoreFile, WorkDone, by_queue, read_at, size_of, usual_size
+from rocket_columnar.store import LIGHT, Reader, StoreFile, WorkDone, by_queue, read_at, size_of, usual_size
 
 
 def max_after_start(store: Store, topic: str, queue_id: int) -> int:
@@ -210,6 +212,145 @@ class _RecordPuts:
                 self.lost[-1] = replace(last, count=last.count + 1)
             else:
                 self.lost.append(log.LostUnits(*queue, offset, 1, start, reason))
+
+
+# The messages that consumers do not get, though the log has them: of units that are damaged already, by the pulls of a group that begins
+# with the first message.
+#
+# Read beside `DefaultMessageStore.getMessage` 561-688 and the client's `MessageDecoder.decodes`.
+
+
+_PULLED: Final = 32  # messages of a pull (pullBatchSize)
+_LOOKED_AT: Final = 800  # units of a pull
+_JUDGED: Final = 1 << 22  # units of a file, which real ones never have; more are taken for sound
+
+_OWN, _OTHER, _NOWHERE, _MIDST = range(4)
+"""Where a unit leads: to a message of its queue, to another one, out of the log, into the midst of a record."""
+
+_Key = tuple[str, int]
+
+
+def undelivered(
+    store: Store, faults: Sequence[Finding], starts: Sequence[log.QueueStart], dispatch_from: int
+) -> int:
+    """The number of messages that the log has and no pull gives, after a start that leaves the queues so and dispatches from an offset on.
+
+    Units that the start takes out of queues, and further queues of multi-dispatch, are not counted.
+    """
+    files = {file.name: file for file in store.queues}
+    bad: dict[str, list[tuple[int, int]]] = {}
+    for one in faults:
+        if one.file in files and one.offset is not None and one.deviation is not None and one.units is None:
+            first = one.offset // QUEUE_UNIT.size
+            bad.setdefault(one.file, []).append((first, first + one.deviation.count))
+    damaged = {(files[name].topic or "", files[name].queue_id or 0): name for name in bad}
+    missing = sum(
+        one.deviation.count
+        for one in faults
+        if one.code == "queue.missing_unit" and one.deviation is not None
+        if one.units is None
+        or (*one.units[0].split("/")[1:],) not in {(topic, str(number)) for topic, number in damaged}
+    )
+    queues = [
+        start
+        for start in starts
+        if (start.topic, start.queue_id) in damaged and not start.topic.startswith(LIGHT)
+    ]
+    kept = _kept_records(
+        store, {(one.topic, one.queue_id): one.max_phy_offset for one in queues}, dispatch_from
+    )
+    for queue in queues:
+        lost = sum(one.count for one in queue.lost(dispatch_from, store.end) if one.phy_offset < store.end)
+        given = sum(_given(store, queue, file, bad.get(file.name, ())) for file in queue.files)
+        missing += max(kept[queue.topic, queue.queue_id] - given - lost, 0)
+    return missing
+
+
+def _kept_records(store: Store, queues: Mapping[_Key, int], dispatch_from: int) -> Counter[_Key]:
+    """The number of records in the log of the last life of each queue, but for those that are put into it: after its last record, and from an offset on."""
+    names, found = log.TopicNames(), Counter[_Key]()
+    for file in store.logs if queues else ():
+        for batch in log.read_requests(file, names, lambda _: None, keys=store.keys):
+            for (topic, queue_id), end in queues.items():
+                own = (
+                    batch.queued
+                    & (batch.topic == names.numbers.get(topic, -1))
+                    & (batch.queue_id == queue_id)
+                )
+                begins = np.flatnonzero(own & (batch.queue_offset == 0))
+                if begins.size:
+                    found[topic, queue_id] = 0
+                    own[: begins[-1]] = False
+                own &= (batch.phy_offset < max(dispatch_from, end)) & (batch.phy_offset < store.end)
+                found[topic, queue_id] += int(own.sum())
+    return found
+
+
+def _given(store: Store, queue: log.QueueStart, file: StoreFile, bad: Sequence[tuple[int, int]]) -> int:
+    """The number of own messages that pulls give of a file of a queue, whose unsound units are those of runs, each from one up to another."""
+    every = min(queue.end - file.base_offset, size_of(file) or 0) // QUEUE_UNIT.size
+    raw = read_at(file, 0, max(min(every, _JUDGED), 0) * QUEUE_UNIT.size)
+    rows = np.frombuffer(raw, UNIT_DTYPE)
+    stop = rows.size
+    offsets, sizes = rows["phy_offset"].astype(np.int64), rows["size"].astype(np.int64)
+    fillers = (sizes <= 0) | (sizes == PRE_BLANK_SIZE) | (offsets < store.begin)
+    marked = [number for first, after in bad for number in range(first, min(after, stop))]
+    fillers[marked] = False
+    at = int(np.argmin(fillers)) if not fillers.all() else stop
+    ordered, given = sorted({number for number in marked if number >= at}), max(every - stop, 0)
+    while (place := bisect_left(ordered, at)) < len(ordered):
+        whole = (ordered[place] - at) // _PULLED * _PULLED
+        at, number = _pull(store, queue, offsets, sizes, at + whole, {*ordered})
+        given += whole + number
+    return given + max(stop - at, 0)
+
+
+def _pull(
+    store: Store,
+    queue: log.QueueStart,
+    offsets: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    at: int,
+    bad: Collection[int],
+) -> tuple[int, int]:
+    """Where the pull after one from a unit on begins, and the number of own messages that the client can decode of this one.
+
+    After a unit that leads out of the log the broker passes over those that lead before the file that would follow; the client gives up
+    at bytes that are no record.
+    """
+    size, end, next_file = max(store.log_sizes), min(at + _LOOKED_AT, offsets.size), LONG_MIN
+    sent = given = 0
+    is_spoilt = False
+    while at < end:
+        offset = int(offsets[at])
+        if offset >= next_file:
+            if sent == _PULLED:
+                break
+            leads = _leads(store, queue, offset, int(sizes[at])) if at in bad else _OWN
+            sent, next_file = sent + (leads != _NOWHERE), LONG_MIN
+            if leads == _NOWHERE:
+                next_file = offset + size - offset % size
+            is_spoilt |= leads == _MIDST
+            given += leads == _OWN and not is_spoilt
+        at += 1
+    return at, given
+
+
+def _leads(store: Store, queue: log.QueueStart, offset: int, size: int) -> int:
+    file = store.log_at(offset)
+    if size <= 0:
+        return _OTHER  # nothing is sent for it
+    if (
+        file is None
+        or (end := offset - file.base_offset + size) > (size_of(file) or 0)
+        or file.base_offset + end > store.end
+    ):
+        return _NOWHERE
+    raw = read_at(file, offset - file.base_offset, size)
+    if log.goes_to(raw, queue.topic, queue.queue_id, light=store.light):
+        return _OWN
+    is_whole = int.from_bytes(raw[:4]) == size and isinstance(parse_record(raw, 0), Record)
+    return _OTHER if is_whole else _MIDST
 
 
 # Predicts what a start of 4.9.3 with enableConsumeQueueExt does to ext files.

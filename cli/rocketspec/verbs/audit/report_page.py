@@ -73,7 +73,7 @@ def write_page(directory: Path, store: Store, report: AuditReport, *, level: Lev
         level=level,
         meanings={code: usual.meaning for code, usual in CODES.items()},
         state=_STATES[store.state],
-        start=_start(store),
+        start=_start(store, report),
         summary=summary,
         version=version("rocketspec"),
         made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -97,7 +97,7 @@ def write_page(directory: Path, store: Store, report: AuditReport, *, level: Lev
     return page
 
 
-def _start(store: Store) -> tuple[bool, str]:
+def _start(store: Store, report: AuditReport) -> tuple[bool, str]:
     """Whether the store is safe to start, and what a start would do or why that is not predicted."""
     try:
         found = predicted(store)
@@ -106,7 +106,8 @@ def _start(store: Store) -> tuple[bool, str]:
     if isinstance(found, str):
         return True, f"a broker is running ({found})"
     plan = found[store.conf is not None and store.conf.index_safe]
-    return plan.safe, answer(plan) + (f": {plan.refused}" if plan.refused else "")
+    differs = any(one.remedy == "settings" for one in report)
+    return plan.safe and not differs, answer(plan) + (f": {plan.refused}" if plan.refused else "")
 
 
 def _bars(seen: Overview, listed: Sequence[StoreFile], damaged: set[str]) -> Iterator[dict[str, Any]]:

@@ -94,7 +94,7 @@ def _restart(settings: StoreOptions, whole: Store, without: Sequence[str], *, as
     from rocketspec.verbs.audit.view import show, show_gone, show_running
 
     store = whole.without(without) if without else whole
-    warn(settings, store)
+    differs = warn(settings, store)
     with progress("reading", unit="bytes") as step:
         found = predicted(store, on_progress=step)
     if isinstance(found, str):
@@ -108,5 +108,5 @@ def _restart(settings: StoreOptions, whole: Store, without: Sequence[str], *, as
     conf = None if settings.conf is None else settings.conf.path
     shell = Shell.of(settings.store, settings.options, conf)
     show(usual, safe, shell, as_json=as_json, index_safe=index_safe, indexing=store.index_enabled)
-    if not plan.safe or any(gone.values()):
+    if not plan.safe or differs or any(gone.values()):
         raise typer.Exit(option.FINDINGS)

@@ -175,7 +175,7 @@ def answer(plan: Restart) -> str:
         (plan.unread, "byte of the log", "bytes of the log"),
     ]
     text = ", ".join(counted(*one) for one in lost if one[0])
-    text = text or ("nothing more" if plan.missing else "nothing")
+    text = text or ("nothing more" if plan.missing or plan.damaged else "nothing")
     if plan.zeros:
         text += f"; pulls fail in {counted(len(plan.zeros), 'queue')}"
     fewer = sum(read > 0 for read in plan.unlisted.values())
@@ -185,6 +185,13 @@ def answer(plan: Restart) -> str:
         text += f"; the list of topics lacks queues of {counted(fewer, 'topic')}, whose messages cannot be consumed"
     if plan.missing:
         text += f"; {counted(plan.missing, 'byte of the log is', 'bytes of the log are')} missing already, and a start does not notice"
+    if plan.damaged:
+        text += f"; files are damaged already ({', '.join(plan.damaged)})"
+        text += (
+            f", and it does not deliver {counted(plan.undelivered, 'message')} of the log"
+            if plan.undelivered
+            else ""
+        )
     if plan.beyond is not None:
         text += f"; then no message is dispatched until the log is longer than {plan.beyond:,} (STORE-14)"
     if not plan.blocked:

@@ -18,7 +18,7 @@ from rocketspec._terminal import say, say_all, terminal_width
 if TYPE_CHECKING:
     from rocket_columnar.consumers import Progress
     from rocket_columnar.describe import IndexView, Overview, QueueView, Space
-    from rocket_columnar.findings import Finding
+    from rocket_columnar.report import AuditReport
     from rocket_columnar.store import BrokerConf
 
 
@@ -33,7 +33,7 @@ _HOW: Final = {"given": "given", "inferred": "inferred", "assumed": "ASSUMED, no
 
 def show_overview(
     seen: Overview,
-    findings: Sequence[Finding] | None,
+    report: AuditReport | None,
     consumers: Progress | None,
     *,
     options: Sequence[str] = (),
@@ -44,8 +44,8 @@ def show_overview(
     waiting = "" if consumers is None else summary(consumers)
     if waiting:
         say_all(_row("consumers", waiting))
-    if findings is not None:
-        say_all(["", *_problems(findings, audit, whole=not seen.problems)])
+    if report is not None:
+        say_all(["", *_problems(report, audit, whole=not seen.problems)])
 
 
 def _lines(seen: Overview) -> Iterator[str]:
@@ -201,8 +201,8 @@ def _queue_table(queues: Sequence[QueueView], *, by_topic: bool) -> Iterator[str
         yield f"and {counted(left, 'more topic')}; --json lists all queues"
 
 
-def _problems(findings: Sequence[Finding], audit: str, *, whole: bool) -> Iterator[str]:
-    serious = [finding for finding in findings if finding.severity != "note"]
+def _problems(report: AuditReport, audit: str, *, whole: bool) -> Iterator[str]:
+    serious = [finding for finding in report if finding.severity != "note"]
     checked = "quick check of names, sizes, headers and the checkpoint"
     if serious:
         yield f"{checked}: {counted(len(serious), 'problem')}; `{audit}` explains {'it' if len(serious) == 1 else 'them'}"
@@ -211,6 +211,8 @@ def _problems(findings: Sequence[Finding], audit: str, *, whole: bool) -> Iterat
     for finding in serious[:_PROBLEMS]:
         yield f"  {finding.severity} {finding.code} {finding.file}"
         yield f"    {finding.message}"
+    _, *others = report.unchecked
+    yield from (f"not checked: {part}" for part in others)
     yield f"not checked: records, units, entries and bodies; `{audit} --deep` checks them"
 
 

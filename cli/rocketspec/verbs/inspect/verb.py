@@ -100,19 +100,19 @@ def _overview(settings: StoreOptions, *, as_json: bool) -> None:
             store = settings.store
         seen = look_at(store, on_progress=step, **settings.known)
         if not isinstance(store, Store) or seen.clean is None:
-            findings = consumers = None
+            report = consumers = None
         else:
-            findings = list(audit(store, "quick"))
+            report = audit(store, "quick")
             unread = any(isinstance(reason, Unreadable) for _, reason in seen.problems)
             consumers = None if unread else how_far(store)
     if as_json:
         parts = {
             "consumers": None if consumers is None else consumers.row(),
-            "findings": None if findings is None else [finding.row() for finding in findings],
+            "findings": None if report is None else [finding.row() for finding in report],
         }
         option.write_json(seen.row() | {name: value for name, value in parts.items() if value is not None})
     else:
-        show_overview(seen, findings, consumers, options=settings.options)
+        show_overview(seen, report, consumers, options=settings.options)
 
 
 def _consumers(settings: StoreOptions, group: str | None, topic: str | None, *, as_json: bool) -> None:

@@ -187,9 +187,10 @@ def _print_restarts(predicted: dict[str, list[dict[str, Any]]], failed: Failures
         unlisted = whole["unlisted"]
         lists = f"the list of topics lacks {counted(len(unlisted), 'topic')}" if unlisted else ""
         gap = f"{whole['missing']:,} bytes of the log are missing already" if whole["missing"] else ""
+        harm = f"files are damaged already ({', '.join(whole['damaged'])})" if whole["damaged"] else ""
         waits = f"no message is dispatched before {whole['beyond']:,}" if whole["beyond"] else ""
         say(
-            f"{store}: {'; '.join(filter(None, (told, changes, losses, fails, lists, gap, waits))) or 'a start loses nothing'}"
+            f"{store}: {'; '.join(filter(None, (told, changes, losses, fails, lists, gap, harm, waits))) or 'a start loses nothing'}"
         )
         for row in deletions:
             place = row["file"] if row["offset"] is None else f"{row['file']} from byte {row['offset']:,}"
