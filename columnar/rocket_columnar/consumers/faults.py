@@ -99,7 +99,7 @@ def completed_topics(store: Store, topics: Mapping[str, int]) -> str:
 
 
 class _InLog(NamedTuple):
-    """What the log has of the last life of the queues in whose files the offset of a group is not."""
+    """The last lives, in the log, of queues whose files lack the offset of a group."""
 
     # logical offset of the first record, that after the last one, and the greatest end of an earlier life
     queues: Mapping[_Queue, tuple[int, int, int]]

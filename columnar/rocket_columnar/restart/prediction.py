@@ -14,7 +14,6 @@ from rocket_spec.errors import UsageError
 from rocket_spec.profiles import GROUND, Profile, profile, releases
 
 from rocket_columnar import audit, facts, log
-from rocket_columnar.findings import Finding
 from rocket_columnar.formats import hash_key, index_key
 from rocket_columnar.index import hashes_at
 from rocket_columnar.restart.queues import (
@@ -364,7 +363,7 @@ _PASSING: Final = ("log.torn", "queue.empty", "index.empty")
 """Codes of what a start cuts off, or what harms nobody before the broker fills it or states as `zeros`."""
 
 
-def _faults(store: facts.Store) -> list[Finding]:
+def _faults(store: facts.Store) -> list[audit.Finding]:
     """The errors and warnings of an audit on log, queues and index, and on topics without a queue or a list."""
     found = (one for one in audit.audit(store) if one.severity != "note" and one.code not in _PASSING)
     return [one for one in found if one.part in ("log", "queue", "index") or one.code == "topic.missing"]

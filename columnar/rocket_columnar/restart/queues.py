@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar import log
+from rocket_columnar.audit import Finding
 from rocket_columnar.facts import Store
-from rocket_columnar.findings import Finding
 from rocket_columnar.formats import LAST_ADDRESS, LONG_MIN, UNIT_DTYPE, Record, parse_record
 from rocket_columnar.restart.recovery import Deletion, StartWalk
 from rocket_columnar.store import LIGHT, Reader, StoreFile, WorkDone, by_queue, read_at, size_of, usual_size
