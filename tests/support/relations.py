@@ -315,7 +315,7 @@ def a_repair_does_what_its_plan_names(subject: Subject) -> Iterator[str]:
 
 
 def a_repair_cures(subject: Subject) -> Iterator[str]:
-    """After `repair --apply` an `audit` has no finding that it was to cure, and no new one but of half messages and consumers' offsets, which whole queues show, of places in a queue whose records the log lacks, and of a checkpoint older than the index files that are whole now."""
+    """After `repair --apply` an `audit` has no finding that it was to cure, and no new one but of half messages, consumers' offsets and, where no queue was there, topics, which whole queues show, of places in a queue whose records the log lacks, and of a checkpoint older than the index files that are whole now."""
     done = subject.repaired
     if done is None or done.plan.empty:
         return
@@ -324,6 +324,7 @@ def a_repair_cures(subject: Subject) -> Iterator[str]:
         return
     offsets = {"consumer.offset_beyond_queue", "consumer.offset_below_minimum"}
     shown = offsets | {"transaction.unresolved", "checkpoint.behind"}
+    shown |= set() if subject.store.has_queue else {"topic.missing"}
     left = {one.code for one in done.plan.left} | shown
     lacking = any(code.startswith("log.") for code in left)
     if new := done.faults - {*subject.faults} - shown - ({"queue.gap"} if lacking else set()):

@@ -224,8 +224,8 @@ _PULLED: Final = 32  # messages of a pull (pullBatchSize)
 _LOOKED_AT: Final = 800  # units of a pull
 _JUDGED: Final = 1 << 22  # units of a file, which real ones never have; more are taken for sound
 
-_OWN, _OTHER, _NOWHERE, _MIDST = range(4)
-"""Where a unit leads: to a message of its queue, to another one, out of the log, into the midst of a record."""
+_OWN, _OTHER, _LONGER, _NOWHERE, _MIDST = range(5)
+"""Where a unit leads: to a message of its queue, to another one, to one and the beginning of the next, out of the log, into the midst of a record."""
 
 _Key = tuple[str, int]
 
@@ -330,8 +330,8 @@ def _pull(
             sent, next_file = sent + (leads != _NOWHERE), LONG_MIN
             if leads == _NOWHERE:
                 next_file = offset + size - offset % size
-            is_spoilt |= leads == _MIDST
-            given += leads == _OWN and not is_spoilt
+            given += leads in (_OWN, _LONGER) and not is_spoilt
+            is_spoilt |= leads in (_LONGER, _MIDST)
         at += 1
     return at, given
 
@@ -347,10 +347,12 @@ def _leads(store: Store, queue: log.QueueStart, offset: int, size: int) -> int:
     ):
         return _NOWHERE
     raw = read_at(file, offset - file.base_offset, size)
-    if log.goes_to(raw, queue.topic, queue.queue_id, light=store.light):
-        return _OWN
-    is_whole = int.from_bytes(raw[:4]) == size and isinstance(parse_record(raw, 0), Record)
-    return _OTHER if is_whole else _MIDST
+    length = int.from_bytes(raw[:4], signed=True)
+    if not 0 < length <= size or not isinstance(parse_record(raw[:length], 0), Record):
+        return _MIDST
+    if log.goes_to(raw[:length], queue.topic, queue.queue_id, light=store.light):
+        return _OWN if length == size else _LONGER
+    return _OTHER if length == size else _MIDST
 
 
 # Predicts what a start of 4.9.3 with enableConsumeQueueExt does to ext files.

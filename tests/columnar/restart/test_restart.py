@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from broken_stores import INCIDENTS, change
+from incident_run import recorded, stage
 from rocket_columnar.log import LostUnits, QueueStart, queue_starts
 from rocket_columnar.repair import Target, plan_repair, repair
 from rocket_columnar.report import audit
@@ -162,3 +163,21 @@ def test_a_deleted_topic_whose_records_are_the_last_ones(tmp_path: Path) -> None
     change(store, "unlist", "Later")
     found = restart(store)
     assert (found.dispatch_from < found.log_end, found.made) == (True, {})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "A unit points where no record begins",
+        "The size of a unit is one more than the record's",
+        "A unit whose record does not go into this queue; multi-dispatch puts one record into several",
+        "One bit of a unit",
+        "A queue file in the middle is missing",
+        "files of two queues were exchanged",
+        "a queue's files are those of another",
+    ],
+)
+def test_as_many_messages_are_not_delivered_as_the_real_broker_left_out(name: str, tmp_path: Path) -> None:
+    (incident,) = (one for one in INCIDENTS if one.name == name)
+    found, row = restart(stage(incident, tmp_path / "it").store), recorded()[name]
+    assert (found.undelivered, found.safe) == (row["before"][0] - row["nothing"][0], False)
