@@ -11,12 +11,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from rocket_spec.errors import MalformedError, UsageError
-from rocket_spec.layout import ENTRY, RECORD_MAGICS, Geometry
+from rocket_spec.layout import ENTRY, PRE_BLANK_SIZE, QUEUE_UNIT, RECORD_MAGICS, Geometry
 
-from rocket_columnar.formats import HEAD_SIZE, FixedFields, fixed_fields
+from rocket_columnar.formats import HEAD_SIZE, UNIT_DTYPE, FixedFields, fixed_fields
 from rocket_columnar.index import GeometryGuess, IndexHeader, read_headers, resolve_by_records, resolve_some
-from rocket_columnar.log import Tail, log_tail, zeros_after
+from rocket_columnar.log import Tail, goes_to, log_tail, zeros_after
 from rocket_columnar.store import (
     KINDS,
     BrokerConf,
@@ -41,6 +43,8 @@ State = Literal["live", "killed", "stopped"]
 _PARTS: Final = ("commitlog", "consumequeue", "index", "checkpoint")
 _KINDS: Final = (*KINDS, "batch")
 _TRANSACTION: Final = 12
+_SAMPLE: Final = 64  # units of a queue's file that are followed to their records
+_LONGEST: Final = 1 << 24  # bytes of a record that is read for that
 _GIVEN: Final = ("path", "name", "commitlog", "given_geometry", "conf", "release", "user", "hidden")
 _OF_INDEXES: Final = ("indexes", "_whole_indexes", "sound_indexes", "opened_indexes")
 
@@ -410,6 +414,34 @@ class Files:
         """Whether a record of the log begins at a physical offset, by its magic and its own offset."""
         found = self._record_head(phy_offset)
         return found is not None and found.phy_offset == phy_offset
+
+    def leads_home(self, topic: str, first: int, *, light: bool) -> bool | None:
+        """Whether a unit of a topic's queues from one on leads to a message of theirs; else they are another topic's, or store's.
+
+        Some are looked at; None if there is none whose message the log still has.
+        """
+        seen = False
+        for file in self.queues:
+            if file.topic != topic or (file.queue_id or 0) < first:
+                continue
+            rows = np.flatnonzero(self.held(file))
+            for row in rows[:: max(rows.size // _SAMPLE, 1)].tolist():
+                ((offset, size, _),) = np.frombuffer(
+                    read_at(file, row * QUEUE_UNIT.size, QUEUE_UNIT.size), UNIT_DTYPE
+                ).tolist()
+                log = self.log_at(offset)
+                data = b"" if log is None else read_at(log, offset - log.base_offset, min(size, _LONGEST))
+                if goes_to(data, topic, file.queue_id or 0, light=light):
+                    return True
+                seen = True
+        return False if seen else None
+
+    def held(self, file: StoreFile) -> NDArray[np.bool_]:
+        """A mask of the units of a queue's file whose messages the log still has."""
+        raw = read_at(file, 0, size_of(file) or 0)
+        units = np.frombuffer(raw, UNIT_DTYPE, len(raw) // QUEUE_UNIT.size)
+        sizes = units["size"].astype(np.int32)
+        return (sizes > 0) & (sizes < PRE_BLANK_SIZE) & (units["phy_offset"].astype(np.int64) >= self.begin)
 
     def transaction_at(self, phy_offset: int) -> int:
         """The transaction type in the sys flag of the record at a physical offset (4 PREPARED, 8 COMMIT, 12 ROLLBACK), else 0."""

@@ -26,16 +26,15 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rocket_spec.errors import UsageError
 from rocket_spec.later_layouts import TIMER_SLOT
-from rocket_spec.layout import CHECKPOINT, PRE_BLANK_SIZE, QUEUE_UNIT, RECORD_FIXED_V4, RECORD_MAGICS
+from rocket_spec.layout import CHECKPOINT, QUEUE_UNIT, RECORD_FIXED_V4, RECORD_MAGICS
 from rocket_spec.profiles import profile
 
 from rocket_columnar import formats
 from rocket_columnar.config import LoadedConfig, load_config
 from rocket_columnar.facts.files import Files
-from rocket_columnar.log import KeyRules, goes_to, has_light_queues
+from rocket_columnar.log import KeyRules, has_light_queues
 from rocket_columnar.store import (
     CONFIG_TABLES,
     LIGHT,
@@ -50,7 +49,6 @@ from rocket_columnar.store import (
     read_at,
     same_place,
     shown_name,
-    size_of,
     topics_in_rocksdb,
 )
 
@@ -251,7 +249,6 @@ def first_record(file: StoreFile) -> tuple[int, int] | None:
 
 _SCHEDULE: Final = formats.SCHEDULE_TOPIC.decode()
 _SAMPLE: Final = 64  # units of a file that are compared with their records
-_LONGEST: Final = 1 << 24  # bytes of a record that is read for that
 _STEP: Final = 1000  # ms: a delay is a whole number of seconds
 _UNIT: Final = QUEUE_UNIT.size
 
@@ -403,7 +400,7 @@ class Store(Files):
             topic: number
             for topic, number in missing.items()
             if not topic.startswith(NOT_LISTED)
-            and self._leads_home(topic, listed.get(topic, 0))
+            and self.leads_home(topic, listed.get(topic, 0), light=self.light)
             in ((True,) if topic in listed else (True, None))
         }
 
@@ -411,34 +408,6 @@ class Store(Files):
     def read_queues(self) -> dict[str, int]:
         """The number of queues to read of each topic in the list of topics."""
         return {row["topic"]: row["read_queue_nums"] for row in self.config("topics").rows}
-
-    def _leads_home(self, topic: str, first: int) -> bool | None:
-        """Whether a unit of a topic's queues from one on leads to a message of theirs; else they are another topic's, or store's.
-
-        Some are looked at; None if there is none whose message the log still has.
-        """
-        seen = False
-        for file in self.queues:
-            if file.topic != topic or (file.queue_id or 0) < first:
-                continue
-            rows = np.flatnonzero(self._held(file))
-            for row in rows[:: max(rows.size // _SAMPLE, 1)].tolist():
-                ((offset, size, _),) = np.frombuffer(
-                    read_at(file, row * _UNIT, _UNIT), formats.UNIT_DTYPE
-                ).tolist()
-                log = self.log_at(offset)
-                data = b"" if log is None else read_at(log, offset - log.base_offset, min(size, _LONGEST))
-                if goes_to(data, topic, file.queue_id or 0, light=self.light):
-                    return True
-                seen = True
-        return False if seen else None
-
-    def _held(self, file: StoreFile) -> NDArray[np.bool_]:
-        """A mask of the units of a queue's file whose messages the log still has."""
-        raw = read_at(file, 0, size_of(file) or 0)
-        units = np.frombuffer(raw, formats.UNIT_DTYPE, len(raw) // _UNIT)
-        sizes = units["size"].astype(np.int32)
-        return (sizes > 0) & (sizes < PRE_BLANK_SIZE) & (units["phy_offset"].astype(np.int64) >= self.begin)
 
     @cached_property
     def undelivered(self) -> dict[int, int]:
@@ -455,7 +424,7 @@ class Store(Files):
             level = (file.queue_id or 0) + 1
             if file.topic == _SCHEDULE and level > len(self.conf.delays):
                 first = max(offsets.get(level, 0) - file.base_offset // _UNIT, 0)
-                found[level] += int(self._held(file)[first:].sum())
+                found[level] += int(self.held(file)[first:].sum())
         return dict(+found)
 
     @cached_property
