@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
+from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT, RECORD_FIXED_V4
 
 from rocket_columnar import log
 from rocket_columnar.audit import Finding
@@ -348,7 +348,7 @@ def _leads(store: Store, queue: log.QueueStart, offset: int, size: int) -> int:
         return _NOWHERE
     raw = read_at(file, offset - file.base_offset, size)
     length = int.from_bytes(raw[:4], signed=True)
-    if not 0 < length <= size or not isinstance(parse_record(raw[:length], 0), Record):
+    if not RECORD_FIXED_V4 <= length <= size or not isinstance(parse_record(raw[:length], 0), Record):
         return _MIDST
     if log.goes_to(raw[:length], queue.topic, queue.queue_id, light=store.light):
         return _OWN if length == size else _LONGER
