@@ -158,6 +158,7 @@ def test_a_baseline_excuses_a_hang_in_its_operation_alone() -> None:
     assert known.stale([replace(hang, verdict="not_applicable")]) == [
         "IDX-SEL-3/*: matches no applicable case of this run"
     ]
+    assert known.stale([replace(hang, verdict="crash", detail="operation 0 (index.open): it died")]) == []
 
 
 @pytest.mark.parametrize("level", ["MUST", "OBSERVED"])

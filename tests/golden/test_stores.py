@@ -39,6 +39,7 @@ def test_manifest_keeps_to_its_schema() -> None:
 
 def test_stores_are_there_and_small() -> None:
     assert {"mixed", "default-geometry", "ext", "small-roll"} <= set(stores())
+    assert {"expired", "killed"} <= set(stores(unclean=True))
     found = manifest().stores.values()
     assert sum(store.archive.size + store.truth.size for store in found) < LIMIT
 

@@ -170,8 +170,9 @@ def test_without_its_index_the_profile_says_what_is_indexed(
 
 
 def test_several_signs_are_one_line_with_the_first_of_each_kind(store: Path) -> None:
-    overwrite(store / "checkpoint", 24, (7).to_bytes(8) + (8).to_bytes(8))
+    overwrite(store / "checkpoint", 24, (7).to_bytes(8) + (8).to_bytes(8) + (9).to_bytes(8))
     put(store, f"timerlog/{0:020}", b"\1")
+    assert [sign.since for sign in Store(store).signs] == ["", "", "5.5.0", ""]
     assert written_later(Store(store).signs) == (
         "written by 5.x: 7 in the checkpoint at byte 24, timed messages (timerlog, not audited, not rebuilt)"
     )
