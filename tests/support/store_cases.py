@@ -33,7 +33,7 @@ from rocket_columnar.describe import byte_at, diff, occupancy, summarise
 from rocket_columnar.facts import Store
 from rocket_columnar.findings import Finding
 from rocket_columnar.formats import hash_key
-from rocket_columnar.index import IndexFile
+from rocket_columnar.index import IndexFile, resolve, resolve_each
 from rocket_columnar.log import Gap
 from rocket_columnar.query import OpenStore, explain, find_all, scan
 from rocket_columnar.rebuild import rebuild
@@ -563,6 +563,22 @@ def _unit(case: Case, topic: str, queue: str, offset: str) -> Iterator[Row]:
     yield Row(_facts(**known), "; ".join(found.problems))
 
 
+def _geometry(case: Case, *given: str) -> Iterator[Row]:
+    """The geometry of the index files together; with `each`, of each file."""
+    files = find_files(case.root / "index")
+    each = given == ("each",)
+    guesses = resolve_each(files).values() if each else [resolve(files, *map(_shape, given))]
+    for guess in guesses:
+        shape = f"{guess.geometry.hash_slot_num},{guess.geometry.index_num}"
+        yield Row(
+            (
+                shape,
+                guess.how,
+                *_facts(agreed=guess.agreed, checked=guess.checked, candidates=guess.candidates),
+            )
+        )
+
+
 def _conf(case: Case, text: str, *names: str) -> Iterator[Row]:
     """Facts of a broker's configuration of this text, in one row."""
     path = case.scratch()
@@ -706,6 +722,7 @@ COMMANDS: Final[dict[str, Callable[..., Iterator[Row]]]] = {
     "moved": _moved,
     "progress": _progress,
     "unit": _unit,
+    "geometry": _geometry,
     "conf": _conf,
     "files": _files,
     "decode": _decode,
