@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_lines import differing, line
+from report_lines import cause_of, differing, line
 from rich.console import Console
 from rocket_conformance.attribution import Cause, Evidence, Simulation, as_examples, elsewhere, find_causes
 from rocket_conformance.cases import Case, Observation
@@ -193,19 +193,6 @@ def test_a_fault_outside_the_catalogue_is_not_stated_as_another_one(name: str) -
     (mutant,) = (item for item in MISREADINGS if item.name == name)
     found = score([mutant], [item for item in MISREADINGS if item is not mutant])
     assert found.named == frozenset()
-
-
-def cause_of(clause: str, name: str, cases: Sequence[str], **more: object) -> dict[str, object]:
-    """A sure cause of a report that these cases show, the first of them as its example."""
-    usual = {
-        "clause": clause,
-        "misreadings": [f"{name} ({clause})"],
-        "sure": True,
-        "shows": len(cases),
-        "cases": cases,
-    }
-    others: dict[str, list[str]] = {"properties": [], "together": [], "hidden": []}
-    return {**usual, **others, "example": next(iter(cases), ""), **more}
 
 
 def test_clauses_with_a_failing_case_of_their_own_come_first() -> None:

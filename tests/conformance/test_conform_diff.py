@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import pytest
-from report_lines import line
+from report_lines import cause_of, line
 from rocket_conformance.judging import Verdict
 from rocket_conformance.report import Report, compare_implementations, compare_reports
 
@@ -68,14 +68,8 @@ def test_what_comes_goes_changes_and_stays(
 def test_the_cause_of_what_broke_is_stated(where: str) -> None:
     old, new = report(a="pass", b="diverged"), report(a="diverged", b="diverged")
     for case, stated in (("IDX-PUT-1/a", 1), ("IDX-PUT-1/b", 0)):
-        cause = {
-            "misreadings": ["slot never written"],
-            "sure": True,
-            "shows": 1,
-            "cases": [],
-            "properties": [],
-        }
-        caused = Report(new.header, new.cases, FOOTER | {"causes": [cause | {where: [case]}]})
+        cause = cause_of("IDX-PUT-7", "slot never written", [], shows=1) | {where: [case]}
+        caused = Report(new.header, new.cases, FOOTER | {"causes": [cause]})
         assert len(compare_reports(old, caused).causes) == stated
 
 

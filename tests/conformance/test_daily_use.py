@@ -98,17 +98,11 @@ def test_badges(given: Report, message: str, color: str) -> None:
         ),
         (
             report(0, "pass", "pass", families=["index"], narrowed=["--level must", "--examples 5"]),
-            (
-                "partial run: 2 of 700 index cases, all as 4.9.3 (--level must, --examples 5; "
-                "OBSERVED behaviour was not tested) (2 of 2 cases applicable)"
-            ),
+            "partial run: 2 of 700 index cases, all as 4.9.3 (--level must, --examples 5; OBSERVED behaviour was not tested) (2 of 2 cases applicable)",
         ),
         (
             report(0, "pass", "diverged", families=["index"], known=True, narrowed=["--fail-fast"]),
-            (
-                "partial run: 2 of 700 index cases, all as 4.9.3 but for 1 known failure in 1 clause (--fail-fast) "
-                "(2 of 2 cases applicable)"
-            ),
+            "partial run: 2 of 700 index cases, all as 4.9.3 but for 1 known failure in 1 clause (--fail-fast) (2 of 2 cases applicable)",
         ),
         (
             report(0, "pass", ops=["key.hash"]),

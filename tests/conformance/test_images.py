@@ -43,15 +43,11 @@ def test_bytes_at_an_offset_cross_chunks_and_end_with_the_file() -> None:
 
 def test_differing_bytes_are_those_that_differ() -> None:
     one, two = bytearray(3 * CHUNK), bytearray(3 * CHUNK + 5)
-    for offset in (0, CHUNK - 1, CHUNK, 2 * CHUNK + 17):
+    offsets = [0, CHUNK - 1, CHUNK, 2 * CHUNK + 17]
+    for offset in offsets:
         two[offset] = 1
     two[-1] = 9
-    assert list(image_of(bytes(one)).differing_bytes(image_of(bytes(two)))) == [
-        0,
-        CHUNK - 1,
-        CHUNK,
-        2 * CHUNK + 17,
-    ]
+    assert list(image_of(bytes(one)).differing_bytes(image_of(bytes(two)))) == offsets
 
 
 def test_an_image_without_its_bytes_is_like_those_it_had_and_no_others() -> None:

@@ -104,19 +104,8 @@ def test_schema_of_adapters_names_each_result_field() -> None:
         )
 
 
-REQUEST: dict[str, Any] = {
-    "topic": "T",
-    "queue_id": 0,
-    "commit_log_offset": "0",
-    "msg_size": -1,
-    "tags_code": "0",
-    "store_timestamp": "0",
-    "consume_queue_offset": "0",
-    "keys": "",
-    "uniq_key": None,
-    "sys_flag": 0,
-    "success": False,
-}
+USUAL = {"i32": 0, "i64": "0", "string": "T", "string?": None, "bool": False}
+REQUEST: dict[str, Any] = {name: USUAL[kind] for name, kind in OBJECTS["request[]"].items()}
 
 
 @pytest.mark.parametrize(
@@ -125,11 +114,7 @@ REQUEST: dict[str, Any] = {
         ("index.select", {"offsets": [5]}, r"result 0 \(index\.select\): offsets: 5 is not a string"),
         ("queue.get", {"unit": []}, "unit: .* is not an object"),
         ("queue.get", {"unit": {"offset": "1", "size": 2}}, "unit: no tags_code"),
-        (
-            "queue.get",
-            {"unit": {"offset": 1, "size": 2, "tags_code": "3"}},
-            "unit: offset: 1 is not a string",
-        ),
+        ("queue.get", {"unit": {"offset": 1, "size": 2, "tags_code": "3"}}, "offset: 1 is not a string"),
         ("log.dispatch", {"requests": None}, "requests: None is not a list"),
         ("log.dispatch", {"requests": [None]}, "requests: None is not an object"),
         ("log.dispatch", {"requests": [REQUEST | {"keys": 7}]}, "requests: keys: 7 is not a text"),

@@ -21,15 +21,8 @@ from rocket_conformance.transport import open_handler
 def pytest_run(
     cwd: Path, *arguments: str, adapter: list[str] | None = None, select: str | None = None
 ) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "--pyargs",
-        "rocket_conformance.suite",
-        "-p",
-        "no:cacheprovider",
-    ]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    command += ["--pyargs", "rocket_conformance.suite"]
     command += [] if adapter is None else ["--rocketspec-adapter", shlex.join(adapter)]
     command += [] if select is None else ["--rocketspec-select", select]
     return subprocess.run(

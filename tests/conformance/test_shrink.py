@@ -51,15 +51,10 @@ def test_a_diverging_list_shrinks_to_what_matters_and_its_replay_file_shows_it(t
     document: dict[str, Any] = json.loads(path.read_bytes())
     assert document["divergence"] == [dict(item) for item in line.divergence]
     opened, put = document["ops"]
-    assert (opened["op"], opened["hash_slot_num"], put["op"], put["phy_offset"]) == (
-        "index.open",
-        1,
-        "index.put",
-        "0",
-    )
-    assert (
-        put["store_timestamp"] == "1"
-    )  # with 0 the header's begin would not differ, and another clause go first
+    assert (opened["op"], opened["hash_slot_num"]) == ("index.open", 1)
+    assert (put["op"], put["phy_offset"]) == ("index.put", "0")
+    # with 0 the header's begin would not differ, and another clause go first
+    assert put["store_timestamp"] == "1"
     assert len(put["key"]) == 1
     assert ord(put["key"]) > 0xFFFF
 

@@ -1,5 +1,6 @@
-"""Lines of reports: a case with a verdict, and one with a wrong result."""
+"""Lines of reports, a case with a verdict or with a wrong result, and a cause."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rocket_conformance.judging import Verdict
@@ -17,3 +18,16 @@ def differing(name: str, *fields: str, level: str = "MUST", **more: Any) -> Case
     clause = name.partition("/")[0]
     divergence = tuple(found | {"field": field, "clause": clause} for field in fields or ("min",))
     return line(name, level=level, divergence=divergence, **more)
+
+
+def cause_of(clause: str, name: str, cases: Sequence[str], **more: object) -> dict[str, object]:
+    """A sure cause of a report that these cases show, the first of them as its example."""
+    usual = {
+        "clause": clause,
+        "misreadings": [f"{name} ({clause})"],
+        "sure": True,
+        "shows": len(cases),
+        "cases": cases,
+    }
+    others: dict[str, list[str]] = {"properties": [], "together": [], "hidden": []}
+    return {**usual, **others, "example": next(iter(cases), ""), **more}
