@@ -34,6 +34,7 @@ from rocket_columnar.store import (
     read_at,
     size_of,
     sized,
+    unopened,
     usual_size,
 )
 
@@ -41,6 +42,7 @@ _ASIDE: Final[Remedy] = "aside"
 _LINK: Final[Remedy] = "link"
 _RESTORE: Final = "mount or restore what it leads to before the start"
 _NAMED: Final = re.compile(r"\.?([0-9]{20})\..+")
+_NO_LOGS: Final = ("consumequeue", "consumequeue_ext", "batchconsumequeue", "timerlog")
 _QUEUE_FILE: Final = 3  # folders in which a queue's file is: `consumequeue/TOPIC/QUEUE/FILE`
 _DIGITS: Final = 17  # of an index file's name
 
@@ -57,8 +59,9 @@ _EXT_FREE: Final = 4  # bytes at the end of an ext file that its units leave fre
 def planned(store: Store) -> tuple[Finding, ...]:
     """The findings that listing a store's files and inferring a geometry gives."""
     skipped = list(store.skipped)
-    if store.path is not None and (store.path / "lock").is_dir():
-        skipped.append(("lock", Unreadable("a directory")))
+    reason = None if store.path is None else unopened(store.path / "lock")
+    if reason is not None:
+        skipped.append(("lock", reason))
     found = [
         *map(partial(_blocked, store), store.blocked),
         *filter(None, (_stray(store, *skip) for skip in skipped)),
@@ -167,7 +170,7 @@ def _stray(store: Store, name: str, reason: str) -> Finding | None:
     if remedy == _LINK and "consumequeue" in folder and name.count("/") < _QUEUE_FILE:
         text = f"found {reason}, expected a folder: a broker starts without these queues, and cannot put messages into them"
         return finding("queue.missing_unit", name, None, text, severity="error", cure=cure, remedy=remedy)
-    is_log = folder == "commitlog" or folder.startswith("dledger-")
+    is_log = folder not in _NO_LOGS  # a folder of the log can have any name, or be elsewhere
     code, place = ("log.gap", "the commit log") if is_log else ("queue.size", "a queue")
     what = "a file whose name is not a number" if reason == NO_NUMBER else reason
     if reason != NO_NUMBER and remedy == _ASIDE:

@@ -161,10 +161,12 @@ def _check_files(
 def _check_parts(store: Store, report: _Report, *, quick: bool) -> None:
     """Parts of a store that are gone as a whole; found from the content of the others, except at level quick."""
     used = store.queues or any(header.index_count > 1 for _, header in store.indexes)
-    if not store.logs and used and "queue.dangling" not in hidden_codes(store.once(planned)):
+    named = not store.logs and any(one.own_name for one in store.once(planned))
+    if not store.logs and (used or named) and "queue.dangling" not in hidden_codes(store.once(planned)):
+        shown = "its files have other names" if named else "queues or index files point into one"
         text = (
-            "the commit log is missing, but queues or index files point into one: a start deletes all queues, "
-            "unless the log is in other directories (--commitlog)"
+            f"the commit log is missing, but {shown}: a start deletes all queues, unless the log is in other "
+            "directories (--commitlog)"
         )
         cure = "name the directories of the log with --commitlog; a log that is lost can only come from a replica"
         report(finding("log.gap", "commitlog", None, text, cure=cure))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from rocket_spec.errors import FormatError
-from rocket_spec.layout import Geometry
+from rocket_spec.layout import RECORD_MAGICS, Geometry
 from rocket_spec.printable import shell_word
 
 from rocket_columnar.facts import Store
@@ -69,7 +69,7 @@ def _unmounted(conf: BrokerConf, store: Store) -> Iterator[Finding]:
 
     Not the store's own `commitlog`, unless it is empty: that it is gone, or no directory, is another finding.
     """
-    if store.path is None or (store.logs and not store.log_breaks):
+    if store.path is None or (store.logs and not store.log_breaks) or (not store.logs and log_beside(store)):
         return
     for folder in logs_of(conf, store.path):
         gone = not folder.exists() and same_place(folder, store.path / "commitlog")
@@ -330,8 +330,9 @@ def log_beside(store: Store) -> tuple[StoreFile, ...]:
 
 
 def _led_to(store: Store, folders: Iterable[Path]) -> tuple[StoreFile, ...]:
-    """The files of the first of some folders with a log that has the records to which the last units of the first queues lead."""
+    """The files of the first of some folders with a log that has the records to which the last units of queues and index files lead."""
     units = [_last_unit(file) for file in store.queues[:_QUEUES]]
+    units += [(header.end_phy_offset, 0) for _, header in store.indexes if header.index_count > 1]
     for folder in folders:
         with suppress(OSError, FormatError):
             files = tuple(find_files(folder, kinds=["log"])) if folder.is_dir() else ()
@@ -351,10 +352,10 @@ def _last_unit(file: StoreFile) -> tuple[int, int] | None:
 
 
 def _begins_record(files: Sequence[StoreFile], offset: int, size: int) -> bool:
-    """Whether a record of this size begins at a physical offset of a log."""
+    """Whether a record of this size, or with 0 of any, begins at a physical offset of a log."""
     file = file_at(files, offset)
-    head = b"" if file is None else read_at(file, offset - file.base_offset, 4)
-    return int.from_bytes(head) == size
+    head = b"" if file is None else read_at(file, offset - file.base_offset, 8)
+    return int.from_bytes(head[4:], signed=True) in RECORD_MAGICS and size in (0, int.from_bytes(head[:4]))
 
 
 def _files_from(first: StoreFile, folder: Path) -> tuple[StoreFile, ...]:

@@ -319,9 +319,12 @@ class Cures:
         )
 
     def _aside(self, *folders: str) -> list[str]:
-        """Moves files that are in the place of folders away."""
+        """Moves files that are in the place of folders away; a link to nothing in that of the configuration, too."""
         path = None if self._store is None else self._store.path
-        return self._away("aside", [name for name in folders if path and (path / name).is_file()])
+        others = [name for name in folders if path and (path / name).is_file()]
+        if path is not None and "config" in folders and not (path / "config").exists():
+            others += ["config"] if (path / "config").is_symlink() else []
+        return self._away("aside", others)
 
     def _away(self, what: str, names: Collection[str]) -> list[str]:
         """Moves files of the store into a new folder."""

@@ -435,6 +435,7 @@ def _predicted(
             f"{count:,} messages wait on delay level {level}, which messageDelayLevel lacks: the broker does not deliver them"
             for level, count in store.undelivered.items()
         ),
+        *(("there is no commit log, and the index leads into one",) if _reads_nothing(store) else ()),
         *(
             ("queries by key miss messages: maxHashSlotNum and maxIndexNum are not those of the index files",)
             if store.misread_index
@@ -442,6 +443,11 @@ def _predicted(
         ),
     )
     return replace(found, refused=refused, unlisted=unlisted, forgotten=tuple(forgotten), blocked=blocked)
+
+
+def _reads_nothing(store: facts.Store) -> bool:
+    """Whether index files are all that is left of the messages."""
+    return not (store.logs or store.queues) and any(header.index_count > 1 for _, header in store.indexes)
 
 
 def _strays(store: facts.Store) -> list[str]:

@@ -26,6 +26,7 @@ from rocket_columnar.store import (
     read_at,
     shown_name,
     size_of,
+    unopened,
     usual_size,
 )
 
@@ -307,8 +308,9 @@ def refusal(store: Store) -> str | None:
     """The first file that ends the load: a broker refuses to start (`MappedFileQueue.load` 163-166)."""
     conf = store.conf
     for name in ("checkpoint", "lock"):
-        if store.path is not None and (store.path / name).is_dir():
-            return f"{name}: a directory, which a broker cannot open as a file"
+        reason = None if store.path is None else unopened(store.path / name)
+        if reason is not None:
+            return f"{name}: {reason}, which a broker cannot open as a file"
     for kind, files, configured in (
         ("commit-log", store.logs, None if conf is None or store.framed else conf.log_file_size),
         ("consume-queue", store.queues, None if conf is None else conf.queue_file_size),

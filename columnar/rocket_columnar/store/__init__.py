@@ -29,6 +29,7 @@ from rocket_columnar.store.listing import (
     OwnLog,
     entry_position,
     find_files,
+    unopened,
 )
 from rocket_columnar.store.reader import (
     PAUSES,

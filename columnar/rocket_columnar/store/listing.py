@@ -26,6 +26,7 @@ from rocket_columnar.store.store_file import (
     Kind,
     PathFacts,
     StoreFile,
+    Unreadable,
     entries_of,
     is_store,
     is_timer_wheel,
@@ -90,6 +91,13 @@ def _irregular(entry: os.DirEntry[str]) -> str | None:
     if stat.S_ISDIR(mode):
         return DIRECTORY
     return None if stat.S_ISREG(mode) else "not a regular file"
+
+
+def unopened(path: Path) -> Unreadable | None:
+    """The reason why a broker cannot open a file, nor make it; None if it can."""
+    if path.is_dir():
+        return Unreadable("a directory")
+    return Unreadable(NO_TARGET) if path.is_symlink() and not path.resolve().parent.is_dir() else None
 
 
 class _Finder:
