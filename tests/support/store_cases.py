@@ -2,8 +2,9 @@
 
 The block of a section has steps that make the store, and commands that begin with `$ `, each with the rows that it finds below it,
 indented. A step is a method of `Case`, or a change to the files of the store (`broken_stores.txt`). A row is found if it has all
-words of the line; words in double quotes are a part of its text, or are not after `!`. After `...`, other rows may be found too. A table below the block makes
-a case of each of its rows: `<column>` is its cell, in which `;` separates lines.
+words of the line; words in double quotes are a part of its text, or after `!` are not. With a line `...` each other line is found,
+in any order, and other rows may be too. A table below the block makes a case of each of its rows: `<column>` is its cell, in which
+`;` separates lines.
 
 Numbers: `#2` is the physical offset of the third record, `T` the time of records that have none of their own (`store_bytes.BEGIN`).
 """
@@ -100,6 +101,7 @@ def cases(page: str) -> Iterator[tuple[str, str]]:
     for section in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
         title, _, text = section.partition("\n")
         (block,) = _BLOCK.findall(text)
+        assert "\n$ " in f"\n{block}", f"{title}: nothing is asked"
         table = [
             re.split(r"(?<!\\)\|", line.strip()[1:-1]) for line in text.splitlines() if line.startswith("|")
         ]
@@ -248,6 +250,22 @@ class Case:
         """Takes a packed store of the tests instead."""
         self.root = self.folder / "unpacked"
         shutil.unpack_archive(TESTS / archive, self.root)
+
+    def split(self, length: str) -> None:
+        """Puts the records of the only log file into files of this length, each but the last ended by a blank."""
+        (whole,) = (self.root / "commitlog").iterdir()
+        raw, at = whole.read_bytes(), 0
+        whole.unlink()
+        self.log("0", length)
+        while raw[at + 4 : at + 8] == bytes.fromhex("daa320a7"):
+            base, size, before = self._log
+            end = at + int.from_bytes(raw[at : at + 4])
+            if len(before) + end - at + 8 > size:
+                self.blank()
+                self.log(str(base + size), length)
+                base, _, before = self._log
+            self._write(raw[at : at + 28] + (base + len(before)).to_bytes(8) + raw[at + 36 : end])
+            at = end
 
     def cure(self) -> None:
         """Runs the commands of the first cause."""
