@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from rocket_spec.errors import FormatError
+from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import RECORD_MAGICS, Geometry
 from rocket_spec.printable import shell_word
 
@@ -334,7 +334,7 @@ def _led_to(store: Store, folders: Iterable[Path]) -> tuple[StoreFile, ...]:
     units = [_last_unit(file) for file in store.queues[:_QUEUES]]
     units += [(header.end_phy_offset, 0) for _, header in store.indexes if header.index_count > 1]
     for folder in folders:
-        with suppress(OSError, FormatError):
+        with suppress(OSError, FormatError, UsageError):
             files = tuple(find_files(folder, kinds=["log"])) if folder.is_dir() else ()
             if files and any(units) and all(_begins_record(files, *unit) for unit in units if unit):
                 return files
