@@ -16,7 +16,7 @@ from relations import RELATIONS
 from rocket_columnar.describe import look_at
 from rocket_reference.query_message import MessageResult
 
-FEW: Final = {one.name for one in (*GOLDEN, *LATER, *DAMAGED[::20], *BROKEN[::16], *DRAWN[::24])}
+FEW: Final = {one.name for one in (*GOLDEN, *LATER, *DAMAGED[::40], *BROKEN[::32], *DRAWN[::48])}
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reliability.md"
 LEFT_OUT: Final = {
     ("incident: a log file's name lacks its zeros", "queries_are_the_references"): (
