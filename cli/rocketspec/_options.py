@@ -237,7 +237,9 @@ def warn(settings: StoreOptions, store: Store | None = None) -> set[str]:
         store = settings.open()
     elif store.signs:
         note(f"{store.path}: {later_line(store.signs)}")
-    found = [] if store.conf is None else mismatches(store, store.conf)
+    found = (
+        [] if store.conf is None else [one for one in mismatches(store, store.conf) if one.severity != "note"]
+    )
     for one in found:
         note(f"WARNING: {one.file}: {one.message}")
     return {one.message for one in found}

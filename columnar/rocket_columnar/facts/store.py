@@ -514,17 +514,28 @@ class Store(Files):
         return conf is not None and seen is not None and not self.foreign_index and conf.misreads(seen)
 
     @cached_property
-    def unnamed_log(self) -> bool:
-        """Whether the log is in `commitlog`, where a broker with the configuration of this very store does not look for it."""
+    def looks_elsewhere(self) -> str:
+        """The folder in which the configured broker of this very store looks for the log, if that is not `commitlog`, which holds it; else empty.
+
+        If the configuration names none, releases up to 4.9.3 look in the home of the user, later ones in the store.
+        """
         conf, path = self.conf, self.path
         if conf is None or path is None or not self.logs or self.logs[0].path.parent != path / "commitlog":
-            return False
+            return ""
         if conf.store is None or not same_place(Path(conf.store), path):
-            return False
+            return ""
         if conf.commit_logs:
-            return not any(folder.is_dir() for folder in logs_of(conf, path))
+            there = any(folder.is_dir() for folder in logs_of(conf, path))
+            return "" if there else ",".join(conf.commit_logs)
         later = self.signs or (self.release or "") > "4.9.3"  # which look in the store
-        return not (conf.dledger or later or same_place(_usual_log(path, self.user), path / "commitlog"))
+        usual = _usual_log(path, self.user)
+        return "" if conf.dledger or later or same_place(usual, path / "commitlog") else str(usual)
+
+    @property
+    def unnamed_log(self) -> bool:
+        """Whether the broker does not look for the log where it is."""
+        known = self.conf is not None and (self.conf.commit_logs or self.release)
+        return bool(known and self.looks_elsewhere)
 
     @property
     def has_no_log(self) -> bool:

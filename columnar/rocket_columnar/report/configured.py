@@ -198,18 +198,22 @@ def _mode_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
 
 
 def _log_not_named(conf: BrokerConf, store: Store) -> Finding | None:
-    """The log is in `commitlog`, and the broker looks for it in a folder that is not there, and that it makes (STORE-17)."""
-    if not store.unnamed_log:
+    """The log is in `commitlog`, and the broker looks for it in a folder that is not there, or in a home (STORE-17)."""
+    if not store.looks_elsewhere:
         return None
-    names = shell_word(",".join(conf.commit_logs))
+    file, place = store.logs[0].name, shell_word(store.looks_elsewhere)
+    setting = "storePathCommitLog", f"{conf.store}/commitlog"
+    if not store.unnamed_log:
+        text = f"{conf.path} does not set storePathCommitLog: 4.9.3 then takes {place}, and starts without this log; 4.9.7 takes this one"
+        cure = f"with a release up to 4.9.3, set {'='.join(setting)}"
+        return finding("log.gap", file, None, text, severity="note", clause="STORE-17", cure=cure)
     looked = (
-        f"{conf.path} names {names}, which is not a directory here"
+        f"names {place}, which is not a directory here"
         if conf.commit_logs
-        else f"{conf.path} does not set storePathCommitLog, and 4.9.3 then takes ~/store/commitlog of its user"
+        else f"does not set storePathCommitLog, for which {store.release} takes {place}"
     )
-    text = f"LOG ELSEWHERE: the log is in commitlog, but {looked}: the broker starts without it, and deletes all consume queues"
-    settings = (("storePathCommitLog", f"{conf.store}/commitlog"),)
-    return _mismatch("log.gap", "STORE-17", store.logs[0].name, text, settings)
+    text = f"LOG ELSEWHERE: the log is in commitlog, but {conf.path} {looked}: the broker starts without it, and deletes all consume queues"
+    return _mismatch("log.gap", "STORE-17", file, text, (setting,))
 
 
 def _geometry_mismatch(conf: BrokerConf, store: Store) -> Finding | None:
