@@ -132,6 +132,12 @@ def test_causes(name: str) -> None:
     assert all(not cause.cure for cause in causes)
 
 
+def test_of_a_log_of_which_a_file_is_only_missing_nothing_is_moved(tmp_path: Path) -> None:
+    put(tmp_path, f"commitlog/{96:020}", record(96))
+    (cause,) = report_on([GONE], Shell("STORE"), Store(tmp_path)).causes
+    assert cause.commands == ("cp -n REPLICA/commitlog/* STORE/commitlog/",)
+
+
 def test_a_log_file_made_ahead_goes_with_the_last_one_that_is_replaced(tmp_path: Path) -> None:
     """The only record ends where the second file begins."""
     put(tmp_path, f"commitlog/{0:020}", record(0))

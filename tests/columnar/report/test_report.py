@@ -133,6 +133,15 @@ def test_an_empty_directory_of_the_log_is_not_mounted_only_if_files_are_missing(
     assert [one.remedy for one in found] == remedies
 
 
+def test_a_configuration_gets_all_levels_on_which_messages_wait(tmp_path: Path) -> None:
+    """Those of 4.9.3 up to 18, as the units of its golden store wait (`MessageStoreConfig.messageDelayLevel`)."""
+    store = rocket_golden.open_store("mixed", tmp_path)
+    conf = read_broker_conf(put(tmp_path, "broker.conf", b"messageDelayLevel=1s\n"))
+    (found,) = (one for one in mismatches(Store(store, conf=conf), conf) if one.code == "queue.tags_code")
+    minutes = " ".join(f"{60 * number}s" for number in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30, 60, 120))
+    assert found.settings == (("messageDelayLevel", f"1s 5s 10s 30s {minutes}"),)
+
+
 def sentences_read(source: str) -> list[int]:
     """The lines that take a message or a cure apart, or compare it with something."""
     found = []
