@@ -208,6 +208,9 @@ def test_timer_log(opened: Path) -> None:
     assert (blank.is_blank, blank.len_unit) == (True, 30)
     assert data[208:224] == struct.pack(">iqI", 30, 0, 0xCBD43194)
     assert schemas.TIMER_UNIT.parse(data[52:104])["record_size"] == 201
+    file = opened / "timerlog" / f"{0:020}"
+    file.write_bytes(data[:168] + bytes.fromhex("cbd43194") + data[172:])  # a blank as long as a unit
+    assert len(table_rows(file, "timer_log")) == 3
 
 
 def test_recorded_files_are_small() -> None:
