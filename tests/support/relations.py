@@ -177,7 +177,8 @@ def a_safe_start_delivers_all(subject: Subject) -> Iterator[str]:
     others = start.unread or start.missing or start.unlisted or start.lost_units
     if start.safe and left_out:
         yield f"--restart is safe, the real broker left out {left_out} messages"
-    if not others and start.undelivered < left_out and not any(code.startswith("log.") for code in found):
+    is_damaged = any(one.part == "log" and one.severity != "note" for one in subject.report)
+    if not others and not is_damaged and start.undelivered < left_out:
         yield f"--restart: {start.undelivered} are not delivered, the real broker left out {left_out}"
 
 
@@ -201,6 +202,10 @@ NO_CLAUSE: Final = {
     "consumer.offset_beyond_queue": (
         "config/ is no format that is judged",
         "incident: the consumers' offsets are those of another store",
+    ),
+    "consumer.offset_below_minimum": (
+        "config/ is no format that is judged",
+        "incident: DLedger: the first four files were deleted",
     ),
     "topic.missing": (
         "config/ is no format that is judged",
@@ -339,7 +344,9 @@ def no_repair_brings_back_a_topic(subject: Subject) -> Iterator[str]:
     if done is None or subject.start is None or not (store.listed_topics or store.has_queue):
         return
     kept = {*(store.listed_topics or ()), *store.has_queue, *subject.start.made}
-    if back := done.topics - kept:
+    if back := {
+        topic for topic in done.topics - kept if store.is_deleted(topic) or store.may_be_deleted(topic)
+    }:
         yield f"back: {sorted(back)}"
 
 

@@ -224,8 +224,8 @@ _PULLED: Final = 32  # messages of a pull (pullBatchSize)
 _LOOKED_AT: Final = 800  # units of a pull
 _JUDGED: Final = 1 << 22  # units of a file, which real ones never have; more are taken for sound
 
-_OWN, _OTHER, _LONGER, _NOWHERE, _MIDST = range(5)
-"""Where a unit leads: to a message of its queue, to another one, to one and the beginning of the next, out of the log, into the midst of a record."""
+_OWN, _OTHER, _LONGER, _EMPTY, _NOWHERE, _MIDST = range(6)
+"""Where a unit leads: to a message of its queue, to another one, to one and the beginning of the next, to no byte, out of the log, into the midst of a record."""
 
 _Key = tuple[str, int]
 
@@ -240,7 +240,7 @@ def undelivered(
     files = {file.name: file for file in store.queues}
     bad: dict[str, list[tuple[int, int]]] = {}
     for one in faults:
-        if one.file in files and one.offset is not None and one.deviation is not None and one.units is None:
+        if one.file in files and one.offset is not None and one.deviation is not None:
             first = one.offset // QUEUE_UNIT.size
             bad.setdefault(one.file, []).append((first, first + one.deviation.count))
     damaged = {(files[name].topic or "", files[name].queue_id or 0): name for name in bad}
@@ -261,8 +261,7 @@ def undelivered(
     )
     for queue in queues:
         lost = sum(one.count for one in queue.lost(dispatch_from, store.end) if one.phy_offset < store.end)
-        given = sum(_given(store, queue, file, bad.get(file.name, ())) for file in queue.files)
-        missing += max(kept[queue.topic, queue.queue_id] - given - lost, 0)
+        missing += max(kept[queue.topic, queue.queue_id] - _given(store, queue, bad) - lost, 0)
     return missing
 
 
@@ -286,23 +285,32 @@ def _kept_records(store: Store, queues: Mapping[_Key, int], dispatch_from: int) 
     return found
 
 
-def _given(store: Store, queue: log.QueueStart, file: StoreFile, bad: Sequence[tuple[int, int]]) -> int:
-    """The number of own messages that pulls give of a file of a queue, whose unsound units are those of runs, each from one up to another."""
-    every = min(queue.end - file.base_offset, size_of(file) or 0) // QUEUE_UNIT.size
-    raw = read_at(file, 0, max(min(every, _JUDGED), 0) * QUEUE_UNIT.size)
-    rows = np.frombuffer(raw, UNIT_DTYPE)
-    stop = rows.size
-    offsets, sizes = rows["phy_offset"].astype(np.int64), rows["size"].astype(np.int64)
-    fillers = (sizes <= 0) | (sizes == PRE_BLANK_SIZE) | (offsets < store.begin)
-    marked = [number for first, after in bad for number in range(first, min(after, stop))]
-    fillers[marked] = False
-    at = int(np.argmin(fillers)) if not fillers.all() else stop
-    ordered, given = sorted({number for number in marked if number >= at}), max(every - stop, 0)
-    while (place := bisect_left(ordered, at)) < len(ordered):
-        whole = (ordered[place] - at) // _PULLED * _PULLED
-        at, number = _pull(store, queue, offsets, sizes, at + whole, {*ordered})
-        given += whole + number
-    return given + max(stop - at, 0)
+def _given(store: Store, queue: log.QueueStart, bad: Mapping[str, Sequence[tuple[int, int]]]) -> int:
+    """The number of own messages that pulls give of a queue; `bad` are runs of unsound units by file, each from one up to another."""
+    given = 0
+    for file in queue.files:
+        every = min(queue.end - file.base_offset, size_of(file) or 0) // QUEUE_UNIT.size
+        raw = read_at(file, 0, max(min(every, _JUDGED), 0) * QUEUE_UNIT.size)
+        rows = np.frombuffer(raw, UNIT_DTYPE)
+        marked = {
+            number
+            for first, after in bad.get(file.name, ())
+            for number in range(first, min(after, rows.size))
+        }
+        offsets, sizes = rows["phy_offset"].astype(np.int64), rows["size"].astype(np.int64)
+        fillers = (sizes <= 0) | (sizes == PRE_BLANK_SIZE) | (offsets < store.begin)
+        fillers[[*marked]] = False
+        at = int(np.argmin(fillers)) if not fillers.all() else rows.size
+        ordered = sorted(number for number in marked if number >= at)
+        given += max(every - rows.size, 0)
+        while (place := bisect_left(ordered, at)) < len(ordered):
+            whole = (ordered[place] - at) // _PULLED * _PULLED
+            at, number = _pull(store, queue, offsets, sizes, at + whole, marked)
+            given += whole + number
+            if at < 0:  # a consumer asks for the same again and again
+                return given
+        given += max(rows.size - at, 0)
+    return given
 
 
 def _pull(
@@ -313,13 +321,13 @@ def _pull(
     at: int,
     bad: Collection[int],
 ) -> tuple[int, int]:
-    """Where the pull after one from a unit on begins, and the number of own messages that the client can decode of this one.
+    """Where the pull after one from a unit on begins, -1 if none succeeds there, and the number of own messages that the client can decode of this one.
 
     After a unit that leads out of the log the broker passes over those that lead before the file that would follow; the client gives up
-    at bytes that are no record.
+    at bytes that are no record, and fails where there is none.
     """
     size, end, next_file = max(store.log_sizes), min(at + _LOOKED_AT, offsets.size), LONG_MIN
-    sent = given = 0
+    sent = given = empty = 0
     is_spoilt = False
     while at < end:
         offset = int(offsets[at])
@@ -332,14 +340,15 @@ def _pull(
                 next_file = offset + size - offset % size
             given += leads in (_OWN, _LONGER) and not is_spoilt
             is_spoilt |= leads in (_LONGER, _MIDST)
+            empty += leads == _EMPTY
         at += 1
-    return at, given
+    return -1 if 0 < sent == empty else at, given
 
 
 def _leads(store: Store, queue: log.QueueStart, offset: int, size: int) -> int:
     file = store.log_at(offset)
     if size <= 0:
-        return _OTHER  # nothing is sent for it
+        return _EMPTY
     if (
         file is None
         or (end := offset - file.base_offset + size) > (size_of(file) or 0)
