@@ -155,7 +155,7 @@ def a_glance_finds_the_same_offsets(subject: Subject) -> Iterator[str]:
 
 
 def a_safe_start_delivers_all(subject: Subject) -> Iterator[str]:
-    """`audit --restart` calls no start safe where `audit` has an error or a warning on files of log, queues or index that stay as they are, or after which the real broker delivered less in the recorded incident; where only queues or index are damaged, it states as many messages as not delivered as that broker left out, or more."""
+    """`audit --restart` calls no start safe where `audit` has an error or a warning on files of log, queues or index that stay as they are, or after which the real broker delivered less, but for deleted topics, in the recorded incident; where only queues or index are damaged, it states as many messages as not delivered as that broker left out, or more."""
     start = subject.start
     if start is None or start.refused or subject.store.has_no_log or not subject.store.logs:
         return
@@ -171,7 +171,8 @@ def a_safe_start_delivers_all(subject: Subject) -> Iterator[str]:
     if start.safe and found:
         yield f"--restart is safe, audit: {sorted(found)}"
     row = recorded().get(subject.name.removeprefix("incident: "), {})
-    if not row.get("nothing") or any(one.settings for one in subject.report):
+    deleted = any(one.code == "queue.missing_unit" and one.severity == "note" for one in subject.report)
+    if not row.get("nothing") or deleted or any(one.settings for one in subject.report):
         return
     left_out = row["before"][0] - row["nothing"][0]
     others = start.unread or start.missing or start.unlisted or start.lost_units
