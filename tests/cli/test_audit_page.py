@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from playwright.sync_api import Browser
+from rocketspec.verbs.audit.metrics import _escaped
 from verb_run import Run
 
 VERB = "audit"
@@ -17,3 +18,7 @@ def test_nothing_is_beyond_the_edge(run: Run, store: Path, tmp_path: Path, brows
     wide = "[...document.querySelectorAll('.scroll, pre, body')].filter(item => item.scrollWidth > item.clientWidth).length"
     assert page.evaluate("document.querySelectorAll('.scroll, pre').length") >= 3
     assert page.evaluate(wide) == 0
+
+
+def test_the_name_of_a_store_is_a_label_of_prometheus() -> None:
+    assert _escaped('a"b') == r"a\"b"

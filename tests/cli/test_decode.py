@@ -9,7 +9,8 @@ from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
-from rocketspec.verbs.decode.verb import DecodeReport
+from rocket_columnar.formats import hash_key
+from rocketspec.verbs.decode.verb import DecodeReport, _where
 from store_bytes import BEGIN, Entry, checkpoint, ext_unit, index_file, put, record, unit
 from verb_run import Run, on_a_terminal
 
@@ -129,3 +130,9 @@ def test_times_in_utc_of_many_rows(run: Run, tmp_path: Path) -> None:
     moments = list(map(str, column(run(log, "--timestamps", "utc").out, "store_timestamp")))
     assert len(moments) == 5_000
     assert [int(datetime.fromisoformat(text).timestamp() * 1000) for text in moments] == raw
+
+
+def test_a_key_is_searched_for_under_each_topic() -> None:
+    where = _where(None, None, None, ["A", "B"], ["k"])
+    assert where is not None
+    assert (where.key_hashes, where.topics) == ({hash_key("A#k"), hash_key("B#k")}, None)
