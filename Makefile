@@ -10,7 +10,8 @@ OUT := out/conform
 # Many tests wait for a broker, a browser or a hanging port: two workers more than a small machine has cores.
 WORKERS ?= 4
 
-# Tests, benchmarks and the verbs start Python hundreds of times: it keeps its bytecode.
+# Tests, benchmarks and the verbs start Python hundreds of times: it keeps its bytecode. What the tests import is compiled before
+# their first run, and not by each worker.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: conform docs results dist dist-java dist-go dist-rust dist-npm test soak fuzz bench golden lint lock format clean
@@ -45,6 +46,7 @@ dist-npm: $(VENV)/engine.stamp
 test: $(VENV)/dev.stamp
 	@$(BIN)/python tests/support/prefetch.py >/dev/null 2>&1 & \
 	nice -n 5 $(BIN)/python tests/project/run_pyright.py >/dev/null 2>&1 & \
+	test -d tests/__pycache__ || $(BIN)/python -m pytest --collect-only -q >/dev/null; \
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q $(ARGS)
 
 ## soak: the long tests: every version, five seeds, twenty kills, 2 GB stores; writes the generated figures again
