@@ -1,4 +1,4 @@
-"""`golden unpack`: a store appears whole or not at all, and never inside another store."""
+"""`golden unpack`: a store appears whole or not at all, and never inside another store; the exit code of `golden verify`."""
 
 import subprocess
 import sys
@@ -61,3 +61,19 @@ def test_a_stopped_unpack_leaves_nothing(signal: str, tmp_path: Path) -> None:
     assert stopped.returncode == 130
     assert "Traceback" not in stopped.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("problems", "code", "last"), [([], 0, "all as recorded"), (["x: is missing"], 1, "1 problem")]
+)
+def test_a_file_that_differs_is_a_finding(
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    problems: list[str],
+    code: int,
+    last: str,
+) -> None:
+    monkeypatch.setattr("rocket_golden.verify", lambda: problems)
+    done = runner("golden", capfd, monkeypatch)("verify")
+    assert (done.code, done.out.splitlines()[:-1]) == (code, problems)
+    assert done.last.endswith(f" golden stores, {last}")
