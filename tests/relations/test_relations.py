@@ -22,9 +22,15 @@ LEFT_OUT: Final = {
     ("incident: a log file's name lacks its zeros", "queries_are_the_references"): (
         "the broker reads this file's records at wrong offsets, and `query` at the right ones, which the cure gives back"
     ),
-    ("incident: a folder of the log is missing in the configuration", "a_safe_start_delivers_all"): (
-        "all folders of the log are named here, its configuration lacks one, and `--broker-conf` alone finds that"
-    ),
+    **{
+        (f"incident: {name}", "a_safe_start_delivers_all"): (
+            "the folders of the log are found here, and not in a configuration whose paths are relative to another directory"
+        )
+        for name in (
+            "a folder of the log is missing in the configuration",
+            "the configuration names another folder of the log",
+        )
+    },
 }
 """Why a relation does not hold of a store."""
 _NUMBERS: Final = count()
