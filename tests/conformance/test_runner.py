@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -225,8 +226,9 @@ def test_the_first_of_the_smallest_failing_lists_is_kept(tmp_path: Path) -> None
     [planned] = plan(select=["IDX-HASH-1/prop-key-hash"])
     state = CaseState(planned)
     first, second = (hash_trial(tmp_path, number).fail("diverged", "") for number in range(2))
-    state.add(first)
-    state.add(second)
+    longer = replace(first, case=replace(first.case, ops=first.case.ops * 2))
+    for trial in (longer, first, second, longer):
+        state.add(trial)
     assert state.worst is first
 
 
