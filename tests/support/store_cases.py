@@ -2,7 +2,7 @@
 
 The block of a section has steps that make the store, and commands that begin with `$ `, each with the rows that it finds below it,
 indented. A step is a method of `Case`, or a change to the files of the store (`broken_stores.txt`). A row is found if it has all
-words of the line; words in double quotes are a part of its text, or after `!` are not. With a line `...` each other line is found,
+words of the line; words in double quotes are a part of its text, or after `!` are not. With a line `...` each other line has a row of its own,
 in any order, and other rows may be too. A table below the block makes a case of each of its rows: `<column>` is its cell, in which
 `;` separates lines.
 
@@ -208,8 +208,15 @@ class Case:
     def _match(self, expected: list[str], found: list[Row]) -> bool:
         if "..." in expected:
             lines = [line for line in expected if line != "..."]
-            return all(any(self._is(line, row) for row in found) for line in lines)
+            return self._each_has_one(lines, found)
         return len(expected) == len(found) and all(map(self._is, expected, found))
+
+    def _each_has_one(self, lines: list[str], found: list[Row]) -> bool:
+        """Whether each line has a row of its own, in any order."""
+        return not lines or any(
+            self._is(lines[0], row) and self._each_has_one(lines[1:], found[:at] + found[at + 1 :])
+            for at, row in enumerate(found)
+        )
 
     def _is(self, line: str, row: Row) -> bool:
         for name, quoted, word in _WORD.findall(line):
