@@ -19,6 +19,7 @@ from rocketspec._terminal import note, say_all, shown_json
 if TYPE_CHECKING:
     from rocket_columnar.audit import Level
     from rocket_columnar.facts import Store
+    from rocket_columnar.findings import Finding
     from rocket_columnar.store import BrokerConf
     from rocket_spec.layout import Geometry
 
@@ -225,24 +226,34 @@ def read_settings(
     return StoreOptions(path, folders, given, conf, tuple(options))
 
 
-def warn(settings: StoreOptions, store: Store | None = None) -> set[str]:
+def warn(settings: StoreOptions, store: Store | None = None) -> list[Finding]:
     """Notes the signs of 5.x, and how files differ from the broker's configuration, for a verb that reports no findings; the differences."""
+    if store is None and settings.conf is None:
+        note_release(settings.store, settings.commitlog)
+        return []
+    store = store or settings.open()
+    found = differences(store)
+    note_differences(store, found)
+    return found
+
+
+def differences(store: Store) -> list[Finding]:
+    """How files differ from the broker's configuration, notes left out; the signs of 5.x are looked for, too."""
     from rocket_columnar.report import mismatches
+
+    _ = store.signs
+    found = () if store.conf is None else mismatches(store, store.conf)
+    return [one for one in found if one.severity != "note"]
+
+
+def note_differences(store: Store, found: list[Finding]) -> None:
+    """Notes the signs of 5.x that a store has, and what was found."""
     from rocket_columnar.store import later_line
 
-    if store is None:
-        note_release(settings.store, settings.commitlog)
-        if settings.conf is None:
-            return set()
-        store = settings.open()
-    elif store.signs:
+    if store.signs:
         note(f"{store.path}: {later_line(store.signs)}")
-    found = (
-        [] if store.conf is None else [one for one in mismatches(store, store.conf) if one.severity != "note"]
-    )
     for one in found:
         note(f"WARNING: {one.file}: {one.message}")
-    return {one.message for one in found}
 
 
 def note_release(path: Path, commitlog: Sequence[Path] = ()) -> None:

@@ -9,7 +9,7 @@ import typer
 from rocket_spec.printable import counted
 
 from rocketspec import _options as option
-from rocketspec._options import read_settings, warn
+from rocketspec._options import differences, note_differences, read_settings
 from rocketspec._terminal import note, progress, say, skipped
 
 if TYPE_CHECKING:
@@ -55,18 +55,22 @@ def rebuild(
     option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     facts = settings.open(rocketmq_profile)
-    said = warn(settings, facts)
     with progress("rebuilding", unit="bytes") as step:
-        done = facts.looked_at(
-            lambda: engine(
-                facts,
-                output,
-                queue_file_size=queue_file_size,
-                only_missing=only_missing,
-                force=force,
-                on_progress=step,
+        differing, done = facts.looked_at(
+            lambda: (
+                differences(facts),
+                engine(
+                    facts,
+                    output,
+                    queue_file_size=queue_file_size,
+                    only_missing=only_missing,
+                    force=force,
+                    on_progress=step,
+                ),
             )
         )
+    note_differences(facts, differing)
+    said = {one.message for one in differing}
     for text in rebuild_warnings(
         done,
         settings.conf,
