@@ -8,7 +8,8 @@ import pytest
 from far_storage import Far
 from pyspark import SparkContext
 from rocket_columnar.describe import digest, store_digest
-from rocket_columnar.restart import restarts, rows_of
+from rocket_columnar.facts import as_store
+from rocket_columnar.restart import predicted, rows_of
 from rocket_spark import Asked, digest_stores, query_stores, restart_stores
 from rocket_spark.fleet import StoreDigest, differing
 from small_stores import SHAPE, TIME, write_small_store
@@ -25,6 +26,13 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         write_small_store(root / f"{number:02}", number)
     shutil.rmtree(root / "14/consumequeue")
     return [root / "00", root / "14"]
+
+
+def start_of(store: Path, **known: Any) -> list[dict[str, Any]]:
+    """What a start does on one machine."""
+    found = predicted(as_store(store, **known))
+    assert not isinstance(found, str)
+    return list(rows_of(*found))
 
 
 def test_messages_by_time(here: SparkContext, fleet: list[Path]) -> None:
@@ -51,7 +59,7 @@ def test_stores_far_away(here: SparkContext, fleet: list[Path], s3: Far) -> None
         store_digest(list(digest(store, geometry=SHAPE))) for store in fleet
     ]
     starts = restart_stores(here, uris, **options)
-    assert list(starts.values()) == [list(rows_of(*restarts(store, geometry=SHAPE))) for store in fleet]
+    assert list(starts.values()) == [start_of(store, geometry=SHAPE) for store in fleet]
 
 
 def test_replicas_are_compared_that_a_third_one_joins() -> None:
@@ -68,7 +76,7 @@ def test_what_a_start_of_5_3_1_would_do(here: SparkContext, verb_here: Run, flee
     """It dispatches nothing that the queues lack (STORE-14), which 4.9.3 does."""
     store = fleet[1]
     (found,) = restart_stores(here, store, release="5.3.1").values()
-    assert found == list(rows_of(*restarts(store, release="5.3.1")))
-    assert found != list(rows_of(*restarts(store)))
+    assert found == start_of(store, release="5.3.1")
+    assert found != start_of(store)
     done = verb_here("audit", store, "--rocketmq-profile", "5.3.1")
     assert f"{store}: written by 5.x" in done.err

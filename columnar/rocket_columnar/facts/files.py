@@ -45,6 +45,7 @@ _KINDS: Final = (*KINDS, "batch")
 _TRANSACTION: Final = 12
 _SAMPLE: Final = 64  # units of a queue's file that are followed to their records
 _LONGEST: Final = 1 << 24  # bytes of a record that is read for that
+_BYTES_AT_ONCE: Final = QUEUE_UNIT.size << 16
 _GIVEN: Final = ("path", "name", "commitlog", "given_geometry", "conf", "release", "user", "hidden")
 _OF_INDEXES: Final = ("indexes", "_whole_indexes", "sound_indexes", "opened_indexes")
 
@@ -424,7 +425,7 @@ class Files:
         for file in self.queues:
             if file.topic != topic or (file.queue_id or 0) < first:
                 continue
-            rows = np.flatnonzero(self.held(file))
+            rows = self.held(file)
             for row in rows[:: max(rows.size // _SAMPLE, 1)].tolist():
                 ((offset, size, _),) = np.frombuffer(
                     read_at(file, row * QUEUE_UNIT.size, QUEUE_UNIT.size), UNIT_DTYPE
@@ -436,12 +437,20 @@ class Files:
                 seen = True
         return False if seen else None
 
-    def held(self, file: StoreFile) -> NDArray[np.bool_]:
-        """A mask of the units of a queue's file whose messages the log still has."""
-        raw = read_at(file, 0, size_of(file) or 0)
-        units = np.frombuffer(raw, UNIT_DTYPE, len(raw) // QUEUE_UNIT.size)
-        sizes = units["size"].astype(np.int32)
-        return (sizes > 0) & (sizes < PRE_BLANK_SIZE) & (units["phy_offset"].astype(np.int64) >= self.begin)
+    def held(self, file: StoreFile) -> NDArray[np.int64]:
+        """The numbers of the units of a queue's file whose messages the log still has, ascending."""
+        found = [np.empty(0, np.int64)]
+        with file.open() as reader:
+            for begin, end in reader.aligned(
+                QUEUE_UNIT.size, reader.size // QUEUE_UNIT.size * QUEUE_UNIT.size
+            ):
+                for start in range(begin, end, _BYTES_AT_ONCE):
+                    units = reader.read(start, min(_BYTES_AT_ONCE, end - start)).view(UNIT_DTYPE)
+                    sizes = units["size"].astype(np.int32)
+                    held = (sizes > 0) & (sizes < PRE_BLANK_SIZE)
+                    held &= units["phy_offset"].astype(np.int64) >= self.begin
+                    found.append(start // QUEUE_UNIT.size + np.flatnonzero(held))
+        return np.concatenate(found)
 
     def transaction_at(self, phy_offset: int) -> int:
         """The transaction type in the sys flag of the record at a physical offset (4 PREPARED, 8 COMMIT, 12 ROLLBACK), else 0."""

@@ -424,7 +424,7 @@ class Store(Files):
             level = (file.queue_id or 0) + 1
             if file.topic == _SCHEDULE and level > len(self.conf.delays):
                 first = max(offsets.get(level, 0) - file.base_offset // _UNIT, 0)
-                found[level] += int(self.held(file)[first:].sum())
+                found[level] += int((self.held(file) >= first).sum())
         return dict(+found)
 
     @cached_property

@@ -12,9 +12,10 @@ import pytest
 from rocket_columnar.audit import audit
 from rocket_columnar.decode import decode
 from rocket_columnar.describe import diff, digest, look_at, summarise
+from rocket_columnar.facts import as_store
 from rocket_columnar.query import query
 from rocket_columnar.rebuild import rebuild
-from rocket_columnar.restart import restarts
+from rocket_columnar.restart import predicted
 from rocket_columnar.store import find_files, open_reader
 from rocket_golden import open_store
 from rocket_spec.errors import FormatError, MalformedError, UsageError
@@ -79,7 +80,7 @@ FUNCTIONS: dict[str, Callable[[Path, Path, Path], Any]] = {
     "audit quick": lambda root, _file, _out: list(audit(root, "quick")),
     "audit": lambda root, _file, _out: list(audit(root)),
     "audit deep": lambda root, _file, _out: list(audit(root, "deep")),
-    "restart": lambda root, _file, _out: [list(predicted.lost) for predicted in restarts(root)],
+    "restart": lambda root, _file, _out: predicted(as_store(root)),
     "rebuild": lambda root, _file, out: rebuild(root, out / "rebuilt"),
     "rebuild of what is missing": lambda root, _file, out: rebuild(root, out / "rebuilt", only_missing=True),
     "digest": lambda root, _file, _out: list(digest(root)),
