@@ -238,7 +238,7 @@ def warn(settings: StoreOptions, store: Store | None = None) -> list[Finding]:
 
 
 def differences(store: Store) -> list[Finding]:
-    """How files differ from the broker's configuration, notes left out; the signs of 5.x are looked for, too."""
+    """The differences of files from the broker's configuration, notes left out; finds the signs of 5.x, too."""
     from rocket_columnar.report import mismatches
 
     _ = store.signs

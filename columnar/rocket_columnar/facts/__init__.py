@@ -5,7 +5,6 @@ from rocket_columnar.facts.store import (
     BLOCKED,
     FORGOTTEN,
     NOT_LISTED,
-    Refusal,
     Store,
     any_store,
     as_store,

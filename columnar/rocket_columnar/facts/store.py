@@ -27,7 +27,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from rocket_spec.errors import UsageError
-from rocket_spec.later_layouts import TIMER_SLOT
 from rocket_spec.layout import CHECKPOINT, QUEUE_UNIT, RECORD_FIXED_V4, RECORD_MAGICS
 from rocket_spec.profiles import profile
 
@@ -39,6 +38,7 @@ from rocket_columnar.store import (
     CONFIG_TABLES,
     LIGHT,
     MEMBER,
+    Refusal,
     Sign,
     StoreFile,
     find_files,
@@ -49,24 +49,16 @@ from rocket_columnar.store import (
     read_at,
     same_place,
     shown_name,
+    stray_timer_file,
     topics_in_rocksdb,
+    unfit_wheel,
 )
 
-# Causes that keep a broker from starting, beside the lengths and content of its files: permissions, a timer wheel, and a timer log.
+# Permissions that keep a broker from starting.
 
-
-_WHEEL: Final = 2 * 604_800 * TIMER_SLOT.size  # bytes of a broker's timer wheel (TIM-2)
 
 _OWN: Final = ("checkpoint", "lock", "abort")
 _NO_START: Final = "the broker does not start"
-
-
-class Refusal(NamedTuple):
-    """A file or directory that keeps a broker from starting, and why."""
-
-    file: str
-    reason: str
-    cure: str
 
 
 class _User(NamedTuple):
@@ -164,35 +156,6 @@ def _name_of(number: int) -> str:
         return pwd.getpwuid(number).pw_name
     except KeyError:
         return str(number)
-
-
-def unfit_wheel(store: Path) -> Refusal | None:
-    """The timer wheel that a broker of 5.x would not open, by its length; one without bytes it extends.
-
-    It opens the copy of the greatest position, if there is any (TIM-2). Source: `TimerWheel.TimerWheel` 63-81 (5.5.0).
-    """
-    copies = {formats.parse_long(path.suffix[1:]): path for path in store.glob("timerwheel.*")}
-    path = copies[max(known)] if (known := [at for at in copies if at is not None]) else store / "timerwheel"
-    size = path.stat().st_size if path.is_file() else 0
-    if size in (0, _WHEEL):
-        return None
-    text = f"found a timer wheel of {size:,} bytes, expected {_WHEEL:,}: a broker of 5.x does not start"
-    return Refusal(path.name, text, "restore the file from a backup or a slave while the broker is down")
-
-
-def stray_timer_file(store: Path) -> Refusal | None:
-    """The first file of `timerlog/` that has no number for a name, with which a broker of 5.x does not start (TIM-4).
-
-    It removes the last file if that is empty, and passes over folders. Source: `MappedFileQueue.doLoad` (5.5.0).
-    """
-    paths = sorted((store / "timerlog").glob("*"))
-    for path in paths:
-        passed_over = path.is_dir() or (path == paths[-1] and not path.stat().st_size)
-        if formats.parse_long(path.name) is None and not passed_over:
-            text = "found a file whose name is no number in the timer log: a broker of 5.x does not start"
-            cure = "move the file out of the store while the broker is down"
-            return Refusal(f"timerlog/{shown_name(path.name)}", text, cure)
-    return None
 
 
 # The times of a checkpoint.
@@ -356,11 +319,29 @@ class Store(Files):
 
     @cached_property
     def refusal(self) -> Refusal | None:
-        """Further faults that keep the broker from starting: permissions, or timer wheel and timer log of a broker of 5.x."""
+        """Further faults that keep the broker from starting: permissions, or timer wheel, timer log and batch queues of a broker of 5.x."""
         if self.path is None or self.live:
             return None
-        timer = (unfit_wheel(self.path) or stray_timer_file(self.path)) if self.signs else None
-        return timer or denied(self.path, self.listed, self.user)
+        later = (
+            unfit_wheel(self.path) or stray_timer_file(self.path) or self._plain_batch if self.signs else None
+        )
+        return later or denied(self.path, self.listed, self.user)
+
+    @property
+    def _plain_batch(self) -> Refusal | None:
+        """The list of topics, if it lacks one of batch queues: a broker of 5.x takes it for a plain one, and does not start.
+
+        Source: `ConsumeQueueStore.queueTypeShouldBe` (5.3.1, 5.5.0).
+        """
+        for file in self.of("batch") if self._has_config else ():
+            if file.topic not in self.read_queues:
+                text = f"found no topic {file.topic}, expected one of batch queues: a broker of 5.x does not start"
+                return Refusal(
+                    "config/topics.json",
+                    text,
+                    "restore the file from a backup or a replica while the broker is down",
+                )
+        return None
 
     @cached_property
     def listed_topics(self) -> frozenset[str] | None:

@@ -4,6 +4,7 @@ from rocket_columnar.store.broker import (
     DELETE_WHEN,
     RESERVED_HOURS,
     BrokerConf,
+    Refusal,
     Sign,
     folder_signs,
     hold_lock,
@@ -15,7 +16,9 @@ from rocket_columnar.store.broker import (
     read_broker_conf,
     same_place,
     signs_at,
+    stray_timer_file,
     topics_in_rocksdb,
+    unfit_wheel,
     written_later,
 )
 from rocket_columnar.store.listing import (

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from rocket_spec.errors import FormatError, MalformedError, UsageError
+from rocket_spec.later_layouts import TIMER_SLOT
 from rocket_spec.layout import DEFAULT_GEOMETRY, LONG_TOPIC_MAGIC, Geometry
 
-from rocket_columnar.formats import DELAYS, body_begin, parse_int
+from rocket_columnar.formats import DELAYS, body_begin, parse_int, parse_long
 from rocket_columnar.store.listing import find_files
 from rocket_columnar.store.reader import open_reader, raise_of_process, require_regular
-from rocket_columnar.store.store_file import StoreFile, is_store, read_at
+from rocket_columnar.store.store_file import StoreFile, is_store, read_at, shown_name
 
 _LOG_FILE_SIZE: Final = 1 << 30
 _QUEUE_FILE_SIZE: Final = 6_000_000
@@ -453,3 +454,46 @@ def signs_at(path: Path, commitlog: Sequence[Path] = ()) -> tuple[Sign, ...]:
         )
     except (FormatError, UsageError, OSError):
         return ()
+
+
+# Files that keep a broker from starting, beside the lengths and content of its log and queues: timer wheel and timer log.
+
+
+_WHEEL: Final = 2 * 604_800 * TIMER_SLOT.size  # bytes of a broker's timer wheel (TIM-2)
+
+
+class Refusal(NamedTuple):
+    """A file or directory that keeps a broker from starting, and why."""
+
+    file: str
+    reason: str
+    cure: str
+
+
+def unfit_wheel(store: Path) -> Refusal | None:
+    """The timer wheel that a broker of 5.x would not open, by its length; one without bytes it extends.
+
+    It opens the copy of the greatest position, if there is any (TIM-2). Source: `TimerWheel.TimerWheel` 63-81 (5.5.0).
+    """
+    copies = {parse_long(path.suffix[1:]): path for path in store.glob("timerwheel.*")}
+    path = copies[max(known)] if (known := [at for at in copies if at is not None]) else store / "timerwheel"
+    size = path.stat().st_size if path.is_file() else 0
+    if size in (0, _WHEEL):
+        return None
+    text = f"found a timer wheel of {size:,} bytes, expected {_WHEEL:,}: a broker of 5.x does not start"
+    return Refusal(path.name, text, "restore the file from a backup or a slave while the broker is down")
+
+
+def stray_timer_file(store: Path) -> Refusal | None:
+    """The first file of `timerlog/` that has no number for a name, with which a broker of 5.x does not start (TIM-4).
+
+    It removes the last file if that is empty, and passes over folders. Source: `MappedFileQueue.doLoad` (5.5.0).
+    """
+    paths = sorted((store / "timerlog").glob("*"))
+    for path in paths:
+        passed_over = path.is_dir() or (path == paths[-1] and not path.stat().st_size)
+        if parse_long(path.name) is None and not passed_over:
+            text = "found a file whose name is no number in the timer log: a broker of 5.x does not start"
+            cure = "move the file out of the store while the broker is down"
+            return Refusal(f"timerlog/{shown_name(path.name)}", text, cure)
+    return None
