@@ -286,8 +286,8 @@ def _kept_records(store: Store, queues: Mapping[_Key, int], dispatch_from: int) 
 
 
 def _given(store: Store, queue: log.QueueStart, bad: Mapping[str, Sequence[tuple[int, int]]]) -> int:
-    """The number of own messages that pulls give of a queue; `bad` are runs of unsound units by file, each from one up to another."""
-    given = 0
+    """The number of own messages that pulls give of a queue, each once; `bad` are runs of unsound units by file, each from one up to another."""
+    given, led_to = 0, [np.empty(0, np.int64)]
     for file in queue.files:
         every = min(queue.end - file.base_offset, size_of(file) or 0) // QUEUE_UNIT.size
         raw = read_at(file, 0, max(min(every, _JUDGED), 0) * QUEUE_UNIT.size)
@@ -299,6 +299,7 @@ def _given(store: Store, queue: log.QueueStart, bad: Mapping[str, Sequence[tuple
         }
         offsets, sizes = rows["phy_offset"].astype(np.int64), rows["size"].astype(np.int64)
         fillers = (sizes <= 0) | (sizes == PRE_BLANK_SIZE) | (offsets < store.begin)
+        led_to.append(offsets[~fillers])
         fillers[[*marked]] = False
         at = int(np.argmin(fillers)) if not fillers.all() else rows.size
         ordered = sorted(number for number in marked if number >= at)
@@ -310,7 +311,8 @@ def _given(store: Store, queue: log.QueueStart, bad: Mapping[str, Sequence[tuple
             if at < 0:  # a consumer asks for the same again and again
                 return given
         given += max(rows.size - at, 0)
-    return given
+    every_unit = np.concatenate(led_to)
+    return given - (every_unit.size - np.unique(every_unit).size)
 
 
 def _pull(

@@ -173,6 +173,7 @@ def test_a_deleted_topic_whose_records_are_the_last_ones(tmp_path: Path) -> None
         "A unit whose record does not go into this queue; multi-dispatch puts one record into several",
         "One bit of a unit",
         "A queue file in the middle is missing",
+        "A unit put in twice: all behind it have moved by one",
         "files of two queues were exchanged",
         "a queue's files are those of another",
     ],
