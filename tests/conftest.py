@@ -23,7 +23,8 @@ NODE_TOOLS = Path(__file__).parent / "project" / "run_pyright.py"
 SPARK = "tests/spark/"
 PYRIGHT = Path(__file__).parent / "project" / "test_pyright.py"
 WITHOUT_SESSION = tuple(
-    f"{SPARK}test_{name}.py" for name in ("cluster", "output", "sources_parts", "streaming")
+    f"{SPARK}test_{name}.py"
+    for name in ("cluster", "decode", "output", "sources_parts", "streaming", "transcripts")
 )
 """Files of Spark's folder that take nothing of the session that the others share."""
 UNITS = {"spark": (SPARK,), "site": ("tests/website/test_site.py", "tests/website/test_in_a_browser.py")}
@@ -73,11 +74,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
 
-    # The longest files come first, so that no worker is left with one of them at the end; those of Spark are one unit.
+    # The longest files come first, so that no worker is left with one of them at the end: those of Spark's session, a unit, before all.
     # Pyright runs beside the tests; the one that waits for it is the last.
     long = {item.path for item in items if TOOLS & {*item.keywords, *getattr(item, "fixturenames", ())}}
     items.sort(
-        key=lambda item: (item.path == PYRIGHT, not item.nodeid.startswith(SPARK), item.path not in long)
+        key=lambda item: (
+            item.path == PYRIGHT,
+            not item.nodeid.startswith(SPARK),
+            item.nodeid.startswith(WITHOUT_SESSION),
+            item.path not in long,
+        )
     )
     for item in items:
         if not item.nodeid.startswith(SPLIT):
