@@ -123,6 +123,27 @@ def _second(store: Store, name: str) -> Finding:
     return finding("log.position", name, None, text, **known)
 
 
+def _own_names(store: Store) -> dict[str, str]:
+    """Of the files that have other names, or are packed, those that a log lacks: those next to its files, and next to one another."""
+    found = {
+        name: own for name, reason in store.skipped if reason == NO_NUMBER and (own := _own_name(store, name))
+    }
+    claims = Counter(found.values())
+    begins = {name: parse_long(own.rpartition("/")[2]) for name, own in found.items() if claims[own] == 1}
+    if not store.logs:
+        return {name: found[name] for name in begins}
+    size, held = usual_size(store.log_sizes), {file.base_offset for file in store.logs}
+    lacking: dict[str, str] = {}
+    while more := {
+        name: begin
+        for name, begin in begins.items()
+        if begin is not None and begin not in held and {begin - size, begin + size} & held
+    }:
+        lacking |= {name: found[name] for name in more}
+        held.update(more.values())
+    return lacking
+
+
 def _own_name(store: Store, name: str) -> str:
     """The name of a log file that a copy or a packer named `.NAME.XXXXXX` or `NAME.gz`; empty for a part of one.
 
@@ -176,7 +197,7 @@ def _stray(store: Store, name: str, reason: str) -> Finding | None:
     if reason != NO_NUMBER and remedy == _ASIDE:
         cure += ", and restore the file that had this name"
     text = f"found {what} among the files of {place}: a broker refuses to start"
-    own_name = _own_name(store, name) if is_log and reason == NO_NUMBER else ""
+    own_name = store.once(_own_names).get(name, "") if is_log else ""
     return finding(code, name, None, text, cure=cure, remedy=remedy, own_name=own_name)
 
 

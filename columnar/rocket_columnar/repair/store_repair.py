@@ -142,7 +142,9 @@ def _survey(target: Target) -> _Survey:
     for cause in report.causes:
         # Of a damaged log, what is replaced may be needed beside a replica's files.
         of_log = any(
-            root.code.startswith("log.") and root.severity != "note" and root.remedy != "aside"
+            root.code.startswith("log.")
+            and root.severity != "note"
+            and (root.remedy != "aside" or bool(root.own_name))
             for root in cause.roots
         )
         for root in cause.roots if of_log else (*cause.roots, *cause.consequences):

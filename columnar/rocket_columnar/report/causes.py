@@ -132,14 +132,11 @@ def _coded(*codes: str) -> _Roots:
 
 def _beside(left: Iterable[Finding]) -> dict[str, str]:
     """Log files that are there under another name, packed or not, by the names they have; the name of each is free, or its file has another."""
-    left = list(left)
-    free = {finding.file for finding in left if is_missing(finding)}
-    free |= {
-        one.own_name for one in left if one.code == "log.position" and not one.foreign
-    }  # another form of the name
     names = {one.file: one.own_name for one in left if one.own_name}
-    if _LOG in free:
-        free |= {name for name in names.values() if name.startswith(f"{_LOG}/")}
+    free = {
+        one.own_name for one in left if one.own_name and not one.foreign
+    }  # of a foreign one, that may be taken
+    free |= {one.file for one in left if is_missing(one)}
     while wrong := [file for file, name in names.items() if name not in {*free, *names}]:
         for file in wrong:
             del names[file]
@@ -147,9 +144,15 @@ def _beside(left: Iterable[Finding]) -> dict[str, str]:
 
 
 def _log_beside(left: Sequence[Finding], _: Store | None) -> list[Finding]:
+    """Also the findings that their files are missing, which may name another folder of the log."""
     beside = _beside(left)
     named = {*beside, *beside.values(), *([_LOG] if beside else [])}
-    return [finding for finding in left if finding.file in named]
+    leaves = {name.rpartition("/")[2] for name in beside.values()}
+    return [
+        one
+        for one in left
+        if one.file in named or (is_missing(one) and one.file.rpartition("/")[2] in leaves)
+    ]
 
 
 def _whole_log(left: Sequence[Finding]) -> list[Finding]:
@@ -342,7 +345,7 @@ _RULES: Final = (
         "give them their names back",
         _log_beside,
         lambda finding, roots: (
-            finding.code in _DANGLING
+            finding.code in (*_SHORT, *_DANGLING, "consumer.offset_below_minimum")
             or (any(root.foreign for root in roots) and _follows_from_foreign(finding, roots))
         ),
         lambda cures, roots: cures.named_back(_beside(roots)),
