@@ -329,7 +329,7 @@ class _Running:
 
     def _queue_tasks(self) -> Iterator[_Task]:
         for name, plan in self._plans():
-            holes = engine.log_holes(plan.logs, self.dispatched[name])
+            holes = engine.log_holes(plan.logs, self.dispatched[name], plan.files)
             queues = [file for file in plan.files if file.kind in ("ext", "queue")]
             for number in range(plan.buckets):
                 ranges = (part.unit_ranges(number) for part in self.dispatched[name])

@@ -36,6 +36,7 @@ from rocket_columnar.log import (
     TopicNames,
     life_begins,
     of_earlier_life,
+    of_nobody,
     requests_before_gap,
     units_taken,
 )
@@ -136,23 +137,17 @@ def _of_last_life(
         ends = [run.end for run in runs if run.phy_offset < begin]
         if ends:
             earlier[queue] = max(*ends, earlier.get(queue, 0))
-    with_files = {(file.topic, file.queue_id) for file in store.queues}
-    last = dict(sorted(((topic, at) for (topic, _), at in earlier.items()), key=itemgetter(1)))
+    with_files = {(file.topic or "", file.queue_id or 0) for file in store.queues}
+    unknown = {topic for topic, _ in left if store.may_be_deleted(topic)}
+    deleted = unknown | {topic for topic, _ in left if store.is_deleted(topic)}
+    nobody = of_nobody(begins, earlier, with_files)
+    for queue in left.keys() - with_files:
+        if queue[0] in deleted or queue in nobody:
+            left[queue] = []
     again = dict(
         sorted(((topic, begins[topic, number]) for topic, number in earlier), key=itemgetter(1), reverse=True)
     )
-    unknown = {topic for topic, _ in left if store.may_be_deleted(topic)}
-    deleted = unknown | {topic for topic, _ in left if store.is_deleted(topic)}
-    for queue in left.keys() - with_files:
-        # All queues of a topic go with it. One that began before the last message of its earlier life got none since; so did one that began
-        # before its next life shows, if others have files.
-        topic, begin = queue[0], begins[queue]
-        stays = begin >= again.get(topic, 0) or (
-            begin > last[topic] and (queue in earlier or topic not in store.has_queue)
-        )
-        if topic in deleted or not stays:
-            left[queue] = []
-    for topic in sorted(deleted | last.keys()):
+    for topic in sorted(deleted | again.keys()):
         if topic in unknown:
             text = f"topic {topic} has messages in the log and no queue, and there is no list of topics: it was deleted, or its queues are lost"
             report(finding("topic.missing", f"consumequeue/{topic}", None, text, cure=_UNKNOWN))

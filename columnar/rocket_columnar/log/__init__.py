@@ -16,6 +16,7 @@ from rocket_columnar.log.queues import (
     last_lives,
     life_begins,
     of_earlier_life,
+    of_nobody,
     queue_starts,
 )
 from rocket_columnar.log.requests import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final, NamedTuple
@@ -112,6 +112,9 @@ def has_light_queues(files: Sequence[StoreFile]) -> bool:
 # queue: what precedes it in the log is in no queue of a broker, and would hide the units of its live messages.
 
 
+_NEVER: Final = 1 << 62  # a physical offset after all records
+
+
 def _codes(topic: NDArray[np.integer[Any]], queue_id: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """One number for each record's queue."""
     codes: NDArray[np.int64] = topic.astype(np.int64) << 32 | queue_id.astype(np.int64) & 0xFFFFFFFF
@@ -158,33 +161,54 @@ def last_lives(
 
 
 class Life(NamedTuple):
-    """A place where a queue begins to count from 0."""
+    """The last life of a queue in a part of the log, by physical offsets."""
 
     topic: str
     queue_id: int
-    begin: int  # physical offset of its first record
-    again: bool  # whether records of the queue precede it in its file of the log
+    begin: int  # of its first record
+    counts: bool  # whether that has the logical offset 0: what precedes the part then is of an earlier life
+    earlier: int  # of the last record of an earlier life, -1 without one
+    last: int  # of its last record
+
+    def then(self, later: Life) -> Life:
+        """The last life in this part and the one that follows it."""
+        if not later.counts:
+            return self._replace(last=later.last)
+        return later if later.earlier >= 0 else later._replace(earlier=self.last)
+
+
+def _lives_in(batch: Requests, names: TopicNames) -> Iterator[Life]:
+    """The last lives in a batch."""
+    rows = np.flatnonzero(batch.queued)
+    if not rows.size:
+        return
+    codes = _codes(batch.topic[rows], batch.queue_id[rows])
+    order = np.argsort(codes, kind="stable")
+    rows, codes = rows[order], codes[order]
+    firsts = np.flatnonzero(np.diff(codes, prepend=-1))
+    counted = np.where(batch.queue_offset[rows] == 0, np.arange(rows.size), -1)
+    begins = np.maximum.reduceat(counted, firsts)
+    for first, begin, stop in zip(
+        firsts.tolist(), begins.tolist(), [*firsts[1:].tolist(), rows.size], strict=True
+    ):
+        row = rows[first]
+        places = [
+            int(batch.phy_offset[rows[at]]) for at in (max(begin, first), max(begin - 1, first), stop - 1)
+        ]
+        earlier = places[1] if begin > first else -1
+        name = names.names[batch.topic[row]]
+        yield Life(name, int(batch.queue_id[row]), places[0], begin >= 0, earlier, places[2])
 
 
 class FileLives:
-    """The places in one file of the log where queues begin to count from 0."""
+    """The last lives of queues in one file of the log."""
 
     def __init__(self) -> None:
-        self._seen: set[int] = set()
         self._lives: dict[tuple[str, int], Life] = {}
 
     def add(self, batch: Requests, names: TopicNames) -> None:
         """Adds the next records of the file."""
-        codes = _codes(batch.topic, batch.queue_id)
-        queues, begins = np.unique(codes, return_index=True)
-        for row in np.flatnonzero(batch.queued & (batch.queue_offset == 0)).tolist():
-            code = int(codes[row])
-            again = code in self._seen or bool(begins[np.searchsorted(queues, code)] < row)
-            life = Life(
-                names.names[batch.topic[row]], int(batch.queue_id[row]), int(batch.phy_offset[row]), again
-            )
-            self._lives[life[:2]] = life
-        self._seen.update(queues.tolist())
+        _join(self._lives, _lives_in(batch, names))
 
     @property
     def last(self) -> tuple[Life, ...]:
@@ -192,16 +216,48 @@ class FileLives:
         return tuple(self._lives.values())
 
 
-class Lives:
-    """The begin of the last life of each queue that may have had another one, by where its queues begin to count in each file of the log."""
+def _join(lives: dict[tuple[str, int], Life], later: Iterable[Life]) -> None:
+    for life in later:
+        known = lives.get(life[:2])
+        lives[life[:2]] = life if known is None else known.then(life)
 
-    def __init__(self, files: Iterable[Iterable[Life]] = ()) -> None:
-        self.begins = {
-            (life.topic, life.queue_id): life.begin
-            for number, lives in enumerate(files)
-            for life in lives
-            if number or life.again
-        }
+
+def of_nobody(
+    begins: Mapping[tuple[str, int], int],
+    earlier: Mapping[tuple[str, int], int],
+    with_files: Collection[tuple[str, int]],
+) -> set[tuple[str, int]]:
+    """The queues without files that only an earlier life of their topic had, as all queues of a topic go with it.
+
+    `begins` are the physical offsets at which their last lives begin, `earlier` those of the last records of earlier lives. A queue that began before
+    the last record of its topic's earlier life got none since; so did one that began before its topic's next life shows, if others have files.
+    """
+    last, again = dict[str, int](), dict[str, int]()
+    for queue, at in earlier.items():
+        last[queue[0]] = max(at, last.get(queue[0], at))
+        again[queue[0]] = min(begins[queue], again.get(queue[0], begins[queue]))
+    has_queue = {topic for topic, _ in with_files}
+    return {
+        queue
+        for queue, begin in begins.items()
+        if queue not in with_files
+        and begin < again.get(queue[0], 0)
+        and (begin <= last[queue[0]] or (queue not in earlier and queue[0] in has_queue))
+    }
+
+
+class Lives:
+    """The last lives of queues that had another one, by those in each file of the log; `files` are those of the queues."""
+
+    def __init__(self, parts: Iterable[Iterable[Life]] = (), files: Iterable[StoreFile] = ()) -> None:
+        lives: dict[tuple[str, int], Life] = {}
+        for part in parts:
+            _join(lives, part)
+        earlier = {queue: life.earlier for queue, life in lives.items() if life.earlier >= 0}
+        self.begins = {queue: lives[queue].begin for queue in earlier}
+        with_files = {(file.topic or "", file.queue_id or 0) for file in files if file.kind == "queue"}
+        begins = {queue: life.begin for queue, life in lives.items()}
+        self.begins |= dict.fromkeys(of_nobody(begins, earlier, with_files), _NEVER)
 
     def hold(
         self,

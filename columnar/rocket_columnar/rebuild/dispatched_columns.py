@@ -359,7 +359,7 @@ class Dispatched:
     gaps: tuple[Finding, ...]  # findings on the ranges without records
     holes: tuple[tuple[int, int], ...] = ()  # physical offsets of the ranges whose records are lost
     left_out: tuple[LeftOut, ...] = ()  # queues that are skipped
-    lives: tuple[Life, ...] = ()  # where queues begin to count from 0
+    lives: tuple[Life, ...] = ()  # the last ones of queues in the file
     # physical offset, first key and number of keys of the records with keys whose topics cannot be directories
     unsafe_keys: tuple[tuple[int, int, int], ...] = ()
 
@@ -395,13 +395,15 @@ class Dispatched:
         return ranges
 
 
-def log_holes(logs: Sequence[StoreFile], parts: Sequence[Dispatched]) -> Holes:
-    """The holes of a log, missing files and those that were found in its files, and the last lives of its queues."""
+def log_holes(
+    logs: Sequence[StoreFile], parts: Sequence[Dispatched], files: Iterable[StoreFile] = ()
+) -> Holes:
+    """The holes of a log, missing files and those that were found in its files, and the last lives of its queues; `files` are the store's."""
     holes = missing_holes(logs)
     for part in parts:
         for begin, end in part.holes:
             holes.add(begin, end)
-    holes.lives = Lives(part.lives for part in parts)
+    holes.lives = Lives((part.lives for part in parts), files)
     return holes
 
 

@@ -121,7 +121,7 @@ def write_parts(
     (directory / "index").mkdir()
     for number, name in enumerate(name_indexes(plan.files, dispatched, indexes, causes)):
         (made / str(number)).rename(directory / "index" / name)
-    holes = log_holes(plan.logs, dispatched)
+    holes = log_holes(plan.logs, dispatched, plan.files)
     left_out: list[LeftOut] = []
     for bucket in range(plan.buckets):
         units = [(folder, part.unit_ranges(bucket)) for folder, part in zip(folders, dispatched, strict=True)]

@@ -71,7 +71,7 @@ def dispatched_again(
     for queue in queues:
         place = queue.end // QUEUE_UNIT.size if queue.files else None
         puts.places[queue.topic, queue.queue_id] = _Place(place, queue.max_phy_offset, _Kept(queue))
-    names, stuck = log.TopicNames(), -1
+    names, stuck, lives = log.TopicNames(), -1, log.FileLives()
     stated: list[tuple[int, int]] = []
     hashes: dict[int, list[int]] = {}
     topics: dict[str, int] = {}
@@ -82,6 +82,7 @@ def dispatched_again(
         at = np.array([begin]) if off else batch.phy_offset
         put = batch.queued & (at >= puts.begin)
         puts.add(batch, names, put, at)
+        lives.add(replace(batch, phy_offset=at), names)
         new = put & (at >= position)
         for topic in np.unique(batch.topic[new]).tolist():
             number = int(batch.queue_id[new & (batch.topic == topic)].max()) + 1
@@ -101,7 +102,9 @@ def dispatched_again(
     why = "the broker is a slave or has longPollingEnable off (LOG-DSP-18)"
     text = _stuck_text(stuck, why) if stuck >= 0 else None
     ends = [place.max_phy_offset for place in puts.places.values() if recovered_from is not None]
-    return Redispatched(text, tuple(puts.lost), tuple(stated), hashes, max(ends, default=0), topics)
+    begins = log.Lives([lives.last], store.queues).begins  # no broker delivers what precedes them
+    lost = [one for one in puts.lost if one.phy_offset >= begins.get((one.topic, one.queue_id), 0)]
+    return Redispatched(text, tuple(lost), tuple(stated), hashes, max(ends, default=0), topics)
 
 
 def _first_stop(reader: Reader, base: int, batch: log.Requests, chosen: NDArray[np.bool_]) -> int:
