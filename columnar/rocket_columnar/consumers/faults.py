@@ -417,6 +417,8 @@ def _topics(store: Store, queues: Mapping[tuple[str, int], QueueView]) -> Iterat
         else:
             text = f"topic {topic} has queues 0 to {number - 1} with {counted(messages, 'message')}, and "
             text += "there is no list of topics" if config.taken is None else "is not in the list of topics"
+            if topic.startswith("%RETRY%"):  # `ClientManageProcessor.heartBeat`
+                text += ", until a push consumer of the group starts: the broker then makes it again, with the group's retryQueueNums"
         yield finding("topic.missing", _name(config.taken or config.main), None, text)
     held: Counter[str] = Counter()
     for (name, _), queue in queues.items():

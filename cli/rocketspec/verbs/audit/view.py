@@ -204,7 +204,10 @@ def answer(plan: Restart) -> str:
 def _unlisted_line(topic: str, read: int) -> str:
     """A topic of which pulls fail; `read` is the number of its queues in the list of topics."""
     if not read:
-        return f"topic {topic} is not in the list of topics: none of its messages can be consumed (CFG-1)"
+        until = " until a push consumer of the group starts" if topic.startswith("%RETRY%") else ""
+        return (
+            f"topic {topic} is not in the list of topics: none of its messages can be consumed{until} (CFG-1)"
+        )
     return (
         f"topic {topic} has {counted(read, 'queue')} to read in the list of topics: no message of its others "
         "can be consumed (CFG-1)"
