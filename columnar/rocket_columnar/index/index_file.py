@@ -387,23 +387,30 @@ class IndexFile:
                 return
             number = found.prev_entry
 
-    def hits(self, hashes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Every entry in the chains of some hashes that has the hash: which of the hashes, by number, and the entry's physical offset in bytes.
+    def settled(self, hashes: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
+        """The index count, and the values of the slots of some hashes, 0 outside the mapping; RejectedError for zero slots.
 
-        All chains are walked side by side, each to its real end, or once around where it is a cycle. A slot that leads to the count or
-        beyond was put into after the header was read: the file is then read again. Raises RejectedError for zero slots.
+        A slot that leads to the count or beyond was put into after the header was read: it would count as empty, or its entry as unwritten
+        (IDX-SEL-1). The file is then read again.
         """
         self.slot_position(0)
         count, numbers = 0, np.zeros(hashes.size, np.int64)
+        slots = (_HEADER_SIZE + _SLOT_SIZE * (hashes % self._slots)).astype(np.int32)  # as Java wraps
+        inside = (slots >= 0) & (slots <= self._size - _SLOT_SIZE)
         for _ in range(_LOOKS):
             count = self._header["index_count"]
-            slots = (_HEADER_SIZE + _SLOT_SIZE * (hashes % self._slots)).astype(np.int32)  # as Java wraps
-            numbers[:] = 0
-            inside = (slots >= 0) & (slots <= self._size - _SLOT_SIZE)
             numbers[inside] = self._gathered(slots[inside], np.dtype(">i4"))
             if not (numbers >= count).any():
                 break
             self.load()
+        return count, numbers
+
+    def hits(self, hashes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Every entry in the chains of some hashes that has the hash: which of the hashes, by number, and the entry's physical offset in bytes.
+
+        All chains are walked side by side, each to its real end, or once around where it is a cycle. Slots and errors as in `settled`.
+        """
+        count, numbers = self.settled(hashes)
         which, marks = np.arange(hashes.size), np.zeros(hashes.size, np.int64)
         found = [(which[:0], marks[:0])]
         steps, limit = 0, 1

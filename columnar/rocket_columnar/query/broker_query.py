@@ -140,7 +140,6 @@ def _holds(file: StoreFile, key: str, work: WorkDone) -> bool:
 
 
 _T = TypeVar("_T")
-_LOOKS: Final = 5  # at a slot that a broker keeps putting into
 
 Verdict = Literal["hit", "other hash", "outside the window"]
 
@@ -212,14 +211,8 @@ def walk(
 
 
 def settled(index: IndexFile, key_hash: int, ask: Callable[[], _T]) -> _T:
-    """The answer of `ask` by the hash's slot; the file is read again if a broker has put into the slot since its header was.
-
-    A slot that leads to the count that was read before it, or beyond, would count as empty, or its entry as unwritten (IDX-SEL-1).
-    """
-    for _ in range(_LOOKS):
-        if (index.slot(key_hash) or 0) < index.header().index_count:
-            break
-        index.load()
+    """The answer of `ask` by the hash's slot; the file is read again if a broker has put into the slot since its header was."""
+    index.settled(np.array([key_hash]))
     return ask()
 
 
